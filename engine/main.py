@@ -160,7 +160,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
             IcebergFormat(
                 lambda location: open_storage(location, allowed_roots=roots),
                 cache_bytes=options.snapshot_cache_bytes,
-                load_rest=rest.load,
+                rest=rest,
             ),
         ),
         planners={DEFAULT_FORMAT: DeltaPlanner(), ICEBERG: IcebergPlanner()},

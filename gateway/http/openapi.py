@@ -75,7 +75,7 @@ _WINDOW: dict[str, Schema] = {
 }
 _FILTER: dict[str, Schema] = {
     "max_results": _PAGE_SIZE,
-    "page_token": {"type": "string", "format": "uuid"},
+    "page_token": STRING,
     "text": STRING,
     "status": _STATUS,
     "filter_by.statuses": _STATUS,
@@ -101,6 +101,7 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_SQL}/warehouses/{{warehouse_id}}/sessions", "SessionRequest", "OpenedSession", "The same."),
     Described(method="delete", path=f"{_SQL}/sessions/{{session_id}}", answers="Empty",
               summary="End a session with what it runs."),
+    _post(f"{_SQL}/sessions/{{session_id}}/end", None, "Empty", "End a session of any interface."),
     _get(f"{_SQL}/history/queries", "Queries", "Statements that run or have run, newest first.", query=_FILTER),
     _post(f"{_SQL}/history/queries/{{statement_id}}/cancel", None, "Empty", "Cancel a statement of any interface."),
     _get("/api/2.0/preview/scim/v2/Me", "Me", "Who the request is from."),

@@ -72,7 +72,7 @@ def sorted_indices(table: pa.Table, order: tuple[int, bool], time_zone: str) -> 
     if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
         column = pa.chunked_array([to_text(column, sql_type_of(table.schema.field(position)), time_zone)])
     keyed = pa.table({"key": column})
-    return pc.sort_indices(keyed, sort_keys=[("key", direction)], null_placement="at_end")
+    return pc.sort_indices(keyed, sort_keys=[("key", direction, "at_end")])
 
 
 def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Table:

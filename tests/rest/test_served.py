@@ -128,5 +128,10 @@ def test_tables_are_read_at_their_newest(session: LakeSession, server: RestServe
     assert rows(session, "SELECT * FROM ELSEWHERE.SHOP.mixed") == [(1,)]
     assert refuse(session, "SELECT * FROM elsewhere.shop.none").condition == "TABLE_OR_VIEW_NOT_FOUND"
     run(session, "USE spark_catalog.default")
+    assert run(session, "INSERT INTO elsewhere.shop.orders VALUES (9), (2)") == 2
+    assert rows(session, "SELECT count(*), max(id) FROM elsewhere.shop.orders") == [(8, 9)]
+    assert server.other_client().load_table("shop.orders").scan().to_arrow().num_rows == 8
+    run(session, "ALTER TABLE elsewhere.shop.orders ADD COLUMN more STRING")
+    assert server.other_client().load_table("shop.orders").schema().column_names == ["id", "more"]
     listed = rows(session, "SELECT table_name FROM elsewhere.information_schema.tables WHERE table_schema = 'shop.eu'")
     assert listed == [("orders",)]

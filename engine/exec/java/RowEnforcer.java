@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
@@ -105,7 +106,7 @@ final class RowEnforcer {
   private static boolean isLiteral(LogicalPlan plan) {
     List leaves = Scala.list(plan.collectLeaves());
     for (int i = 0; i < leaves.size(); i++) {
-      if (!(leaves.get(i) instanceof LocalRelation)) return false;
+      if (!(leaves.get(i) instanceof LocalRelation || leaves.get(i) instanceof ResolvedInlineTable)) return false;
     }
     return true;
   }
@@ -209,7 +210,20 @@ final class RowEnforcer {
     }
     if (!(source instanceof LeafNode || source instanceof Union || source instanceof Join)) return false;
     BigInteger small = BigInteger.valueOf(request.get("small_bytes").longValue());
-    return plan.stats().sizeInBytes().bigInteger().compareTo(small) <= 0;
+    return bytes(plan).compareTo(small) <= 0;
+  }
+
+  /** An inline table has no statistics before the optimizer has given its values: VALUES (current_timestamp()). */
+  private static BigInteger bytes(LogicalPlan plan) {
+    BigInteger sum = BigInteger.ZERO;
+    boolean isInline = false;
+    List leaves = Scala.list(plan.collectLeaves());
+    for (int i = 0; i < leaves.size(); i++) {
+      LogicalPlan leaf = (LogicalPlan) leaves.get(i);
+      isInline |= leaf instanceof ResolvedInlineTable;
+      if (!(leaf instanceof ResolvedInlineTable)) sum = sum.add(leaf.stats().sizeInBytes().bigInteger());
+    }
+    return isInline ? sum : plan.stats().sizeInBytes().bigInteger();
   }
 
   private LogicalPlan rebalanced(LogicalPlan plan, List keys) {

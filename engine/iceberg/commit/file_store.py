@@ -156,6 +156,10 @@ class FileMetadataStore:
         except OSError:
             logger.warning("the hint of the Iceberg table %s lags behind version %d", self.storage.root, version)
 
+    def has(self, committed: LoadedMetadata) -> bool:
+        """As `MetadataStore.has`."""
+        return self.storage.exists(committed.name)
+
     def take_back(self, committed: LoadedMetadata) -> None:
         """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
         if find_version(self.storage, _FIRST + 1) is None:

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from engine.iceberg.commit.metadata_files import HINT, METADATA_FOLDER
+from engine.iceberg.commit.metadata_files import HINT
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.maintenance.reachable_files import TableFiles
 from engine.storage.paths import resolve_path
-from engine.storage.storage import LOG_FOLDER, FolderListing, Storage
+from engine.storage.storage import LOG_FOLDER, METADATA_FOLDER, FolderListing, Storage
 
 _THREADS = 16
 _FOLDERS_AT_ONCE = 1000

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
+from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS, metric
@@ -32,6 +33,7 @@ from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_fil
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
+from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -77,7 +79,7 @@ class IcebergSnapshot:
     """Immutable; safe to share between threads.
 
     `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
-    None for a table without rows; `iceberg_schema` are its columns.
+    None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
     """
 
     storage: Storage
@@ -86,6 +88,7 @@ class IcebergSnapshot:
     info: SnapshotInfo | None
     iceberg_schema: IcebergSchema
     decoded: Decoded
+    address: str | None = None
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -132,7 +135,8 @@ class IcebergSnapshot:
         )
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
-        return sorted((key, value) for key, value in self.details.properties.items() if value is not None)
+        found = self.details.properties.items()
+        return sorted((key, value) for key, value in found if value is not None and key != COMMENT)
 
     @cached_property
     def definition(self) -> IcebergDefinition:
@@ -243,6 +247,10 @@ class IcebergSnapshot:
         return sum(int(table.nbytes) for table in own)
 
     @cached_property
+    def _pushed(self) -> Mapping[int, str]:
+        return pushable_names(self.metadata.schemas)
+
+    @cached_property
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
 
@@ -282,6 +290,7 @@ class IcebergSnapshot:
             equality=none,
             equality_files=self._as_scanned(none),
             footers=None,
+            pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
         )
 
@@ -369,6 +378,8 @@ class IcebergSnapshot:
         return None
 
     def is_gone(self) -> bool:
+        if self.address is not None:  # the catalog says so when it is asked again
+            return False
         try:
             return not self.storage.exists(self.metadata_name)
         except OSError:
@@ -401,6 +412,9 @@ class IcebergRowFiles:
         places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
         return self.snapshot.live_files.data.take(places)
 
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
+
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
         columns = self.snapshot.columns(time_zone)
@@ -412,9 +426,6 @@ class IcebergRowFiles:
             return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
 
         return may_hold
-
-    def partitions(self, files: Any) -> list[str]:
-        return partitions_of(files)
 
     def live_rows(self, files: pa.Table) -> Array:
         """Null for files to which equality deletes may apply."""

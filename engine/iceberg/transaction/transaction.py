@@ -27,9 +27,8 @@ import pyarrow.compute as pc
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import StatementNotSupported
-from engine.iceberg.commit.file_store import FileMetadataStore
 from engine.iceberg.commit.fold import apply, new_metadata, ref_snapshot_id
-from engine.iceberg.commit.metadata_store import LoadedMetadata
+from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import (
     AddSnapshot,
     AssertCreate,
@@ -68,15 +67,16 @@ _SNAPSHOT_ID_MAX = (1 << 63) - 1
 class IcebergCommit:
     """A version that is ours; `files` are the data files that it added."""
 
-    store: FileMetadataStore
+    store: MetadataStore
     loaded: LoadedMetadata
     version: int
     files: tuple[str, ...] = field(default=(), repr=False)
 
     def is_whole(self, *, with_files: bool) -> bool:
         """As `TableCommit.is_whole`."""
-        names = (self.loaded.name, *(self.files if with_files else ()))
-        return all(self.store.storage.exists(name) for name in names)
+        if not self.store.has(self.loaded):
+            return False
+        return not with_files or all(self.store.storage.exists(name) for name in self.files)
 
     def take_back(self) -> None:
         """As `TableCommit.take_back`."""
@@ -88,7 +88,7 @@ class IcebergTransaction:
 
     def __init__(
         self,
-        store: FileMetadataStore,
+        store: MetadataStore,
         snapshot: IcebergSnapshot | None,
         description: CommitDescription,
         *,

@@ -204,6 +204,7 @@ export const api = {
   me: () => ask<{ userName: string; groups: { display: string }[] }>("GET", "api/2.0/preview/scim/v2/Me"),
   openSession: () => ask<{ session_id: string }>("POST", `${SQL}/sessions`, {}),
   endSession: (id: string) => ask<object>("DELETE", `${SQL}/sessions/${id}`),
+  endAnySession: (id: string) => ask<object>("POST", `${SQL}/sessions/${id}/end`),
   submit: (statement: string, session_id: string, row_limit: number) =>
     ask<StatementAnswer>("POST", `${SQL}/statements`, {
       statement,

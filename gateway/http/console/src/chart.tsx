@@ -122,7 +122,7 @@ function options(kind: ChartKind, data: ChartData, title: string, node: HTMLElem
     ...sizeOf(node),
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"), // values are the session's wall clock
     scales: { x: { time: data.isTime, range: isBar ? padded : undefined } },
-    axes: [{ ...x, label: title, labelSize: 20 }, { ...axis, size: 70 }],
+    axes: [{ ...x, label: title, labelSize: 20 }, { ...axis, size: axisWidth }],
     series: [
       { label: title, value: categories ? (_, at) => categories[at] ?? "" : undefined },
       ...data.series.map((each, at): uPlot.Series => {
@@ -139,6 +139,11 @@ function options(kind: ChartKind, data: ChartData, title: string, node: HTMLElem
       }),
     ],
   };
+}
+
+/** Wide enough for the longest label. */
+function axisWidth(_: uPlot, labels: string[] | null): number {
+  return 24 + 7.2 * Math.max(3, ...(labels ?? []).map((label) => label.length));
 }
 
 function padded(plot: uPlot, low: number, high: number): [number, number] {

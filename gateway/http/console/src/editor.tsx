@@ -1,5 +1,5 @@
 // The SQL editor: CodeMirror with Spark's keywords, names of the catalog, and marks where an error is.
-import { acceptCompletion, autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeCompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore, toggleComment } from "@codemirror/commands";
 import { sql } from "@codemirror/lang-sql";
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
@@ -17,7 +17,7 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { names } from "./names";
 import { runStatement } from "./runner";
 import { sparkDialect } from "./spark_dialect";
@@ -40,6 +40,7 @@ let shown: { tab: SqlTab; view: EditorView } | undefined;
 export function runShown(): void {
   if (!shown) return;
   const { tab, view } = shown;
+  closeCompletion(view);
   const text = view.state.doc.toString();
   const range = view.state.selection.main;
   const selected = text.slice(range.from, range.to);
@@ -66,7 +67,7 @@ function trimmed(text: string, from: number, to: number) {
 
 export function Editor({ tab }: { tab: SqlTab }) {
   const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const language = new Compartment();
     const view = new EditorView({
       parent: host.current as HTMLElement,
@@ -113,7 +114,7 @@ function extensions(tab: SqlTab, language: Compartment): Extension {
     indentOnInput(),
     bracketMatching(),
     closeBrackets(),
-    autocompletion(),
+    autocompletion({ icons: false }),
     highlightSelectionMatches(),
     syntaxHighlighting(highlighting),
     placeholder("SELECT …"),

@@ -197,9 +197,9 @@ function Files({ name }: { name: TableName }) {
   return (
     <div class="files">
       <p class="note">
-        {formatCount(files.length)} files{files.length >= 1000 ? " (the largest)" : ""}, {formatBytes(files.reduce((sum, file) => sum + file.size, 0))}. An area is a file's size.
+        {formatCount(files.length)} {files.length === 1 ? "file" : "files"}{files.length >= 1000 ? " (the largest)" : ""}, {formatBytes(files.reduce((sum, file) => sum + file.size, 0))}. An area is a file's size.
       </p>
-      <svg viewBox={`0 0 ${MAP.width} ${MAP.height}`} role="img" aria-label={`${files.length} files by size`}>
+      <svg viewBox={`0 0 ${MAP.width} ${MAP.height}`} preserveAspectRatio="none" role="img" aria-label={`${files.length} files by size`}>
         {boxes.map((box, at) => {
           const file = seen[at] as FileRow;
           return (
