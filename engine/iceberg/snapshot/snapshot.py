@@ -39,6 +39,7 @@ from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
     IcebergOperationNotSupported,
+    IcebergRowsNotChangeable,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
@@ -165,6 +166,8 @@ class IcebergSnapshot:
 
     def ensure_supported(self, operation: TableOperation) -> None:
         self.definition.ensure_supported(operation)
+        if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
+            raise IcebergRowsNotChangeable(self.label)
 
     # --- Files ---
 

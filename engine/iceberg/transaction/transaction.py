@@ -43,6 +43,7 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
+from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
@@ -108,6 +109,9 @@ class IcebergTransaction:
         self._added: list[IcebergNewFiles] = []
         self._entries: list[pa.Table] = []
         self._removed: list[pa.Table] = []
+        self.rewritten_spec_id: int | None = None
+        self.manifests: tuple[Manifest, ...] = ()
+        """Those of the version, once it is committed."""
         self._replaced: list[pa.Table] = []
         """Deletes that others take the place of."""
         self.decide: DecideUpdates | None = None
@@ -155,6 +159,19 @@ class IcebergTransaction:
         self._entries.append(marked.added)
         self._replaced.append(marked.removed)
 
+    def replace_deletes(self, deletes: pa.Table, files: pa.Table) -> None:
+        """Live files of deletes go, and others that were added say the same of these live data files."""
+        self._replaced.append(deletes)
+        self.dependence = self.dependence.on_files(self._named(files["path"])["file_path"].to_pylist())
+
+    def allow_equality_deletes(self) -> None:
+        """Of others for files that go here: files that come have the sequence number of these."""
+        self.dependence = replace(self.dependence, ignores_equality_deletes=True)
+
+    def rewrite_manifests(self, spec_id: int) -> None:
+        """All manifests of a partition spec, sorted by partition."""
+        self.rewritten_spec_id = spec_id
+
     def add_change_files(self, new: NewFiles) -> None:
         """As `TableTransaction.add_change_files`."""
         raise AssertionError("it has no such capability")
@@ -190,8 +207,8 @@ class IcebergTransaction:
 
     @property
     def _changes_files(self) -> bool:
-        tables = (*(new.entries for new in self._added), *self._entries, *self._removed)
-        return any(table.num_rows for table in tables)
+        tables = (*(new.entries for new in self._added), *self._entries, *self._removed, *self._replaced)
+        return self.rewritten_spec_id is not None or any(table.num_rows for table in tables)
 
     def _read(self) -> IcebergSnapshot:
         assert self.snapshot is not None, "a table that is made has no files"
@@ -366,6 +383,7 @@ class _Attempts:
             ),
         )
         self._lists.append(written.name)
+        of.manifests = written.manifests
         value: Json = {
             "snapshot-id": of.snapshot_id,
             **({} if parent_id is None else {"parent-snapshot-id": parent_id}),
@@ -396,6 +414,7 @@ class _Attempts:
 def _stage(of: IcebergTransaction, head: IcebergSnapshot | None, metadata: Json) -> StagedManifests:
     entries_of: Callable[[Any], list[pa.Table]] = (lambda manifests: []) if head is None else head.entries_of
     staged = StagedManifests(of.store.storage, WrittenTable(metadata), of.snapshot_id, entries_of)
+    staged.rewritten_spec_id = of.rewritten_spec_id
     added, removed = of.files
     for entries in added:
         staged.add(entries)
