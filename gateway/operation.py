@@ -19,7 +19,8 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -87,9 +88,10 @@ class Operation:
         result_bytes_max: int,
         whole: bool = False,
         streams: bool = False,
+        tells_counts: bool = False,
     ) -> None:
         """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
-        `streams`: its rows may be fetched while it runs.
+        `streams`: its rows may be fetched while it runs. `tells_counts`: a DML statement answers a row of its counts.
         """
         self.id = uuid.uuid4()
         self.identity, self.text = identity, text
@@ -119,6 +121,7 @@ class Operation:
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
+        self._tells_counts = tells_counts
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
@@ -281,9 +284,9 @@ class Operation:
         now are those of a link, which its reader gets by :meth:`page`. Where none comes within `wait_s` seconds the
         page is empty, and says that more may follow.
         """
-        with self._changed:
-            buffer, offset = self._result(), 0 if from_start else self._next_row
-        page = within(self._pull(buffer, offset, rows_max, wait_s), bytes_max)
+        with self._reading() as buffer:
+            offset = 0 if from_start else self._next_row
+            page = within(buffer.page(offset, rows_max, wait_s), bytes_max)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return self._note(page) if is_sent else page
@@ -307,15 +310,19 @@ class Operation:
 
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
-        return self._note(self._pull(self._result(), offset, rows_max))
+        with self._reading() as buffer:
+            page = buffer.page(offset, rows_max)
+        return self._note(page)
 
     def exceeds(self, bytes_max: int) -> bool:
         """Whether the result has more bytes in memory than that."""
-        return self._result().exceeds(bytes_max)
+        with self._reading() as buffer:
+            return buffer.exceeds(bytes_max)
 
     def row_count(self) -> int:
         """Rows of the whole result."""
-        return self._result().count()
+        with self._reading() as buffer:
+            return buffer.count()
 
     def close(self) -> None:
         """Cancel if need be and give back the result; closing twice does nothing."""
@@ -368,12 +375,21 @@ class Operation:
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
-            self._may_answer_rows = may_answer_rows
+            self._may_answer_rows = may_answer_rows or self._tells_counts
             self._changed.notify_all()
 
-    def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
+    @contextmanager
+    def _reading(self) -> Iterator[ResultBuffer]:
+        """The result, for a block that may wait for its rows.
+
+        Where the operation is ended in between, its error is raised, whatever the block made of the closed stream.
+        """
+        buffer = self._result()
         self.last_used = time.monotonic()
-        return buffer.page(offset, rows_max, wait_s)
+        try:
+            yield buffer
+        finally:
+            self._result()
 
     def _note(self, page: Page) -> Page:
         self._handed_out[page.row_offset] = page.rows.num_rows

@@ -35,6 +35,23 @@ from engine.bind.bound import (
 from engine.bind.sight import free_path_owners
 from engine.runtime.session_state import is_temporary
 from engine.statements.alters import AlterTable, DropFeature, RenameTable, SetLocation
+from engine.statements.calls.procedures import (
+    AddFiles,
+    AncestorsOf,
+    Call,
+    CherrypickSnapshot,
+    ExpireSnapshots,
+    FastForward,
+    PublishChanges,
+    RegisterTable,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
 from engine.statements.catalog import (
     Commentable,
     CommentOn,
@@ -60,23 +77,6 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter, NewPolicy
-from engine.statements.procedures import (
-    AddFiles,
-    AncestorsOf,
-    Call,
-    CherrypickSnapshot,
-    ExpireSnapshots,
-    FastForward,
-    PublishChanges,
-    RegisterTable,
-    RemoveOrphanFiles,
-    RewriteDataFiles,
-    RewriteManifests,
-    RewritePositionDeleteFiles,
-    RollbackToSnapshot,
-    RollbackToTimestamp,
-    SetCurrentSnapshot,
-)
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import (
     DescribePolicy,

@@ -32,11 +32,7 @@ from engine.statements.alters import (
     ReplaceColumns,
     TableChange,
 )
-from engine.statements.copies import CopyInto
-from engine.statements.explains import ExplainWrite
-from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
-from engine.statements.merges import Merge
-from engine.statements.procedures import (
+from engine.statements.calls.procedures import (
     Call,
     ExpireSnapshots,
     RemoveOrphanFiles,
@@ -44,6 +40,10 @@ from engine.statements.procedures import (
     RewriteManifests,
     RewritePositionDeleteFiles,
 )
+from engine.statements.copies import CopyInto
+from engine.statements.explains import ExplainWrite
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
+from engine.statements.merges import Merge
 from engine.statements.queries import Explain
 from engine.statements.shows import DescribeDetail, DescribeHistory, ListFiles, ShowPartitions
 from engine.statements.tables import CloneTable

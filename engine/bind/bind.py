@@ -36,6 +36,7 @@ from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.catalog import (
     Commentable,
     CommentOn,
@@ -56,7 +57,6 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter, PolicyCall
-from engine.statements.procedures import Call, RegisterTable
 from engine.statements.queries import (
     AsOfVersion,
     DescribeQuery,
@@ -183,7 +183,7 @@ def _named(
     """What the statement writes, makes or drops, and the relations that it reads."""
     if isinstance(statement, AlterTags) and statement.column is not None:
         return binder.table(statement.securable.parts), ()
-    if isinstance(statement, RightStatement | TokenStatement | DropFunction):
+    if isinstance(statement, RightStatement | TokenStatement | DropFunction | DeclareVariables | DropVariable):
         return None, ()
     current = binder.state.current
     if isinstance(statement, TableStatement):
@@ -231,12 +231,8 @@ def _named(
             return binder.new_table(parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return binder.dropped(parts, if_exists), ()
-        case Call(table_parts=parts, catalog=catalog):
-            return binder.table(_in_catalog(parts, catalog, current)), ()
-        case RegisterTable(table_parts=parts, catalog=catalog, metadata_file=file):
-            return binder.new_table(_in_catalog(parts, catalog, current), file, ICEBERG), ()
-        case DeclareVariables() | DropVariable():
-            return None, ()
+        case Call() | RegisterTable():
+            return _called(statement, binder), ()
         case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
             return None, ()
         case _:
@@ -276,6 +272,13 @@ def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundR
         *(table for _ in range(own)),
         *binder.policy_relations(replace(call.probe, relations=call.probe.relations[own:])),
     )
+
+
+def _called(statement: Call | RegisterTable, binder: Binder) -> Target:
+    parts = _in_catalog(statement.table_parts, statement.catalog, binder.state.current)
+    if isinstance(statement, RegisterTable):
+        return binder.new_table(parts, statement.metadata_file, ICEBERG)
+    return binder.table(parts)
 
 
 def _in_catalog(parts: tuple[str, ...], catalog: str | None, current: SchemaName) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.statements.alters import AlterTable
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.catalog import (
     CommentOn,
     CreateCatalog,
@@ -27,7 +28,6 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.policies import PolicyStatement
-from engine.statements.procedures import Call, RegisterTable
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import CreateToken, RevokeToken, RightQuestion, RightStatement, ShowTokens
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema

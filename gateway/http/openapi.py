@@ -75,7 +75,7 @@ _WINDOW: dict[str, Schema] = {
 }
 _FILTER: dict[str, Schema] = {
     "max_results": _PAGE_SIZE,
-    "page_token": {"type": "string", "format": "uuid"},
+    "page_token": STRING,
     "text": STRING,
     "status": _STATUS,
     "filter_by.statuses": _STATUS,

@@ -31,6 +31,7 @@ from engine.plan.ddl.table_ddl import free_name
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.statements.alters import AlterTable
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.copies import ConvertTable
 from engine.statements.maintenance import (
     AnalyzeTable,
@@ -41,7 +42,6 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
-from engine.statements.procedures import Call, RegisterTable
 from engine.statements.statement import FormatStatement
 from engine.statements.tables import CloneTable, CreateTableLike
 from engine.table.formats import DEFAULT_FORMAT

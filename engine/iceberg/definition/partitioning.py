@@ -46,6 +46,7 @@ _SOURCES: Mapping[TransformKind, frozenset[Kind]] = {
     TransformKind.HOUR: _TIMES,
 }
 _UNWRITTEN = frozenset({Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN, Kind.VARIANT})
+_NAMED_AS_COLUMNS = frozenset({TransformKind.IDENTITY, TransformKind.VOID})
 _WIDTH_MAX = (1 << 31) - 1
 
 
@@ -182,7 +183,7 @@ def ensure_distinct(table: str, schema: IcebergSchema, spec: PartitionSpec) -> N
     names = [field.name for field in spec.fields]
     for field in spec.fields:
         column = next((each for each in schema.fields if each.name == field.name), None)
-        is_own = column is not None and column.id == field.source_id and field.transform.kind is TransformKind.IDENTITY
+        is_own = column is not None and column.id == field.source_id and field.transform.kind in _NAMED_AS_COLUMNS
         if names.count(field.name) > 1 or (column is not None and not is_own):
             raise IcebergPartitioningRefused(table, field.name, "the name is that of a column or of another field")
 

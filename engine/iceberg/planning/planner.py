@@ -9,8 +9,8 @@ from engine.iceberg.planning.procedures import plan_call, plan_register
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.maintenance import Optimize
-from engine.statements.procedures import Call, RegisterTable
 from engine.statements.statement import FormatStatement
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from catalog.entries import TableEntry
 from engine.bind.bound import BoundTable
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.statements.procedures import Procedure
+from engine.statements.calls.procedures import Procedure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergTableIsStatic, IcebergTableNotFound
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.plan.ddl.table_ddl import free_name, new_entry
-from engine.statements.procedures import (
+from engine.statements.calls.procedures import (
     AncestorsOf,
     Call,
     ExpireSnapshots,

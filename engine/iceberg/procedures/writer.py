@@ -19,7 +19,7 @@ from engine.iceberg.procedures.expire import expire
 from engine.iceberg.procedures.orphans import remove_orphans
 from engine.plans.format_plan import FormatPlan
 from engine.runtime.results import BIGINT, ResultStream, small_result
-from engine.statements.procedures import (
+from engine.statements.calls.procedures import (
     AddFiles,
     AncestorsOf,
     CherrypickSnapshot,

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
+from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS, metric
@@ -135,7 +136,8 @@ class IcebergSnapshot:
         )
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
-        return sorted((key, value) for key, value in self.details.properties.items() if value is not None)
+        found = self.details.properties.items()
+        return sorted((key, value) for key, value in found if value is not None and key != COMMENT)
 
     @cached_property
     def definition(self) -> IcebergDefinition:
@@ -427,6 +429,9 @@ class IcebergRowFiles:
         places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
         return self.snapshot.live_files.data.take(places)
 
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
+
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
         columns = self.snapshot.columns(time_zone)
@@ -438,9 +443,6 @@ class IcebergRowFiles:
             return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
 
         return may_hold
-
-    def partitions(self, files: Any) -> list[str]:
-        return partitions_of(files)
 
     def live_rows(self, files: pa.Table) -> Array:
         """Null for files to which equality deletes may apply."""

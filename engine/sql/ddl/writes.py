@@ -10,6 +10,7 @@ from functools import partial
 from types import MappingProxyType
 
 from catalog.privileges import Kind
+from engine.sql.calls.procedures import parse_call
 from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.conversions import parse_convert
 from engine.sql.ddl.copies import parse_copy_into
@@ -36,7 +37,6 @@ from engine.sql.ddl.object_ddl import (
     parse_drop_view,
     parse_truncate_table,
 )
-from engine.sql.ddl.procedures import parse_call
 from engine.sql.ddl.right_ddl import (
     parse_alter_group,
     parse_create_group,

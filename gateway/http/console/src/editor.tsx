@@ -17,7 +17,7 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { names } from "./names";
 import { runStatement } from "./runner";
 import { sparkDialect } from "./spark_dialect";
@@ -67,7 +67,7 @@ function trimmed(text: string, from: number, to: number) {
 
 export function Editor({ tab }: { tab: SqlTab }) {
   const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const language = new Compartment();
     const view = new EditorView({
       parent: host.current as HTMLElement,

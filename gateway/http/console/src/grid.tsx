@@ -1,6 +1,7 @@
 // The rows of a result: only what is seen is in the page, and only what is looked at is fetched.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ResultColumn } from "./api";
+import { Dialog } from "./dialog";
 import { formatCount } from "./format";
 import { asTabbedText } from "./rows";
 import { ordered } from "./runner";
@@ -186,10 +187,9 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
         </div>
       </div>
       {opened !== undefined && (
-        <dialog class="cell-view" open onKeyDown={(event) => event.key === "Escape" && setOpened(undefined)}>
-          <button onClick={() => setOpened(undefined)} autofocus>Close</button>
+        <Dialog onClose={() => setOpened(undefined)}>
           <pre>{pretty(opened)}</pre>
-        </dialog>
+        </Dialog>
       )}
       {marked && (marked.bottom > marked.top || marked.right > marked.left) && (
         <div class="marked-count">{formatCount((marked.bottom - marked.top + 1) * (marked.right - marked.left + 1))} cells</div>

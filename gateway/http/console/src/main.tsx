@@ -1,11 +1,12 @@
 // The console: the browser of the catalog at the left, tabs at the right; keys for everything that is done often.
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Activity } from "./activity";
 import { api } from "./api";
 import { Browser } from "./browser";
 import { Chart } from "./chart";
+import { Dialog } from "./dialog";
 import { Editor, focusEditor, runShown } from "./editor";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { Grid } from "./grid";
@@ -53,7 +54,7 @@ function Console() {
   useEffect(() => {
     loadNames().catch(() => undefined); // the editor does without
   }, [reload]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === "F1") {
         event.preventDefault();
@@ -90,11 +91,10 @@ function Console() {
         {tab?.kind === "activity" && <Activity />}
       </main>
       {help && (
-        <dialog class="help" open>
+        <Dialog onClose={() => setHelp(false)}>
           <h2>Keys</h2>
-          <table><tbody>{KEYS.map(([key, what]) => <tr key={key}><th>{key}</th><td>{what}</td></tr>)}</tbody></table>
-          <button autofocus onClick={() => setHelp(false)}>Close</button>
-        </dialog>
+          <table class="keys"><tbody>{KEYS.map(([key, what]) => <tr key={key}><th>{key}</th><td>{what}</td></tr>)}</tbody></table>
+        </Dialog>
       )}
     </div>
   );

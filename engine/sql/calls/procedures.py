@@ -23,11 +23,12 @@ from engine.errors.procedure_errors import (
     UnknownArgument,
     WrongArgument,
 )
+from engine.sql.calls.arguments import BOOLEAN, INT, LONG, LONGS, MAP, TEXT, TIME, Kind
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
-from engine.statements.procedures import (
+from engine.statements.calls.procedures import (
     AddFiles,
     AncestorsOf,
     Call,
@@ -48,136 +49,62 @@ from engine.statements.procedures import (
 
 _SYSTEM = "system"
 _TABLE = "table"
-_LONG_MAX = 2**63 - 1
-_INT_MAX = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """How a value is read, and what is said of one that is something else."""
-
-    read: Callable[[Cursor], Any]
-    expected: str
-
-
-def _read_string(cursor: Cursor) -> str | None:
-    return cursor.take_string()
-
-
-def _read_integer(cursor: Cursor) -> int | None:
-    sign = -1 if cursor.take("-") else 1
-    text = cursor.take_number_text() or ""
-    cursor.take("::", "BIGINT")  # a suffix L, as sqlglot has it
-    return sign * int(text) if text.isdecimal() and int(text) <= _LONG_MAX else None
-
-
-def _read_int(cursor: Cursor) -> int | None:
-    found = _read_integer(cursor)
-    return found if found is not None and abs(found) <= _INT_MAX else None
-
-
-def _read_boolean(cursor: Cursor) -> bool | None:
-    word = cursor.take_any("TRUE", "FALSE")
-    return None if word is None else word == "TRUE"
-
-
-def _read_integers(cursor: Cursor) -> tuple[int, ...] | None:
-    return _read_items(cursor, "ARRAY", _read_integer)
-
-
-def _read_map(cursor: Cursor) -> Mapping[str, str] | None:
-    items = _read_items(cursor, "MAP", _read_map_item)
-    if items is None or len(items) % 2:
-        return None
-    return MappingProxyType(dict(zip(items[::2], items[1::2], strict=True)))
-
-
-def _read_map_item(cursor: Cursor) -> str | None:
-    """Values of options are often written as numbers and booleans."""
-    text = cursor.take_string() or cursor.take_number_text()
-    return text if text is not None else (cursor.take_any("TRUE", "FALSE") or "").lower() or None
-
-
-def _read_items(cursor: Cursor, word: str, read: Callable[[Cursor], Any]) -> tuple[Any, ...] | None:
-    if not cursor.take(word):
-        return None
-    closing = "]" if cursor.take("[") else ")"
-    if closing == ")":
-        cursor.read("(")
-    items: list[Any] = []
-    while not cursor.take(closing):
-        if items:
-            cursor.read(",")
-        item = read(cursor)
-        if item is None:
-            return None
-        items.append(item)
-    return tuple(items)
-
-
-_TEXT = _Kind(_read_string, "it takes a string in quotes")
-_LONG = _Kind(_read_integer, "it takes a whole number")
-_INT = _Kind(_read_int, "it takes a whole number of 32 bits")
-_BOOLEAN = _Kind(_read_boolean, "it takes true or false")
-_LONGS = _Kind(_read_integers, "it takes whole numbers, as array(1, 2)")
-_MAP = _Kind(_read_map, "it takes strings in pairs, as map('key', 'value')")
-_TIME = _Kind(lambda cursor: cursor.read_text(what="a time"), "it takes a timestamp")
 
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
     make: Callable[..., Procedure | str]
-    parameters: Mapping[str, _Kind]
+    parameters: Mapping[str, Kind]
     """Those behind the table, in their order."""
     required: tuple[str, ...] = ()
 
 
 _SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
     {
-        "ancestors_of": _Signature(AncestorsOf, {"snapshot_id": _LONG}),
-        "rollback_to_snapshot": _Signature(RollbackToSnapshot, {"snapshot_id": _LONG}, ("snapshot_id",)),
-        "rollback_to_timestamp": _Signature(RollbackToTimestamp, {"timestamp": _TIME}, ("timestamp",)),
-        "set_current_snapshot": _Signature(SetCurrentSnapshot, {"snapshot_id": _LONG, "ref": _TEXT}),
-        "cherrypick_snapshot": _Signature(CherrypickSnapshot, {"snapshot_id": _LONG}, ("snapshot_id",)),
-        "publish_changes": _Signature(PublishChanges, {"wap_id": _TEXT}, ("wap_id",)),
-        "fast_forward": _Signature(FastForward, {"branch": _TEXT, "to": _TEXT}, ("branch", "to")),
+        "ancestors_of": _Signature(AncestorsOf, {"snapshot_id": LONG}),
+        "rollback_to_snapshot": _Signature(RollbackToSnapshot, {"snapshot_id": LONG}, ("snapshot_id",)),
+        "rollback_to_timestamp": _Signature(RollbackToTimestamp, {"timestamp": TIME}, ("timestamp",)),
+        "set_current_snapshot": _Signature(SetCurrentSnapshot, {"snapshot_id": LONG, "ref": TEXT}),
+        "cherrypick_snapshot": _Signature(CherrypickSnapshot, {"snapshot_id": LONG}, ("snapshot_id",)),
+        "publish_changes": _Signature(PublishChanges, {"wap_id": TEXT}, ("wap_id",)),
+        "fast_forward": _Signature(FastForward, {"branch": TEXT, "to": TEXT}, ("branch", "to")),
         "expire_snapshots": _Signature(
             ExpireSnapshots,
             {
-                "older_than": _TIME,
-                "retain_last": _INT,
-                "max_concurrent_deletes": _INT,
-                "stream_results": _BOOLEAN,
-                "snapshot_ids": _LONGS,
-                "clean_expired_metadata": _BOOLEAN,
+                "older_than": TIME,
+                "retain_last": INT,
+                "max_concurrent_deletes": INT,
+                "stream_results": BOOLEAN,
+                "snapshot_ids": LONGS,
+                "clean_expired_metadata": BOOLEAN,
             },
         ),
         "remove_orphan_files": _Signature(
             RemoveOrphanFiles,
             {
-                "older_than": _TIME,
-                "location": _TEXT,
-                "dry_run": _BOOLEAN,
-                "max_concurrent_deletes": _INT,
-                "file_list_view": _TEXT,
-                "equal_schemes": _MAP,
-                "equal_authorities": _MAP,
-                "prefix_mismatch_mode": _TEXT,
-                "prefix_listing": _BOOLEAN,
-                "stream_results": _BOOLEAN,
+                "older_than": TIME,
+                "location": TEXT,
+                "dry_run": BOOLEAN,
+                "max_concurrent_deletes": INT,
+                "file_list_view": TEXT,
+                "equal_schemes": MAP,
+                "equal_authorities": MAP,
+                "prefix_mismatch_mode": TEXT,
+                "prefix_listing": BOOLEAN,
+                "stream_results": BOOLEAN,
             },
         ),
         "rewrite_data_files": _Signature(
-            RewriteDataFiles, {"strategy": _TEXT, "sort_order": _TEXT, "options": _MAP, "where": _TEXT}
+            RewriteDataFiles, {"strategy": TEXT, "sort_order": TEXT, "options": MAP, "where": TEXT}
         ),
-        "rewrite_manifests": _Signature(RewriteManifests, {"use_caching": _BOOLEAN, "spec_id": _INT}),
-        "rewrite_position_delete_files": _Signature(RewritePositionDeleteFiles, {"options": _MAP, "where": _TEXT}),
+        "rewrite_manifests": _Signature(RewriteManifests, {"use_caching": BOOLEAN, "spec_id": INT}),
+        "rewrite_position_delete_files": _Signature(RewritePositionDeleteFiles, {"options": MAP, "where": TEXT}),
         "add_files": _Signature(
             AddFiles,
-            {"source_table": _TEXT, "partition_filter": _MAP, "check_duplicate_files": _BOOLEAN, "parallelism": _INT},
+            {"source_table": TEXT, "partition_filter": MAP, "check_duplicate_files": BOOLEAN, "parallelism": INT},
             ("source_table",),
         ),
-        "register_table": _Signature(lambda metadata_file: metadata_file, {"metadata_file": _TEXT}, ("metadata_file",)),
+        "register_table": _Signature(lambda metadata_file: metadata_file, {"metadata_file": TEXT}, ("metadata_file",)),
     }
 )
 _NOT_HERE: Mapping[str, str] = MappingProxyType(
@@ -223,7 +150,7 @@ def parse_call(cursor: Cursor) -> Call | RegisterTable:
 
 def _read_arguments(cursor: Cursor, name: str, signature: _Signature) -> dict[str, Any]:
     """Those that are given and not NULL, by parameter."""
-    kinds = {_TABLE: _TEXT, **signature.parameters}
+    kinds = {_TABLE: TEXT, **signature.parameters}
     known = ", ".join(kinds)
     given: dict[str, Any] = {}
     named: str | None = None
@@ -264,7 +191,7 @@ def _take_parameter(cursor: Cursor) -> str | None:
     return name
 
 
-def _read_value(cursor: Cursor, name: str, parameter: str, kind: _Kind) -> Any:
+def _read_value(cursor: Cursor, name: str, parameter: str, kind: Kind) -> Any:
     if cursor.words(1) == ["NULL"] and cursor.is_last_of_list:
         cursor.read("NULL")
         return None
