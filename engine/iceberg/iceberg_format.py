@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NoReturn
 
 from catalog.rest.names import RestCatalogs, is_rest
 from catalog.roots import canonical_location
@@ -21,9 +20,9 @@ from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.definition.changes import define_table
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
-    IcebergOperationNotSupported,
     IcebergSnapshotNotFound,
     IcebergTableNotFound,
 )
@@ -246,8 +245,12 @@ class IcebergFormat:
             client=client, namespace=namespace, table=table, storage=snapshot.storage, clock=self._clock
         )
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
-        raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")
+    def changes(
+        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool
+    ) -> IcebergChanges:
+        """As `load_changes`."""
+        assert isinstance(snapshot, IcebergSnapshot)
+        return load_changes(snapshot, start, end, allow_outside=allow_outside)
 
 
 def _schema_of(metadata: TableMetadata, info: SnapshotInfo) -> int:
