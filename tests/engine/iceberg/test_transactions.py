@@ -90,7 +90,7 @@ RACES: dict[str, tuple[list[Step], list[Step], int | None]] = {
     "two appends": ([append(20)], [append(30)], 40),
     "an append and an overwrite": ([append(20)], [read_all, remove(0), remove(1), append(30)], 20),
     "an overwrite of all and an append": ([read_all, remove(0), remove(1), append(20)], [append(30)], None),
-    "an overwrite of others": ([reading(False), remove(0)], [remove(1), append(30)], 20),
+    "an overwrite of others": ([reading(False), remove(0)], [remove(1), append(30)], 10),
     "an overwrite of rows like those that came": ([reading(True), remove(0)], [append(30)], None),
     "an overwrite of rows unlike those that came": ([reading(False), remove(0)], [append(30)], 20),
     "two overwrites of one file": ([reading(False), remove(0), append(20)], [remove(0)], None),
