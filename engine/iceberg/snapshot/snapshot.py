@@ -33,6 +33,7 @@ from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_fil
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
+from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -248,6 +249,10 @@ class IcebergSnapshot:
         return sum(int(table.nbytes) for table in own)
 
     @cached_property
+    def _pushed(self) -> Mapping[int, str]:
+        return pushable_names(self.metadata.schemas)
+
+    @cached_property
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
 
@@ -287,6 +292,7 @@ class IcebergSnapshot:
             equality=none,
             equality_files=self._as_scanned(none),
             footers=None,
+            pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
         )
 

@@ -39,7 +39,8 @@ def _new(lake: Path, name: str, version: int, mode: str, **properties: str) -> H
 
 
 def _newest(lake: Path, name: str) -> Path:
-    return max((lake / name / "metadata").glob("v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0]))
+    files = lake.glob(f"**/{name}/metadata/v*.metadata.json")
+    return max(files, key=lambda path: int(path.name[1:].split(".")[0]))
 
 
 def read_by_all(session: LakeSession, lake: Path, name: str) -> list[tuple[Any, ...]]:
@@ -77,3 +78,49 @@ def test_rows_are_changed(session: LakeSession, lake: Path, version: int, mode: 
     assert read_by_all(session, lake, name) == sorted(expected.items(), key=str)
     run(session, f"DELETE FROM {name}")
     assert read_by_all(session, lake, name) == []
+
+
+@pytest.mark.parametrize(("version", "mode"), [(2, "copy-on-write"), (3, "merge-on-read")])
+def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, version: int, mode: str) -> None:
+    """Partitions of null, of an empty text and of a bucket; rows move to others."""
+    name = f"parts{version}"
+    properties = ", ".join(f"'{each}' = '{mode}'" for each in MODES)
+    run(
+        session,
+        f"CREATE TABLE {name} (id BIGINT, kind STRING, n INT) USING iceberg PARTITIONED BY (kind, bucket(2, id))"
+        f" TBLPROPERTIES ('format-version' = '{version}', {properties})",
+    )
+    run(session, f"INSERT INTO {name} SELECT id, CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN '' END, 0 FROM range(12)")
+    expected = {id: ("a", "", None)[id % 3] for id in range(12)}
+    ids = dict(rows(session, f"SELECT id, _metadata.row_id FROM {name}")) if version == 3 else {}
+
+    def check() -> None:
+        found = [(id, kind, n) for id, kind, n in read_by_all(session, lake, name)]
+        assert {id: kind for id, kind, _ in found} == expected
+        assert len(found) == len(expected)
+        if ids:
+            known = dict(rows(session, f"SELECT id, _metadata.row_id FROM {name}"))
+            assert {id: known[id] for id in known if id in ids} == {id: ids[id] for id in known if id in ids}
+            assert len(set(known.values())) == len(known)
+
+    check()
+    run(session, f"DELETE FROM {name} WHERE kind = 'a' AND id > 3")
+    expected = {id: kind for id, kind in expected.items() if kind != "a" or id <= 3}
+    check()
+    run(session, f"UPDATE {name} SET kind = concat(coalesce(kind, 'null'), 'x') WHERE id IN (1, 2, 4)")
+    expected |= {id: f"{'null' if expected[id] is None else expected[id]}x" for id in (1, 2, 4)}
+    check()
+    run(
+        session,
+        f"MERGE INTO {name} AS t USING (SELECT id, 'm' AS kind FROM range(5, 20, 3)) AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET kind = s.kind, n = 1"
+        " WHEN NOT MATCHED THEN INSERT (id, kind, n) VALUES (s.id, s.kind, 2)"
+        " WHEN NOT MATCHED BY SOURCE AND t.kind = '' THEN DELETE",
+    )
+    matched = set(range(5, 20, 3))
+    expected = {id: kind for id, kind in expected.items() if kind != "" or id in matched}
+    expected |= dict.fromkeys(matched, "m")
+    check()
+    run(session, f"DELETE FROM {name} WHERE kind = 'm'")
+    expected = {id: kind for id, kind in expected.items() if kind != "m"}
+    check()
