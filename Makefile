@@ -7,6 +7,7 @@ ICEBERG_ORACLE := .oracle-iceberg
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
+CONSOLE := $(wildcard $(addprefix gateway/http/console/,*.* src/*)) deploy/build_console.py
 SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
 SQL_TESTS_URL := https://repo1.maven.org/maven2/org/apache/spark/spark-sql_2.13/4.2.0/spark-sql_2.13-4.2.0-tests.jar
 SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb
@@ -21,7 +22,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java
+.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java chromium
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +38,7 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test java ## run the tests, in PROCESSES=2 with a Spark each
+test: $(VENV)/.installed-test java chromium ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
@@ -63,11 +64,15 @@ oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORAC
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
+	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
 	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
 	@bash deploy/ensure-java.sh
+
+chromium: # the tests of the console need it, and are left out without
+	@bash deploy/ensure-chromium.sh
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -97,10 +102,10 @@ $(ICEBERG_RUNTIME):
 	@echo "$(ICEBERG_RUNTIME_SHA256)  $@.part" | sha256sum --check --quiet
 	@mv $@.part $@
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+$(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-test: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/.installed

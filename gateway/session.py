@@ -15,13 +15,13 @@ from engine.engine import EngineSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from engine.runtime.results import ResultStream
+from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.statements.statement import Statement
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
-from gateway.operation import Operation
+from gateway.operation import DEFAULT_USE, Operation, ResultUse
 from gateway.origin import Origin
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
@@ -68,23 +68,25 @@ class Session:
         timeout_s: float | None = None,
         row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
-        streams: bool = False,
+        use: ResultUse = DEFAULT_USE,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
         The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
         `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
-        still counts as running. With `streams` its first rows may be fetched while it computes the others.
+        still counts as running.
         """
 
         _ensure_flat(parameters)
 
         def run(context: StatementContext) -> ResultStream:
             stream = self.engine_session.execute(text, context, parameters)
+            stream = counts_as_row(stream) if use.tells_counts else stream
             stream = stream if row_limit is None else stream.limited(row_limit)
             return through(stream) if through else stream
 
-        operation = self._operation(text, run, whole=through is not None, streams=streams and row_limit is None)
+        whole, streams = use.whole or through is not None, use.streams and row_limit is None
+        operation = self._operation(text, run, replace(use, whole=whole, streams=streams))
         return self._start(operation, class_of(text), timeout_s)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
@@ -146,11 +148,9 @@ class Session:
             self.engine_session.close()
 
     def _operation(
-        self, text: str, run: Callable[[StatementContext], ResultStream], *, whole: bool = False, streams: bool = False
+        self, text: str, run: Callable[[StatementContext], ResultStream], use: ResultUse = DEFAULT_USE
     ) -> Operation:
-        return Operation(
-            self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
-        )
+        return Operation(self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, use=use)
 
     def _call(self, name: str, run: Callable[[StatementContext], ResultStream]) -> Operation:
         operation = self._operation(name, run)

@@ -32,6 +32,11 @@ NO_FILES = pa.schema(
 FIELD_ID = "parquet.field.id"
 """Spark's key in the metadata of a column for its id in Parquet files."""
 
+PUSHED_NAME = "gateway.pushed.name"
+"""The key in the metadata of a column that is found by its id, for a name by which conditions on it may be pushed into
+the files: no file has another column of that name.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRead:

@@ -65,10 +65,7 @@ def stepped(storage: DictStorage, step: Step) -> Interposed:
 def explored(ops: dict[str, Op], *, short_lived: bool = False, switches_max: int | None = None) -> int:
     def make() -> tuple[list[Any], DictStorage]:
         storage = table_in_memory(_made(short_lived=short_lived))
-        writers = [
-            lambda step, op=op, who=who: run_op(stepped(storage, step), op, who)
-            for who, op in ops.items()
-        ]
+        writers = [lambda step, op=op, who=who: run_op(stepped(storage, step), op, who) for who, op in ops.items()]
         return writers, storage
 
     runs = 0
@@ -110,7 +107,9 @@ class Crash(BaseException):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("op", [histories.APPEND_A, histories.REWRITE_A, histories.SET_PROPERTY], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [histories.APPEND_A, histories.REWRITE_A, histories.SET_PROPERTY], ids=lambda op: op.name
+)
 def test_a_crash_at_any_storage_call_leaves_the_table_whole(op: Op, when: str) -> None:
     ops = {"x": op, "after": histories.APPEND_B, "later": histories.REWRITE_A}
     calls = 0
@@ -158,7 +157,7 @@ def test_a_hint_that_cannot_be_written_fails_nothing() -> None:
         committed = run_op(
             failing(storage, lambda method, name: method == "write" and name.endswith("hint.text")),
             histories.APPEND_A,
-            who
+            who,
         )
         assert isinstance(committed, IcebergCommit)
     assert len(states_of(storage)) == before + 2

@@ -38,7 +38,7 @@ from engine.iceberg.snapshot.partition_values import constant_texts, is_constant
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.scan import ComposedScan, FileLayout, Scan, ScanPart
+from engine.table.scan import PUSHED_NAME, ComposedScan, FileLayout, Scan, ScanPart
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 Codes = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ _FLOATING = frozenset([Kind.FLOAT, Kind.DOUBLE])
 class ScanSource:
     """What a snapshot gives to its scans. `files` and `data` are row for row of the same data files; `files` has the
     columns of `Scan.files`. `equality` are entries of equality deletes, `equality_files` row for row the same as
-    `Scan.files`. `footers` are those of `data`, where they were asked for.
+    `Scan.files`. `footers` are those of `data`, where they were asked for; `pushed` are `pushable_names`.
     """
 
     root: str
@@ -61,6 +61,7 @@ class ScanSource:
     equality: pa.Table
     equality_files: pa.Table
     footers: Sequence[FileColumns] | None
+    pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
 
 
@@ -250,7 +251,7 @@ class _Builder:
         names = _OwnNames(self.source.schema)
         own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
         scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
-        stored = tuple(file_field(column, group.names, is_column=True) for column in columns)
+        stored = tuple(self._stored(column, group.names) for column in columns)
         return Scan(
             relation=relation,
             label=self.label,
@@ -264,6 +265,11 @@ class _Builder:
             empty_is_null=False,
             allowed_roots=self.source.allowed_roots,
         )
+
+    def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
+        found = file_field(column, names, is_column=True)
+        pushed = self.source.pushed.get(column.id) if names is None else None
+        return found if pushed is None else replace(found, metadata={**found.metadata, PUSHED_NAME: pushed})
 
 
 class _OwnNames:

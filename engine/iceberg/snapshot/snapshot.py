@@ -33,6 +33,7 @@ from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_fil
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
+from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -40,7 +41,7 @@ from engine.iceberg.spec.errors import (
     IcebergOperationNotSupported,
     IcebergRowsNotChangeable,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
@@ -80,6 +81,7 @@ class IcebergSnapshot:
 
     `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
     None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
+    `branch` is the one that it is the head of; None: nothing is written on top of it.
     """
 
     storage: Storage
@@ -89,6 +91,7 @@ class IcebergSnapshot:
     iceberg_schema: IcebergSchema
     decoded: Decoded
     address: str | None = None
+    branch: str | None = MAIN
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -249,6 +252,10 @@ class IcebergSnapshot:
         return sum(int(table.nbytes) for table in own)
 
     @cached_property
+    def _pushed(self) -> Mapping[int, str]:
+        return pushable_names(self.metadata.schemas)
+
+    @cached_property
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
 
@@ -288,6 +295,7 @@ class IcebergSnapshot:
             equality=none,
             equality_files=self._as_scanned(none),
             footers=None,
+            pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
         )
 
