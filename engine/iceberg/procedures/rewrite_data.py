@@ -110,7 +110,7 @@ def begin_rearranging(plan: CallPlan) -> IcebergTransaction:
 def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, run: Run) -> int:
     """How many files of deletes went."""
     run.context.cancel.ensure_live()
-    done = transaction.commit(RetryPolicy(wait=run.context.cancel.pause))
+    done = transaction.commit(RetryPolicy(cancel=run.context.cancel))
     run.context.on_commit(Commit(table.label, done.version))
     summary = done.loaded.metadata.snapshots[transaction.snapshot_id].summary
     return int(summary.get("removed-delete-files", "0"))
