@@ -87,10 +87,9 @@ class Operation:
         result_bytes_max: int,
         whole: bool = False,
         streams: bool = False,
-        tells_counts: bool = False,
     ) -> None:
         """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
-        `streams`: its rows may be fetched while it runs. `tells_counts`: a DML statement answers a row of its counts.
+        `streams`: its rows may be fetched while it runs.
         """
         self.id = uuid.uuid4()
         self.identity, self.text = identity, text
@@ -117,7 +116,6 @@ class Operation:
             on_authorized=self._note_access,
         )
         self._may_answer_rows: bool | None = None
-        self._tells_counts = tells_counts
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
@@ -359,7 +357,7 @@ class Operation:
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
-            self._may_answer_rows = may_answer_rows or self._tells_counts
+            self._may_answer_rows = may_answer_rows
             self._changed.notify_all()
 
     def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
