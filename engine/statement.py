@@ -50,6 +50,7 @@ from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, Tru
 from engine.runtime.accesses import Commit
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter, named_by_position
+from engine.runtime.profile import Stage
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.sql.parameters import with_condition_values
@@ -206,17 +207,23 @@ def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> O
 def _planned(statement: SingleStatement, way: _Way) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
     run, cancel, began_ms = way.run, way.run.context.cancel, way.run.context.now_ms()
+    enter = run.context.profile.enter
+    enter(Stage.BIND)
     binder = Binder(way.state, way.sources)
     while isinstance(bound := bind(statement, binder), Unevaluated):
         binder.values[bound.expressions] = run.values_of(bound.expressions)
     cancel.ensure_live()
+    enter(Stage.AUTHORIZE)
     authorized = authorize(bound)
     run.context.on_authorized(access_of(authorized))
     if hides_work(authorized.bound):
         run.context.profile.hide_work()
+    enter(Stage.ANALYZE)
     analyzed = analyze(authorized, run)
     cancel.ensure_live()
+    enter(Stage.PLAN)
     plan = plan_statement(analyzed, way.sources.planners)
+    enter(Stage.ENFORCE)
     enforced = enforce(plan)
     cancel.ensure_live()
     run.context.profile.log(f"planned in {(run.context.now_ms() - began_ms) / 1000:.3f} s")
@@ -225,9 +232,11 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
 
 def _finished(plan: Plan, way: _Way, policy: RetryPolicy) -> Outcome:
     """What `plan` does, committed, and named where it made a table."""
-    sources = way.sources
+    sources, enter = way.sources, way.run.context.profile.enter
+    enter(Stage.EXECUTE)
     try:
         with execute(plan, sources, sources.writers, way.run) as staged:
+            enter(Stage.COMMIT)
             committed = commit(staged, policy, sources.catalog)
             if committed is not None:
                 way.run.context.on_commit(Commit(staged.label, committed.version))

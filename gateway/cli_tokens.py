@@ -1,4 +1,4 @@
-"""`delta-gateway tokens create | list | revoke`: personal access tokens, by whoever may change their file."""
+"""`delta-gateway tokens create | list | revoke`: personal access tokens, for users that may change their file."""
 
 from __future__ import annotations
 

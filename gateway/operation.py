@@ -19,7 +19,8 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -31,7 +32,7 @@ from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.runtime.profile import Profile
+from engine.runtime.profile import Profile, Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
 from gateway.errors import OperationClosed, ResultNotReady
@@ -106,6 +107,8 @@ class Operation:
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
         self.trace: Trace | None = None
         """Where it is recorded what the statement does."""
+        self.is_call = False
+        """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
         self._context = StatementContext(
             identity=identity,
             cancel=self.cancel_token,
@@ -115,6 +118,7 @@ class Operation:
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
         )
+        self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
@@ -174,6 +178,12 @@ class Operation:
         buffer = self._buffer
         return buffer.bytes_held if buffer else 0
 
+    @property
+    def rows_held(self) -> int:
+        """Rows of the result that were pulled so far."""
+        buffer = self._buffer
+        return buffer.rows_held if buffer else 0
+
     def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
         """The log of the run so far: the lines that came since the last call, or all of them."""
         lines = self._context.profile.log_lines
@@ -207,6 +217,7 @@ class Operation:
         self._thread = threading.get_ident()
         if not self._move(OperationState.RUNNING):
             return
+        self.profile.enter(Stage.PARSE)
         try:
             stream, buffer = self._open()
         except SqlError as error:
@@ -271,9 +282,9 @@ class Operation:
         now are those of a link, which its reader gets by :meth:`page`. Where none comes within `wait_s` seconds the
         page is empty, and says that more may follow.
         """
-        with self._changed:
-            buffer, offset = self._result(), 0 if from_start else self._next_row
-        page = within(self._pull(buffer, offset, rows_max, wait_s), bytes_max)
+        with self._reading() as buffer:
+            offset = 0 if from_start else self._next_row
+            page = within(buffer.page(offset, rows_max, wait_s), bytes_max)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return self._note(page) if is_sent else page
@@ -297,15 +308,19 @@ class Operation:
 
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
-        return self._note(self._pull(self._result(), offset, rows_max))
+        with self._reading() as buffer:
+            page = buffer.page(offset, rows_max)
+        return self._note(page)
 
     def exceeds(self, bytes_max: int) -> bool:
         """Whether the result has more bytes in memory than that."""
-        return self._result().exceeds(bytes_max)
+        with self._reading() as buffer:
+            return buffer.exceeds(bytes_max)
 
     def row_count(self) -> int:
         """Rows of the whole result."""
-        return self._result().count()
+        with self._reading() as buffer:
+            return buffer.count()
 
     def close(self) -> None:
         """Cancel if need be and give back the result; closing twice does nothing."""
@@ -335,6 +350,7 @@ class Operation:
         if stream.row_counts is not None:
             self.profile.log(", ".join(f"{name}: {count}" for name, count in stream.row_counts.named.items()))
         if self._whole:
+            self.profile.enter(Stage.STREAM)
             try:
                 buffer.count(self.cancel_token)
             except BaseException:
@@ -360,9 +376,18 @@ class Operation:
             self._may_answer_rows = may_answer_rows
             self._changed.notify_all()
 
-    def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
+    @contextmanager
+    def _reading(self) -> Iterator[ResultBuffer]:
+        """The result, for a block that may wait for its rows.
+
+        Where the operation is ended in between, its error is raised, whatever the block made of the closed stream.
+        """
+        buffer = self._result()
         self.last_used = time.monotonic()
-        return buffer.page(offset, rows_max, wait_s)
+        try:
+            yield buffer
+        finally:
+            self._result()
 
     def _note(self, page: Page) -> Page:
         self._handed_out[page.row_offset] = page.rows.num_rows
@@ -403,6 +428,7 @@ class Operation:
                     self.ended_ms = time.time_ns() // 1_000_000
                     state = to.name.lower().replace("_", " ")
                     self.profile.log(f"{state} after {(self.ended_ms - self.created_ms) / 1000:.3f} s")
+                    self.profile.enter(None)
                 if self._timer:
                     self._timer.cancel()
             self._changed.notify_all()

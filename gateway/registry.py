@@ -21,7 +21,7 @@ import threading
 import time
 import uuid
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from catalog.errors import SqlError
@@ -29,6 +29,7 @@ from engine.engine import Engine
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, NoAudit
 from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
+from gateway.history import History, StatementInfo, as_seen_by, may_manage, statement_info
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
@@ -71,6 +72,7 @@ class Registry:
         self._owners: dict[uuid.UUID, Session] = {}
         self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
+        self._history = History()
         self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
         self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
@@ -162,6 +164,33 @@ class Registry:
             if (operation := session.operation(operation_id))
         )
 
+    def statements(self, identity: Identity) -> Iterator[StatementInfo]:
+        """What `identity` is told of statements that run and of those that have ended, each newest first."""
+        running = sorted(self._running(), key=lambda info: info.created_ms, reverse=True)
+        for info in (*running, *self._history):
+            if seen := as_seen_by(identity, info):
+                yield seen
+
+    def managed_sessions(self, identity: Identity) -> tuple[Session, ...]:
+        """Those that `identity` may see and end."""
+        return tuple(session for session in self.sessions() if may_manage(identity, session.identity))
+
+    def end_session(self, session_id: uuid.UUID, identity: Identity) -> None:
+        """As :meth:`close_session`, for administrators too; raises :class:`SessionNotFound`."""
+        session = self._sessions.get(session_id)
+        if session is None or not may_manage(identity, session.identity):
+            raise SessionNotFound()
+        self._drop_session(session_id, "client" if session.identity.admits(identity) else "administrator")
+
+    def end_operation(self, operation_id: uuid.UUID, identity: Identity) -> None:
+        """Cancel an operation of `identity`, or as an administrator; raises :class:`OperationNotFound`."""
+        session = self._owners.get(operation_id)
+        operation = session.operation(operation_id) if session else None
+        if session is None or operation is None or not may_manage(identity, session.identity):
+            raise OperationNotFound()
+        logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
+        operation.cancel()
+
     def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
         """Close it with all it runs; closing an unknown one does nothing."""
         if _owned(self._sessions.get(session_id), identity):
@@ -180,6 +209,12 @@ class Registry:
         if not self._threads.close(self.limits.end_grace_s):
             logger.warning("%d statements do not end, and are left to the end of Spark", self._threads.abandoned_count)
         self._reaper.join(timeout=self.limits.reap_every_s + 1)
+
+    def _running(self) -> Iterator[StatementInfo]:
+        for operation_id, session in list(self._owners.items()):
+            operation = session.operation(operation_id)
+            if operation and not operation.state.is_terminal and not operation.is_call:
+                yield statement_info(operation, session.id, session.origin.wire)
 
     def _drop_session(self, session_id: uuid.UUID, reason: str) -> None:
         with self._lock:
@@ -253,6 +288,7 @@ class Registry:
             raise ServerDraining()
         self._ensure_current(operation.identity)
         if session := self._owners.get(operation.id):
+            self._remember_end(operation, session)
             name, origin = str(session.id), session.origin
             operation.trace = self._auditor.trace()
             operation.on_access = lambda access: self._auditor.statement_began(operation, access, name, origin)
@@ -262,6 +298,10 @@ class Registry:
         except SqlError as error:
             operation.refuse(error)
             raise
+
+    def _remember_end(self, operation: Operation, session: Session) -> None:
+        if not operation.is_call:
+            operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
 
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):

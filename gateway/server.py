@@ -27,9 +27,11 @@ from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
 from gateway.config import Config
+from gateway.config_catalogs import open_rest_catalogs
 from gateway.config_storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
+from gateway.http.console_page import load_console
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.row_links import RowLinkMaker
@@ -61,6 +63,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
         tokens=open_tokens(config),
+        rest_catalogs=open_rest_catalogs(config.catalogs),
         audit_folder=Path(config.audit.folder) if config.audit.folder else None,
         leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
@@ -161,6 +164,7 @@ class Server:
             tokens=tokens,
             auditor=auditor,
             oauth=issuer.endpoints if issuer else None,
+            console=load_console(),
         )
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(

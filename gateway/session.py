@@ -101,7 +101,8 @@ class Session:
             return through(stream) if through else stream
 
         streams = wanted.streams and wanted.row_limit is None
-        return self._start(text, run, class_of(text), timeout_s, whole=through is not None, streams=streams)
+        operation = self._operation(text, run, whole=through is not None, streams=streams)
+        return self._start(operation, class_of(text), timeout_s)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
         """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
@@ -110,11 +111,11 @@ class Session:
             stream = self.engine_session.run(statement, context)
             return through(stream) if through else stream
 
-        return self._start(type(statement).__name__, run, StatementClass.METADATA)
+        return self._call(type(statement).__name__, run)
 
     def answer(self, name: str, stream: ResultStream) -> Operation:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
-        return self._start(name, lambda _: stream, StatementClass.METADATA)
+        return self._call(name, lambda _: stream)
 
     def renew(self, identity: Identity) -> None:
         """Act for a later log-in of the same owner, or of who acts for it, from the next statement on."""
@@ -161,19 +162,24 @@ class Session:
         if not was_closed:
             self.engine_session.close()
 
-    def _start(
+    def _operation(
         self,
         text: str,
         run: Callable[[StatementContext], ResultStream],
-        kind: StatementClass,
-        timeout_s: float | None = None,
         *,
         whole: bool = False,
         streams: bool = False,
     ) -> Operation:
-        operation = Operation(
+        return Operation(
             self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
         )
+
+    def _call(self, name: str, run: Callable[[StatementContext], ResultStream]) -> Operation:
+        operation = self._operation(name, run)
+        operation.is_call = True
+        return self._start(operation, StatementClass.METADATA)
+
+    def _start(self, operation: Operation, kind: StatementClass, timeout_s: float | None = None) -> Operation:
         operation.kind = kind
         with ExitStack() as unlocked, self._lock:
             if self._closed:

@@ -22,13 +22,22 @@ logger = logging.getLogger(__name__)
 class Failure:
     """`message` is the whole text for people, with the condition in front and the SQLSTATE at its end.
 
-    `name` is the object that a "not found" condition is about, where the error has one.
+    `name` is the object that a "not found" condition is about, where the error has one. `line` and `column`, counted
+    from 1, are where in the statement's text it is, where that is known.
     """
 
     condition: str
     sqlstate: str
     message: str
     name: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    @property
+    def details(self) -> dict[str, object]:
+        """What JSON says beyond Databricks' fields: the condition, and the position."""
+        told = {"condition": self.condition, "line": self.line, "column": self.column}
+        return {key: value for key, value in told.items() if value is not None}
 
     @property
     def is_stale_handle(self) -> bool:
@@ -80,10 +89,12 @@ def describe(error: BaseException) -> Failure:
         error_id = uuid.uuid4().hex[:12]
         logger.error("internal error %s: %s", error_id, type(error).__name__, exc_info=error)
         error = InternalError(error_id)
-    name = getattr(error, "name", None)
+    name, line, column = (getattr(error, field, None) for field in ("name", "line", "column"))
     return Failure(
         condition=error.condition,
         sqlstate=error.sqlstate,
         message=str(error),
         name=name if isinstance(name, str) else None,
+        line=line if isinstance(line, int) else None,
+        column=column if isinstance(column, int) else None,
     )

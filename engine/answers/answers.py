@@ -6,6 +6,7 @@ from typing import assert_never
 
 from engine.answers.create_statement import show_create_table
 from engine.answers.describe import describe_function, describe_schema, describe_table
+from engine.answers.files import list_files
 from engine.answers.find import find_objects
 from engine.answers.foreign import answer_foreign
 from engine.answers.keys import find_keys, list_keys
@@ -37,6 +38,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -78,6 +80,8 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return describe_schema(bound, statement)
         case DescribeDetail():
             return describe_detail(bound, statement)
+        case ListFiles():
+            return list_files(bound, statement)
         case DescribeHistory():
             return describe_history(bound, statement)
         case ShowTblProperties():

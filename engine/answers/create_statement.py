@@ -66,6 +66,8 @@ def _lines(table: BoundTable, *, with_location: bool) -> Iterator[str]:
     yield f"USING {snapshot.format}"
     if snapshot.partition_columns:
         yield f"PARTITIONED BY ({', '.join(map(quote, snapshot.partition_columns))})"
+    if details.partition_terms:
+        yield f"PARTITIONED BY ({', '.join(map(str, details.partition_terms))})"
     if details.clustering_columns:
         yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"
     if details.description:

@@ -86,7 +86,17 @@ def _columns(relation: NamedRelation) -> Iterator[Row]:
             if column.name in names:
                 yield column.name, column.type, column.comment
     if isinstance(relation, BoundTable):
+        yield from _partitioning(relation)
         yield from _clustering(relation)
+
+
+def _partitioning(table: BoundTable) -> Iterator[Row]:
+    """As Spark tells of tables that are partitioned by transforms."""
+    terms = table.snapshot.details.partition_terms
+    if terms:
+        yield "# Partitioning", "", ""
+    for number, term in enumerate(terms):
+        yield f"Part {number}", str(term), ""
 
 
 def _clustering(table: BoundTable) -> Iterator[Row]:

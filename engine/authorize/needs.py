@@ -35,6 +35,23 @@ from engine.bind.bound import (
 from engine.bind.sight import free_path_owners
 from engine.runtime.session_state import is_temporary
 from engine.statements.alters import AlterTable, DropFeature, RenameTable, SetLocation
+from engine.statements.calls.procedures import (
+    AddFiles,
+    AncestorsOf,
+    Call,
+    CherrypickSnapshot,
+    ExpireSnapshots,
+    FastForward,
+    PublishChanges,
+    RegisterTable,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
 from engine.statements.catalog import (
     Commentable,
     CommentOn,
@@ -69,6 +86,7 @@ from engine.statements.rights import (
     ShowLocations,
     ShowPolicies,
     ShowUsers,
+    TokenStatement,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -82,6 +100,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -101,7 +120,6 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
@@ -154,6 +172,12 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _on_target(bound, Privilege.MANAGE)
         case Optimize() | Reorg() | Vacuum() | GenerateManifest() | AnalyzeTable():
             yield from _on_target(bound, Privilege.MODIFY)
+        case Call():
+            yield from _called(bound, statement)
+        case RegisterTable():
+            assert isinstance(bound.target, FreeName | TakenName)
+            named = bound.target.name if isinstance(bound.target, FreeName) else bound.target.entry.name
+            yield from _new_table(bound, named.parts)
         case CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
             yield from _containers(bound, statement)
         case CreateView():
@@ -178,7 +202,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
 
 def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
     match statement:
-        case DescribeDetail() | DescribeHistory() | ShowPartitions():
+        case DescribeDetail() | DescribeHistory() | ShowPartitions() | ListFiles() | DescribeTable(version=int()):
             return _reads(bound.relations)
         case ShowCreateTable():
             views = [each.entry for each in bound.named if isinstance(each, BoundView)]
@@ -250,6 +274,26 @@ def _altered(bound: BoundStatement, statement: AlterTable) -> Needs:
             yield from _on_target(bound, Privilege.MANAGE)
         case _:
             yield from _on_target(bound, Privilege.MODIFY)
+
+
+def _called(bound: BoundStatement, statement: Call) -> Needs:
+    """As the statement of other tables that does the same: RESTORE, OPTIMIZE, VACUUM, an INSERT that replaces rows."""
+    match statement.procedure:
+        case AncestorsOf():
+            yield from _on_target(bound, Privilege.SELECT)
+        case RollbackToSnapshot() | RollbackToTimestamp() | SetCurrentSnapshot():
+            yield from _on_target(bound, Privilege.MANAGE)
+        case CherrypickSnapshot() | PublishChanges() | FastForward():
+            yield from (*_on_target(bound, Privilege.MODIFY), *_on_target(bound, Privilege.SELECT))
+        case AddFiles(source_table=source):
+            yield from _on_target(bound, Privilege.MODIFY)
+            yield from (_on_owner(owner, Privilege.SELECT, None) for owner in _places(bound, source))
+        case ExpireSnapshots() | RemoveOrphanFiles():
+            yield from _on_target(bound, Privilege.MODIFY)
+        case RewriteDataFiles() | RewriteManifests() | RewritePositionDeleteFiles():
+            yield from _on_target(bound, Privilege.MODIFY)
+        case _:
+            assert_never(statement.procedure)
 
 
 def _new_table(bound: BoundStatement, parts: tuple[str, ...]) -> Needs:

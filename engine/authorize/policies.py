@@ -1,5 +1,5 @@
-"""What no statement may do with a table that has a row filter or column masks, whoever asks; and what is not told of a
-table that a principal reads through a view alone.
+"""What no statement may do with a table that has a row filter or column masks, for any principal; and what is not told
+of a table that a principal reads through a view alone.
 
 Queries read it through its policies, and so does all that takes its rows from a query; rows may be added to it. DELETE,
 UPDATE and MERGE change the rows that a query would find (`engine.plan.reads.policed_target`), unless a rule of the
@@ -32,18 +32,26 @@ from engine.statements.alters import (
     ReplaceColumns,
     TableChange,
 )
+from engine.statements.calls.procedures import (
+    Call,
+    ExpireSnapshots,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+)
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
 from engine.statements.merges import Merge
 from engine.statements.queries import Explain
-from engine.statements.shows import DescribeDetail, DescribeHistory, ShowPartitions
+from engine.statements.shows import DescribeDetail, DescribeHistory, ListFiles, ShowPartitions
 from engine.statements.tables import CloneTable
 from engine.statements.variables import RoadStatement, SingleStatement
 from engine.statements.writes import Insert, TruncateTable, Update
 
 _ON_PLACE = Privilege.READ_FILES
-_TELLS_OF_SOURCES = (Explain, ExplainWrite, CloneTable, DescribeDetail, DescribeHistory, ShowPartitions)
+_TELLS_OF_SOURCES = (Explain, ExplainWrite, CloneTable, DescribeDetail, DescribeHistory, ListFiles, ShowPartitions)
 _TELLS_OF_TARGET = (TruncateTable, ExplainWrite, GenerateManifest, AnalyzeTable, CopyInto)
 _NAMES = {
     Explain: "EXPLAIN",
@@ -52,6 +60,7 @@ _NAMES = {
     CopyInto: "COPY INTO",
     DescribeDetail: "DESCRIBE DETAIL",
     DescribeHistory: "DESCRIBE HISTORY",
+    ListFiles: "A list of files",
     ShowPartitions: "SHOW PARTITIONS",
     TruncateTable: "TRUNCATE TABLE",
     GenerateManifest: "GENERATE",
@@ -69,7 +78,7 @@ def hides_work(bound: BoundStatement) -> bool:
 
 def answers_work(statement: RoadStatement) -> bool:
     """Whether all that the statement answers is what it did."""
-    return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum)
+    return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum | Call)
 
 
 def _is_hidden(bound: BoundStatement, table: BoundTable) -> bool:
@@ -108,10 +117,25 @@ def ensure_hides(bound: BoundStatement) -> None:
         raise PolicyForbidsStatement(f"{name} DRY RUN", target.label)
     if isinstance(statement, Optimize) and statement.condition is not None:
         raise PolicyForbidsStatement("OPTIMIZE WHERE", target.label)
+    if isinstance(statement, Call) and _tells(statement):
+        raise PolicyForbidsStatement(f"CALL {statement.name}", target.label)
     if isinstance(statement, AlterTable):
         for change in statement.changes:
             if isinstance(change, AddConstraint) or (isinstance(change, AlterColumn) and change.nullable is False):
                 raise PolicyForbidsStatement("A constraint that stored rows are checked for", target.label)
+
+
+def _tells(call: Call) -> bool:
+    """Whether a procedure tells of files or the history, or takes rows away or brings them back; others rearrange."""
+    match call.procedure:
+        case ExpireSnapshots() | RewriteManifests():
+            return False
+        case RemoveOrphanFiles(dry_run=dry_run):
+            return dry_run
+        case RewriteDataFiles(where=where) | RewritePositionDeleteFiles(where=where):
+            return where is not None
+        case _:
+            return True
 
 
 def _called(relation: BoundRelation) -> str:

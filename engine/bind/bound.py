@@ -30,10 +30,9 @@ from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import TableFormat
 from engine.table.keys import ForeignKey, TableKey, keys_of
-from engine.table.metadata_table import MetadataTable
 from engine.table.rearrangement import Rearrangement
 from engine.table.scan import FileFormat
-from engine.table.snapshot import TableSnapshot
+from engine.table.snapshot import MetadataTable, TableSnapshot
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -335,6 +334,8 @@ class BoundStatement:
     """Those that its queries call, without those in views."""
     securable: SecurableEntry | None = None
     """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
+    time_ms: int | None = None
+    """The time among the arguments of a procedure, in milliseconds since the epoch."""
     condition: Condition | None = None
     """What a change of the catalog looks at again. Set by `authorize`, where privileges count."""
 

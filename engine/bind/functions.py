@@ -109,7 +109,7 @@ class Functions:
         return changed, tuple(found)
 
     def entry(self, name: TableName) -> FunctionEntry | None:
-        """A function by its full name, whoever may know of it."""
+        """A function by its full name, also one that the principal may not know of."""
         return self._view.unrestricted.find_function(name)
 
     def expression(self, name: TableName, arguments: Sequence[str]) -> Query:

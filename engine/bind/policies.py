@@ -1,9 +1,9 @@
 """Row filters and column masks as expressions: the functions that decide, put over the columns of one snapshot.
 
-They are looked up whoever asks, and run as their owners; what they say of who asks (`current_user()`, `is_member('g')`)
-is about the session's principal, through any number of views. The tables that their bodies read are read as the
-functions' owners too, and without policies of their own. Whatever is amiss (a function or a column that is gone,
-another type) makes the table unreadable: nothing is shown unfiltered.
+They are looked up for any principal, and run as their owners; what they say of who asks (`current_user()`,
+`is_member('g')`) is about the session's principal, through any number of views. The tables that their bodies read are
+read as the functions' owners too, and without policies of their own. Whatever is amiss (a function or a column that is
+gone, another type) makes the table unreadable: nothing is shown unfiltered.
 """
 
 from __future__ import annotations

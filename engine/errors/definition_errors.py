@@ -163,3 +163,12 @@ class ColumnsWithQuery(SqlError, condition="_LEGACY_ERROR_TEMP_0035", sqlstate="
 @dataclass(eq=False)
 class ClusteredAndPartitioned(DeltaError, condition="DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", sqlstate="42613"):
     template = "A table cannot have both CLUSTER BY and PARTITIONED BY. Leave one of them out."
+
+
+@dataclass(eq=False)
+class LayoutNotSupported(DeltaError, condition="UNSUPPORTED_LAYOUT", sqlstate="0A000"):
+    """`what` is a clause, `advice` a sentence."""
+
+    what: str
+    advice: str
+    template = "{what} is not supported for a table of this format. {advice}"

@@ -11,7 +11,7 @@ What is set here, and why:
 - loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process; what Spark
   would keep of past jobs for its UI is next to nothing;
 - on a local master, which makes up a secret for itself, Spark's own ports take nobody without it: they read objects of
-  Java from whoever connects, and every user of the machine can. A cluster has its own settings for that;
+  Java from any connection, and every user of the machine can connect. A cluster has its own settings for that;
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
 - local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
   has replaced the data, and which make a colon in a name an error;

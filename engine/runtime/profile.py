@@ -11,9 +11,35 @@ principal may not know there are no reads, notes and tasks: they tell how much i
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from engine.table.scan import TableRead
+
+
+class Stage(StrEnum):
+    """Where a statement is on its way, in the order of `engine/statement.py`; STREAM: its rows are pulled."""
+
+    QUEUE = "queue"
+    PARSE = "parse"
+    BIND = "bind"
+    AUTHORIZE = "authorize"
+    ANALYZE = "analyze"
+    PLAN = "plan"
+    ENFORCE = "enforce"
+    EXECUTE = "execute"
+    COMMIT = "commit"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class StageTime:
+    """How many milliseconds a statement was in a stage, all times together."""
+
+    stage: Stage
+    duration_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +55,47 @@ class TaskCounts:
 class Profile:
     """The lines of one statement, in the order in which they became known."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` is in seconds."""
+        self._clock = clock
+        self._spent: dict[Stage, float] = {}
+        self._stage: tuple[Stage, float] | None = None
+        self._is_over = False
         self._lock = threading.Lock()
         self._entries: list[TableRead | str] = []
         self._log: list[str] = []
         self._tasks = TaskCounts()
         self.hides_work = False
+
+    def enter(self, stage: Stage | None) -> None:
+        """The statement leaves the stage that it was in for `stage`; None: it has ended, and whatever still runs for it
+        is in no stage.
+        """
+        with self._lock:
+            if self._is_over:
+                return
+            now, self._is_over = self._clock(), stage is None
+            self._spent = self._spent_until(now)
+            self._stage = None if stage is None else (stage, now)
+
+    @property
+    def stage(self) -> Stage | None:
+        """The one it is in; None before the first and after the last."""
+        stage = self._stage
+        return stage[0] if stage else None
+
+    @property
+    def stages(self) -> tuple[StageTime, ...]:
+        """In the order in which they were first entered, up to now."""
+        with self._lock:
+            spent = self._spent_until(self._clock())
+        return tuple(StageTime(stage, seconds * 1000) for stage, seconds in spent.items())
+
+    def _spent_until(self, now: float) -> dict[Stage, float]:
+        if self._stage is None:
+            return self._spent
+        stage, since = self._stage
+        return self._spent | {stage: self._spent.get(stage, 0.0) + now - since}
 
     def hide_work(self) -> None:
         """From now on."""

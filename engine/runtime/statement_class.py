@@ -19,7 +19,9 @@ _COMMENTS = re.compile(r"(?s)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*")
 _WORDS = re.compile(r"[A-Za-z_]+")
 _METADATA = frozenset({"SHOW", "DESCRIBE", "DESC", "USE", "SET", "RESET"})
 _READ = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE", "EXPLAIN"})
-_MAINTENANCE = frozenset({"OPTIMIZE", "VACUUM", "ANALYZE", "RESTORE", "FSCK", "REORG", "CONVERT", "MSCK", "SYNC"})
+_MAINTENANCE = frozenset(
+    {"OPTIMIZE", "VACUUM", "ANALYZE", "RESTORE", "FSCK", "REORG", "CONVERT", "MSCK", "CALL", "SYNC"}
+)
 _QUERIES = frozenset({("DESCRIBE", "QUERY"), ("DESC", "QUERY"), ("SET", "VAR"), ("SET", "VARIABLE")})
 """Which have a query behind them."""
 

@@ -126,11 +126,11 @@ def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
     has_zone = values.type.tz is not None
     micros = values.cast(pa.timestamp("us", "UTC" if has_zone else None)).cast(pa.int64())
     near, cycles = _without_cycles(micros, _LAST_MICROS_OF_9999 - _DAY_MICROS, _CYCLE_DAYS * _DAY_MICROS)
-    local = _local(near.cast(pa.timestamp("us", "UTC")), time_zone) if has_zone else near.cast(pa.timestamp("us"))
+    local = wall_clock(near.cast(pa.timestamp("us", "UTC")), time_zone) if has_zone else near.cast(pa.timestamp("us"))
     return _with_cycles(_without_trailing_zeros(local.cast(pa.string())), cycles)
 
 
-def _local(values: pa.Array, time_zone: str) -> pa.Array:
+def wall_clock(values: pa.Array, time_zone: str) -> pa.Array:
     """Instants as the zone's wall clock shows them, without a zone."""
     offset = fixed_offset(time_zone)
     if offset is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.tables import Check, ColumnDef, Position, Properties
+from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +94,30 @@ class DropFeature:
     truncate_history: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePartitionField:
+    """`ADD | DROP | REPLACE PARTITION FIELD term [WITH term] [AS name]`"""
+
+    added: PartitionTerm | None = None
+    dropped: PartitionTerm | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOrdered:
+    """`WRITE [DISTRIBUTED BY PARTITION] [LOCALLY] ORDERED BY terms | UNORDERED`; `distribution` None says nothing."""
+
+    terms: tuple[SortTerm, ...]
+    distribution: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeIdentifierFields:
+    """`SET | DROP IDENTIFIER FIELDS a, b.c`"""
+
+    columns: tuple[tuple[str, ...], ...]
+    dropped: bool
+
+
 TableChange = (
     AddColumns
     | ReplaceColumns
@@ -110,6 +135,9 @@ TableChange = (
     | SetLocation
     | ClusterBy
     | DropFeature
+    | ChangePartitionField
+    | WriteOrdered
+    | ChangeIdentifierFields
 )
 
 

@@ -134,12 +134,13 @@ class ShowCreateTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeTable:
-    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column] [AS JSON]`."""
+    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column] [AS JSON]`; metadata calls may ask for an older `version`."""
 
     table_parts: tuple[str, ...]
     extended: bool = False
     column_parts: tuple[str, ...] = ()
     as_json: bool = False
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +190,15 @@ class ListColumns:
     schema_pattern: str | None = None
     table_pattern: str | None = None
     column_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListFiles:
+    """Metadata call: the `limit` largest data files of a table, of its newest version or an older one."""
+
+    table_parts: tuple[str, ...]
+    limit: int
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

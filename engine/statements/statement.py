@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.statements.alters import AlterTable
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.catalog import (
     CommentOn,
     CreateCatalog,
@@ -28,7 +29,7 @@ from engine.statements.maintenance import (
 from engine.statements.merges import Merge
 from engine.statements.policies import PolicyStatement
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import RightQuestion, RightStatement
+from engine.statements.rights import CreateToken, RevokeToken, RightQuestion, RightStatement, ShowTokens
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -41,6 +42,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -59,7 +61,6 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import CreateToken, RevokeToken, ShowTokens
 from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
@@ -93,6 +94,7 @@ AnsweredStatement = (
     | ListSchemas
     | ListTables
     | ListColumns
+    | ListFiles
     | ListFunctions
     | ListPrimaryKeys
     | ListForeignKeys
@@ -127,10 +129,12 @@ QuerylessStatement = (
     | DropView
     | DropFunction
     | CommentOn
+    | Call
+    | RegisterTable
 )
 """Statements without a query whose columns would have to be known before they are planned."""
 
-FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement
+FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement | Call | RegisterTable
 """Statements that the format of the table may plan by itself (`engine.formats.planning`)."""
 
 WriteStatement = (
@@ -160,6 +164,8 @@ WriteStatement = (
     | CreateFunction
     | DropFunction
     | MaintenanceStatement
+    | Call
+    | RegisterTable
 )
 
 OneStatement = Statement | WriteStatement

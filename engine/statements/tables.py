@@ -8,6 +8,7 @@ from enum import StrEnum
 from engine.statements.keys import KeyDef
 from engine.statements.policies import NewPolicy
 from engine.statements.queries import Query, TimeTravel
+from engine.types.partition_terms import PartitionTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +76,8 @@ Properties = tuple[tuple[str, str], ...]
 class CreateTable:
     """`[CREATE [OR]] [REPLACE] TABLE t [(columns)] [USING p] … [AS query]`
 
-    `partitioned_by` are column names, those that were given with a type are in `columns` too. `cluster_by` is None
-    without the clause.
+    `partitioned_by` are column names, those that were given with a type are in `columns` too; where one of the terms is
+    more than a column's name, all of them are `partition_terms`. `cluster_by` is None without the clause.
     """
 
     mode: CreateMode
@@ -87,6 +88,7 @@ class CreateTable:
     """Those of the table; columns have theirs."""
     provider: str | None = None
     partitioned_by: tuple[str, ...] = ()
+    partition_terms: tuple[PartitionTerm, ...] = ()
     cluster_by: tuple[tuple[str, ...], ...] | None = None
     location: str | None = None
     comment: str | None = None
@@ -100,6 +102,10 @@ class CreateTable:
         """With the masks of columns."""
         masks = [column.mask for column in self.columns if column.mask is not None]
         return (*([self.row_filter] if self.row_filter else []), *masks)
+
+    @property
+    def is_partitioned(self) -> bool:
+        return bool(self.partitioned_by or self.partition_terms)
 
     @property
     def all_keys(self) -> tuple[KeyDef, ...]:

@@ -52,6 +52,11 @@ LOG_FOLDER = "_delta_log"
 before all others.
 """
 
+METADATA_FOLDER = "metadata"
+"""The folder of Iceberg's metadata, which makes versions of a table as a log does; removed before others too."""
+
+VERSION_FOLDERS = (LOG_FOLDER, METADATA_FOLDER)
+
 REMOVED_PREFIX = ".removed-"
 """Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
 
@@ -301,7 +306,7 @@ class LocalStorage(Storage):
             return
         except OSError:
             root = self.root
-        for folder in (f"{root}/{LOG_FOLDER}", root):
+        for folder in (*(f"{root}/{name}" for name in VERSION_FOLDERS), root):
             _remove_folder(folder)
 
     def _open(self, name: str) -> int:
@@ -426,7 +431,7 @@ class FsspecStorage(Storage):
         return False
 
     def delete_tree(self) -> None:
-        for folder in (self.path_of(LOG_FOLDER), self.root):
+        for folder in (*map(self.path_of, VERSION_FOLDERS), self.root):
             for _ in range(_REMOVALS_MAX):
                 self.fs.invalidate_cache(folder)
                 paths = self.fs.find(folder)

@@ -15,6 +15,7 @@ from engine.table.column_metadata import HIGH_WATER_MARK
 from engine.table.identity import IdentityColumn
 from engine.table.keys import TableKey
 from engine.types.column_paths import Path
+from engine.types.partition_terms import PartitionTerm, SortTerm
 from engine.types.schema import DataType, StructField
 from engine.types.schema_changes import Position
 
@@ -116,6 +117,43 @@ class ClusterBy:
     """Empty: no longer by any."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionBy:
+    """Of a new table: by transforms of columns, in the place of columns."""
+
+    terms: tuple[PartitionTerm, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePartitioning:
+    """Of new files, the others stay as they are: by another term in the place of `dropped`, where both are given."""
+
+    added: PartitionTerm | None = None
+    dropped: PartitionTerm | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortBy:
+    """The order of rows in new files; none is any order. `distribution` is how rows are brought together for that
+    (`hash`, `range`, `none`), None for as before.
+    """
+
+    terms: tuple[SortTerm, ...]
+    distribution: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeIdentifiers:
+    """The columns that identify a row, which nobody checks."""
+
+    columns: tuple[Path, ...]
+    dropped: bool = False
+
+
+TransformChange: TypeAlias = PartitionBy | ChangePartitioning | SortBy | ChangeIdentifiers
+"""Changes that only formats with partition transforms, sort orders and identifiers have."""
+
+
 def set_properties(settings: Mapping[str, str]) -> tuple[SetProperty, ...]:
     """A change for each setting."""
     return tuple(SetProperty(key=key, value=value) for key, value in settings.items())
@@ -141,4 +179,5 @@ DefinitionChange: TypeAlias = (
     | DropConstraint
     | SetDescription
     | ClusterBy
+    | TransformChange
 )

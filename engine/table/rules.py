@@ -24,10 +24,24 @@ class Capability(Enum):
     """What a table can do beyond what every table can, by its format and its settings."""
 
     CHANGE_FEED = "records which rows a commit deleted, changed and inserted"
-    ROW_MARKS = "marks rows that go beside their files, which stay"
+    DELETED_ROW_MARKS = "marks rows that are deleted or replaced beside their files, which stay"
+    UPDATED_ROW_MARKS = "the same of rows that an UPDATE changes"
+    MERGED_ROW_MARKS = "the same of rows that a MERGE changes or deletes"
     ROW_IDS = "gives rows ids, which they keep wherever they are moved to"
     TYPE_WIDENING = "gives columns wider types while rows are written"
     COLUMN_DEFAULTS = "has columns with defaults"
+    ADDED_DEFAULTS = "gives the rows that are there the default of a column that is added"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSource:
+    """A partition value that is made from the column, or field in structs, at `path`, as files have it: by a transform,
+    and its number where it has one.
+    """
+
+    path: tuple[str, ...]
+    transform: str
+    width: int = 0
 
 
 class TableRules(Protocol):
@@ -50,6 +64,13 @@ class TableRules(Protocol):
     @property
     def partition_keys(self) -> tuple[str, ...]:
         """What the partition columns are called where the values of files are kept, in their order."""
+        ...
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        """For each of `partition_keys` what its values are made from, where files have the columns too; none where the
+        values are those of `partition_columns`, which files do not have.
+        """
         ...
 
     @property
@@ -87,3 +108,49 @@ class TableRules(Protocol):
     def optimizes_writes(self) -> bool | None:
         """Whether rows are shuffled so that fewer and larger files are written; None where nothing is said."""
         ...
+
+
+class NoRules:
+    """The rules of a format that has none: no constraints, generated columns, identities, or settings of writes."""
+
+    __slots__ = ()
+    schema: StructType
+
+    def has(self, capability: Capability) -> bool:
+        return False
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        return ()
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        return ()
+
+    @property
+    def generations(self) -> Mapping[str, str]:
+        return {}
+
+    @property
+    def identities(self) -> tuple[IdentityColumn, ...]:
+        return ()
+
+    @property
+    def is_append_only(self) -> bool:
+        return False
+
+    @property
+    def stored_schema(self) -> StructType:
+        return self.schema
+
+    @property
+    def compression(self) -> str | None:
+        return None
+
+    @property
+    def target_file_size(self) -> int | None:
+        return None
+
+    @property
+    def optimizes_writes(self) -> bool | None:
+        return None

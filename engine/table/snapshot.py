@@ -7,9 +7,10 @@ first asked for, and belongs to the pinned version whatever is committed since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -20,12 +21,23 @@ from engine.storage.storage import Storage
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
-from engine.table.metadata_table import MetadataTable
 from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import StructType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataTable:
+    """Rows about a table that its format shows as a table of their own: its snapshots, its files.
+
+    `rows` have values of JSON by column: dates and timestamps as texts of ISO 8601, binary as base64, maps as lists of
+    `key` and `value`.
+    """
+
+    schema: StructType
+    rows: tuple[Mapping[str, Any], ...]
 
 
 class TableSnapshot(Protocol):
@@ -145,8 +157,8 @@ class TableSnapshot(Protocol):
         """Partition values as texts, row for row beside `files`: a column each, by physical name."""
         ...
 
-    def counted_files(self) -> CountedFiles:
-        """The live files with their statistics, to answer counts and extremes from."""
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
+        """The live files with the statistics of some top-level columns (or of more), to answer counts and extremes."""
         ...
 
     def history(self, limit: int | None = None) -> pa.Table:

@@ -1,8 +1,9 @@
 """Rows that are told apart from others of their file: marked as gone for good, or for one statement alone.
 
-Where the table marks rows (`Capability.ROW_MARKS`), its format does that (`engine.table.row_files`). Whatever the
-format, a copy reads a file without the rows that go, new values are made from those that change, and a file that is
-written again has both. No version has the vectors that tell these apart; small ones travel with the list of files.
+Where the table marks rows (`Capability.DELETED_ROW_MARKS` and its like), its format does that
+(`engine.table.row_files`). Whatever the format, a copy reads a file without the rows that go, new values are made from
+those that change, and a file that is written again has both. No version has the vectors that tell these apart; small
+ones travel with the list of files.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run
 @contextmanager
 def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
     """The files of the snapshot with these rows, to read no others: a scan's `files`."""
-    files = _taken(table, rows)
+    files = table.snapshot.row_files.readable(_taken(table, rows))
     with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
         yield _with_column(files, "deletion_vector", pa.nulls(len(files), DELETION_VECTOR)).append_column(
             "selected_rows", pa.array(vectors, DELETION_VECTOR)

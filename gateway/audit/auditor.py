@@ -116,7 +116,7 @@ class TrailAuditor:
             self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
 
     def logged_out(self, identity: Identity, origin: Origin) -> None:
-        """Never raises: whoever wants to leave may."""
+        """Never raises: a log-out is not refused."""
         with self._lock:
             self._known.pop((identity, origin.peer), None)
         with suppress(AuditNotWritten):

@@ -1,4 +1,4 @@
-"""Signed heads of a trail: what tells that its last lines are missing, or that all of it was written anew.
+"""Signed heads of a trail: what tells that its last lines are missing, or that all of it was replaced.
 
 A head is the number and the digest of a line. It is signed with a private key of Ed25519 (RFC 8032) every :data:`LINES`
 lines, and :data:`SECONDS` seconds after a line that no head covers yet. Heads are lines of JSON in a file of their own,

@@ -115,7 +115,7 @@ class JwtTokens:
         for name in self._rules.principal_claims:
             value = _at(claims, name)
             if value is None or (name == "email" and claims.get("email_verified") is not True):
-                continue  # whoever may write any address into a profile is not the one who has it
+                continue  # users of a provider can write any address into a profile
             if not isinstance(value, str):
                 raise _Refused(f"the claim {name}")
             return value

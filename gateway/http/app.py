@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -15,14 +16,19 @@ from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints
 from gateway.bounded import EngineCalls
+from gateway.http.activity import activity_blueprint
 from gateway.http.authentication import challenges, retry_after
+from gateway.http.browse import browse_blueprint
 from gateway.http.callers import Callers
+from gateway.http.console_page import console_blueprint
 from gateway.http.discovery import discovery_blueprint
 from gateway.http.forwarded import Forwarded
 from gateway.http.health import health_blueprint
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.log_in import log_in_blueprint
+from gateway.http.openapi import openapi_blueprint
+from gateway.http.result_routes import result_blueprint
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitingRoom
@@ -53,6 +59,8 @@ class HttpOptions:
     tokens: TokenStore | None = None
     oauth: Endpoints | None = None
     auditor: Auditor | None = None
+    console: Mapping[str, bytes] = field(default_factory=dict)
+    """The files of the console by name; without any `/` says how to connect."""
 
 
 class _Json(DefaultJSONProvider):
@@ -81,7 +89,11 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     )
     app.wsgi_app = Forwarded(app.wsgi_app, options.proxies)  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
+    for routes in (result_blueprint, browse_blueprint, activity_blueprint):
+        app.register_blueprint(routes(api))
+    app.register_blueprint(openapi_blueprint())
     app.register_blueprint(health_blueprint(lifecycle))
+    app.register_blueprint(console_blueprint(lifecycle, callers, options.console))
     app.register_blueprint(log_in_blueprint(callers))
     app.register_blueprint(tokens_blueprint(callers, options.tokens))
     if options.oauth:
@@ -95,7 +107,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
 
     def failure_answer(error: Exception) -> Response:
         failure = describe(error)
-        body = jsonify(error_code=failure.http_error_code, message=failure.message, sql_state=failure.sqlstate)
+        told = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
+        body = jsonify(told | failure.details)
         body.status_code = failure.http_status
         if failure.http_status is HTTPStatus.UNAUTHORIZED:
             body.headers.extend(challenges(authenticator))

@@ -41,8 +41,8 @@ class Callers:
         """Raises an error of class 28 for a client that is not known, and :class:`ForeignPage`."""
         header, cookie = request.headers.get("Authorization"), request.cookies.get(self._name)
         if header is not None or cookie is None:
-            if header is None and _peer().certificate_names and request.method not in _SAFE_METHODS:
-                self.ensure_own_page(must_be_said=False)  # browsers show certificates like cookies
+            if header is None and request.method not in _SAFE_METHODS:
+                self.ensure_own_page(must_be_said=False)  # browsers show certificates, and who needs none, like cookies
             return authenticate(self._authenticator, header, _peer())
         if request.method not in _SAFE_METHODS:
             self.ensure_own_page(must_be_said=True)

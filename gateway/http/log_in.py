@@ -1,4 +1,4 @@
-"""The log-in of browsers: `/login` asks for user and password, and gives a cookie; `/logout` takes it back."""
+"""The log-in of browsers: `/login` asks for user and password, and leads to the console; `/logout` ends that."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def log_in_blueprint(callers: Callers) -> Blueprint:
         except SqlError as error:
             failure = describe(error)
             return _page("log-in", status=failure.http_status, message=failure.message)
-        return _moved(cookie)
+        return _moved(".", cookie)
 
     @routes.post("/logout")
     def log_out() -> Response:
-        return _moved(callers.log_out())
+        return _moved("login", callers.log_out())
 
     return routes
 
@@ -55,5 +55,5 @@ def _page(kind: str, *, principal: str = "", message: str = "", status: HTTPStat
     return answer
 
 
-def _moved(cookie: str) -> Response:
-    return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "login", "Set-Cookie": cookie})
+def _moved(to: str, cookie: str) -> Response:
+    return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": to, "Set-Cookie": cookie})

@@ -27,6 +27,7 @@ from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting
 from gateway.http.links import LinkSigner
+from gateway.http.queries import choice_of
 from gateway.http.requests import (
     Format,
     OnWaitTimeout,
@@ -91,7 +92,7 @@ class StatementApi:
             ("DELETE", f"{API}/sessions/<session_id>", self.close_session),
         ):
             routes.add_url_rule(path, view.__name__, view, methods=[method])
-        routes.before_request(self._authenticate)
+        routes.before_request(self.authenticate)
         return routes
 
     def submit(self) -> Body:
@@ -104,21 +105,22 @@ class StatementApi:
             operation, delivery = self._start(asked, open_s)
             is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), _client())
         if not is_there or asked.on_wait_timeout is OnWaitTimeout.CANCEL:
-            self._end(operation.cancel)
+            self.end(operation.cancel)
         return self._answer(operation, delivery)
 
     def poll(self, statement_id: str) -> Body:
-        operation, delivery = self._find(statement_id)
+        operation, delivery = self.find(statement_id)
         seconds = parse_wait("wait_timeout", request.args.get("wait_timeout"), 0.0)
+        on_disconnect = choice_of("on_disconnect", OnWaitTimeout.CONTINUE)
         if seconds:
             with self.room.place() as may_wait:
                 is_there = not may_wait or wait_for_end(operation, seconds, _client())
-            if not is_there and request.args.get("on_disconnect") == OnWaitTimeout.CANCEL:
-                self._end(operation.cancel)
+            if not is_there and on_disconnect is OnWaitTimeout.CANCEL:
+                self.end(operation.cancel)
         return self._answer(operation, delivery)
 
     def fetch(self, statement_id: str, index: int) -> Body | Response:
-        operation, delivery = self._find(statement_id)
+        operation, delivery = self.find(statement_id)
         accepted = request.accept_mimetypes.best_match([CONTENT_TYPES[Format.JSON_ARRAY], *_DOCUMENTS])
         if accepted in _DOCUMENTS:
             return _document(operation, delivery, index, _DOCUMENTS[accepted])
@@ -127,22 +129,22 @@ class StatementApi:
     def follow(self, statement_id: str, index: int) -> Response:
         """The target of an external link."""
         self.signer.ensure_valid(request.path, request.args.get("expires", ""), request.args.get("signature", ""))
-        operation, delivery = self._find(statement_id, linked_part=f"chunk {index}")
+        operation, delivery = self.find(statement_id, linked_part=f"chunk {index}")
         return _document(operation, delivery, index, delivery.format)
 
     def cancel(self, statement_id: str) -> Body:
-        self._end(self._find(statement_id)[0].cancel)
+        self.end(self.find(statement_id)[0].cancel)
         return {}
 
     def close(self, statement_id: str) -> Body:
-        operation, _ = self._find(statement_id)
-        self._end(partial(self._registry().close_operation, operation.id, self._identity()))
+        operation, _ = self.find(statement_id)
+        self.end(partial(self.registry().close_operation, operation.id, self.identity()))
         return {}
 
     def open_session(self) -> Body:
         asked = parse_session_request(json_content())
         with self.room.place() as may_wait:
-            session = self._open(asked, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
+            session = self.open(asked, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
         return {"session_id": str(session.id)}
 
     def open_session_of(self, warehouse_id: str) -> Body:
@@ -150,39 +152,44 @@ class StatementApi:
         return self.open_session()
 
     def close_session(self, session_id: str) -> Body:
-        registry, identity = self._registry(), self._identity()
+        registry, identity = self.registry(), self.identity()
         session = registry.session(parse_handle(session_id), identity)
-        self._end(partial(registry.close_session, session.id, identity))
+        self.end(partial(registry.close_session, session.id, identity))
         return {}
 
-    def _open(self, asked: SessionRequest, seconds: float) -> Session:
+    def open(self, asked: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:
         """A session, opened within `seconds` or not at all."""
-        registry, identity = self._registry(), self._identity()
+        registry, identity = self.registry(), self.identity()
         origin = origin_of_request()
         return self.calls.run(
             lambda: registry.open_session(
-                identity, settings=asked.settings, catalog=asked.catalog, schema=asked.schema, origin=origin
+                identity,
+                settings=asked.settings,
+                catalog=asked.catalog,
+                schema=asked.schema,
+                may_lack_schema=may_lack_schema,
+                origin=origin,
             ),
             seconds,
             abandoned=lambda session: registry.close_session(session.id, identity),
         )
 
-    def _end(self, end: Callable[[], None]) -> None:
+    def end(self, end: Callable[[], None]) -> None:
         """Cancel or close: its effect is seen at once, while the engine may be told a little later."""
         with suppress(EngineNotAnswering):
             self.calls.run(end, _END_S)
 
     def _start(self, asked: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
-        registry, identity, delivery = self._registry(), self._identity(), Delivery(asked)
+        registry, identity, delivery = self.registry(), self.identity(), Delivery(asked)
         if asked.session_id:
             session = registry.session(asked.session_id, identity)
         else:
-            session = self._open(SessionRequest(catalog=asked.catalog, schema=asked.schema, settings={}), open_s)
+            session = self.open(SessionRequest(catalog=asked.catalog, schema=asked.schema, settings={}), open_s)
         try:
             operation = session.execute(asked.text, parameters=asked.parameters, through=delivery.cut)
         except BaseException:
             if not asked.session_id:
-                self._end(partial(registry.close_session, session.id, identity))
+                self.end(partial(registry.close_session, session.id, identity))
             raise
         if not asked.session_id:
             registry.retire_after(session, operation)
@@ -190,16 +197,13 @@ class StatementApi:
             self.deliveries[operation] = delivery
         return operation, delivery
 
-    def _find(self, statement_id: str, *, linked_part: str | None = None) -> tuple[Operation, Delivery]:
+    def find(self, statement_id: str, *, linked_part: str | None = None) -> tuple[Operation, Delivery]:
         """A statement of the request's identity; for a link, which carries the right itself, of any."""
-        try:
-            operation_id = uuid.UUID(statement_id)
-        except ValueError:
-            raise OperationNotFound() from None
+        operation_id = parse_statement_id(statement_id)
         if linked_part is not None:
-            operation = self._registry().linked_operation(operation_id, linked_part, origin_of_request())
+            operation = self.registry().linked_operation(operation_id, linked_part, origin_of_request())
         else:
-            _, operation = self._registry().find_operation(operation_id, self._identity())
+            _, operation = self.registry().find_operation(operation_id, self.identity())
         with self.lock:
             delivery = self.deliveries.get(operation)
         if delivery is None:  # started over another interface
@@ -208,10 +212,10 @@ class StatementApi:
 
     def _answer(self, operation: Operation, delivery: Delivery) -> Body:
         state = operation.state
-        status: Body = {"state": _STATES[state]}
+        status: Body = {"state": state_name(state)}
         if operation.error:
             failure = describe(operation.error)
-            status["error"] = {"error_code": failure.http_error_code, "message": failure.message}
+            status["error"] = {"error_code": failure.http_error_code, "message": failure.message} | failure.details
             status["sql_state"] = failure.sqlstate
         if state.is_terminal:
             operation.tell_end()
@@ -221,7 +225,7 @@ class StatementApi:
             body["result"] = delivery.result(operation, 0, self.signer, self._base_url())
         return body
 
-    def _registry(self) -> Registry:
+    def registry(self) -> Registry:
         registry = self.lifecycle.registry
         if registry is None:
             raise ServerStarting()
@@ -231,15 +235,28 @@ class StatementApi:
         """What links begin with: the URL of the server as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
-    def _authenticate(self) -> None:
+    def authenticate(self) -> None:
         """Before anything of the request is looked at. A link carries the right to what it leads to."""
         if request.endpoint != f"{_NAME}.{self.follow.__name__}":
             g.identity = self.callers.identity()
 
-    def _identity(self) -> Identity:
+    def identity(self) -> Identity:
         identity = g.identity
         assert isinstance(identity, Identity)
         return identity
+
+
+def parse_statement_id(text: str) -> uuid.UUID:
+    """Text that is no id is a statement that does not exist."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise OperationNotFound() from None
+
+
+def state_name(state: OperationState) -> str:
+    """Databricks' name."""
+    return _STATES[state]
 
 
 _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv": Format.CSV}

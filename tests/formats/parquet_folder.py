@@ -33,10 +33,9 @@ from engine.table.definition import TableDefinition
 from engine.table.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
 from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
-from engine.table.identity import IdentityColumn
 from engine.table.operations import CommitDescription, NumberedWrite, TableOperation
 from engine.table.row_files import FilePredicate, MarkedFiles
-from engine.table.rules import Capability, Constraint, TableRules
+from engine.table.rules import Constraint, NoRules, TableRules
 from engine.table.scan import NO_FILES, Scan
 from engine.table.snapshot import TableSnapshot
 from engine.table.transaction import DataFile, NewFiles
@@ -62,7 +61,7 @@ class LostRace(DeltaError, condition="FOLDER_CONCURRENT_WRITE", sqlstate="2D521"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FolderDefinition:
+class FolderDefinition(NoRules):
     """The definition of a table, and its rules: nothing but columns, a comment, and properties that mean nothing."""
 
     schema: StructType
@@ -76,9 +75,6 @@ class FolderDefinition:
     def details(self, table: str) -> TableDetails:
         return TableDetails(description=self.comment, properties=self.properties)
 
-    def has(self, capability: Capability) -> bool:
-        return False
-
     def ensure_supported(self, operation: TableOperation) -> None:
         if operation not in _SUPPORTED:
             raise StatementNotSupported(f"{operation.value.capitalize()} a {NAME} table")
@@ -86,38 +82,6 @@ class FolderDefinition:
     @property
     def partition_keys(self) -> tuple[str, ...]:
         return self.partition_columns
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        return ()
-
-    @property
-    def generations(self) -> Mapping[str, str]:
-        return {}
-
-    @property
-    def identities(self) -> tuple[IdentityColumn, ...]:
-        return ()
-
-    @property
-    def is_append_only(self) -> bool:
-        return False
-
-    @property
-    def stored_schema(self) -> StructType:
-        return self.schema
-
-    @property
-    def compression(self) -> str | None:
-        return None
-
-    @property
-    def target_file_size(self) -> int | None:
-        return None
-
-    @property
-    def optimizes_writes(self) -> bool | None:
-        return None
 
 
 def _redefined(definition: FolderDefinition, changes: Iterable[DefinitionChange]) -> FolderDefinition:
@@ -240,7 +204,7 @@ class FolderSnapshot:
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
         return FilePruning(self.columns(time_zone), self.num_files, lambda name: self.partition_texts().column(name))
 
-    def counted_files(self) -> CountedFiles:
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         statistics = pa.table({"num_records": self.files["rows"], "tight_bounds": pa.nulls(self.num_files, pa.bool_())})
         return CountedFiles(files=self.files, statistics=statistics)
 
@@ -271,6 +235,9 @@ class FolderRowFiles:
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         return lambda files: pa.repeat(True, files.num_rows)
+
+    def partitions(self, files: Any) -> None:
+        return None
 
     def live_rows(self, files: pa.Table) -> pa.Array:
         return files["rows"]

@@ -1,25 +1,12 @@
 """Writes version N of a log exactly once, and finds out who did.
 
-A put has three outcomes: ours, somebody else's, or unknown because the storage failed in between. Every commit carries
-a transaction id that nobody else has, so the last two are settled by reading version N back:
-
-- it is there and has our id: we won, although the storage said otherwise. The clients of object stores repeat requests
-  whose answer was lost, and the repetition finds the file of the first; so even "it exists" is not taken at its word.
-- it is there and has another id: we lost.
-- it is not there: the put did not happen, or has not yet. It is tried again, since a put that arrives late can only
-  make the repetition find our own id.
-- it cannot be read either, however often: the outcome stays unknown and is reported as that, never as a failure.
-
-Only what a storage refuses before it writes (no permission, no space) is a plain failure.
+Every commit carries a transaction id that nobody else has, by which a put whose answer is in doubt is settled
+(`engine.storage.settled_put`).
 """
 
 from __future__ import annotations
 
-import errno
-import time
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from engine.delta.commit.conflicts import WinningCommit
 from engine.delta.log.commit_reader import parse_commits
@@ -27,23 +14,8 @@ from engine.delta.spec.errors import LogWriteFailed
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.table_errors import DeltaError
+from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
 from engine.storage.storage import FileStatus, Storage
-
-_REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorageRetries:
-    """How long a storage may fail before the outcome is called unknown."""
-
-    tries_max: int = 5
-    pause_s: float = 0.1
-    """Before the second try; doubled for each further one."""
-    sleep: Callable[[float], None] = time.sleep
-
-    def pause(self, tries: int) -> None:
-        """After the given number of failed tries."""
-        self.sleep(self.pause_s * 2 ** (tries - 1))
 
 
 def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries: StorageRetries) -> bool:
@@ -52,20 +24,21 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries
     Raises `StorageNotWritable`, `LogWriteFailed`, `ConcurrentDrop`, `CommitOutcomeUnknown`.
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
-    failure: OSError | None = None
-    for tries in range(1, retries.tries_max + 1):
-        try:
-            if failure is None or not storage.exists(name):
-                if _put(storage, version, name, data):
-                    return True
-            return _txn_id_of(storage, name) == txn_id
-        except OSError as error:
-            if failure is None and error.errno in _REFUSALS:
-                raise LogWriteFailed(storage.root, version, str(error)) from error
-            failure = error
-            if tries < retries.tries_max:
-                retries.pause(tries)
-    raise CommitOutcomeUnknown(storage.root, version, txn_id, str(failure)) from failure
+    try:
+        return put_settled(
+            storage,
+            name,
+            data,
+            lambda found: _txn_id_of(name, found) == txn_id,
+            retries,
+            in_place=version > 0,  # only the first version makes a log: where it is gone, so is the table
+        )
+    except FolderGone as error:
+        raise ConcurrentDrop(storage.root) from error
+    except PutRefused as error:
+        raise LogWriteFailed(storage.root, version, str(error)) from error
+    except PutOutcomeUnknown as error:
+        raise CommitOutcomeUnknown(storage.root, version, txn_id, str(error)) from error
 
 
 def take_back(storage: Storage, version: int) -> None:
@@ -73,14 +46,6 @@ def take_back(storage: Storage, version: int) -> None:
     with suppress(OSError):
         if not storage.exists(f"{LOG_DIR}/{commit_name(version + 1)}"):
             storage.delete(f"{LOG_DIR}/{commit_name(version)}")
-
-
-def _put(storage: Storage, version: int, name: str, data: bytes) -> bool:
-    """Only the first version makes a log: where it is gone, so is the table."""
-    try:
-        return storage.put_if_absent(name, data, in_place=version > 0)
-    except FileNotFoundError as error:
-        raise ConcurrentDrop(storage.root) from error
 
 
 def read_winners(storage: Storage, first: int) -> list[WinningCommit]:
@@ -111,10 +76,10 @@ def _commits_from(storage: Storage, first: int) -> list[FileStatus]:
     return run
 
 
-def _txn_id_of(storage: Storage, name: str) -> str | None:
+def _txn_id_of(name: str, data: bytes) -> str | None:
     """The transaction id of a commit; None where it has none, which is not ours then."""
     try:
-        info = parse_commits([(name, storage.read_bytes(name))]).commit_info
+        info = parse_commits([(name, data)]).commit_info
     except DeltaError:
         return None  # another writer's garbage; the next reader of the log will name it
     return info.txn_id if info else None

@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
-from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
+from engine.delta.commit.committer import put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.commit.loads import APP_ID as LOADS_APP_ID
@@ -72,6 +72,7 @@ from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.storage.deletion_vectors import Rows
+from engine.storage.settled_put import StorageRetries
 from engine.storage.storage import Storage
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange

@@ -47,21 +47,26 @@ from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
 from engine.delta.spec.properties import canonical_key, default_properties, ensure_distinct
 from engine.delta.spec.protocols import add_features, protocol_features
+from engine.errors.definition_errors import LayoutNotSupported
 from engine.table.definition_changes import (
     AddColumn,
     AddConstraint,
     AddKey,
+    ChangeIdentifiers,
     ChangeNullable,
+    ChangePartitioning,
     ChangeType,
     ClusterBy,
     DefinitionChange,
     DropColumn,
     DropConstraint,
     MoveColumn,
+    PartitionBy,
     RenameColumn,
     SetColumnMetadata,
     SetDescription,
     SetProperty,
+    SortBy,
     UnsetProperty,
     set_properties,
 )
@@ -227,5 +232,9 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
             return remove_mapping(draft)
         case DropFeature():
             return drop_feature(draft, change.name, change.protect_before)
+        case PartitionBy():
+            raise LayoutNotSupported("A function in PARTITIONED BY", "Partition by a generated column.")
+        case ChangePartitioning() | SortBy() | ChangeIdentifiers():
+            raise LayoutNotSupported("Another partitioning, order or identifier", "Cluster the table: CLUSTER BY.")
         case _:
             assert_never(change)

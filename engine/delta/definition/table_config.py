@@ -56,7 +56,7 @@ from engine.delta.spec.protocols import (
 from engine.table.column_metadata import GENERATION, read_identities
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint
+from engine.table.rules import Capability, Constraint, PartitionSource
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -143,6 +143,10 @@ class TableConfig:
         return stored_schema(self.schema, self.column_mapping_mode)
 
     @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        return ()
+
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         """CHECK constraints and column invariants, which count whatever the protocol says: legacy versions that do not
         imply them have metadata of writers that do.
@@ -166,7 +170,7 @@ class TableConfig:
         match capability:
             case Capability.CHANGE_FEED:
                 return self.is_enabled("changeDataFeed")
-            case Capability.ROW_MARKS:
+            case Capability.DELETED_ROW_MARKS | Capability.UPDATED_ROW_MARKS | Capability.MERGED_ROW_MARKS:
                 return self.is_enabled("deletionVectors")
             case Capability.ROW_IDS:
                 return self.is_enabled("rowTracking")
@@ -174,6 +178,8 @@ class TableConfig:
                 return self.get(TYPE_WIDENING)
             case Capability.COLUMN_DEFAULTS:
                 return self.is_supported("allowColumnDefaults")
+            case Capability.ADDED_DEFAULTS:
+                return False
             case _:
                 assert_never(capability)
 

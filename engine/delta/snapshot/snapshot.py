@@ -15,7 +15,7 @@ by `config`, see `engine.delta.definition.table_config`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from functools import cached_property
@@ -302,8 +302,8 @@ class Snapshot:
             self.stats,
         )
 
-    def counted_files(self) -> CountedFiles:
-        """The live files with their statistics, to answer from."""
+    def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
+        """The live files with all of their statistics, to answer from."""
         self.ensure_files_allowed()
         return CountedFiles(files=self.files, statistics=self.stats())
 

@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
@@ -50,7 +51,9 @@ import org.apache.spark.sql.types.StructType;
  * 2. `steps`: each a list of named expressions over the step before it. A text is parsed by itself, so that nothing but
  *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn, and
  *    columns of {@link IdentityValues} may be added;
- * 3. `stored`: the columns as the files have them, by position: physical names, field ids.
+ * 3. `stored`: the columns as the files have them, by position: physical names, field ids;
+ * 4. `partitions`: texts of values that are made from these, by which the rows are divided, see
+ *    {@link PartitionTransform}.
  *
  * Expressions that raise are in the projections' columns, never in a filter: the optimizer moves filters below joins,
  * where they would judge rows that are not written.
@@ -86,7 +89,7 @@ final class RowEnforcer {
       plan = step(plan, step);
     }
     plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
-    plan = execution(plan).analyzed();
+    plan = execution(partitioned(plan, request.get("partitions"))).analyzed();
     guard.ensureMayRun(plan, statementId); // what comes on top of it is made of no text
     if (request.hasNonNull("curve")) plan = alongCurve(plan, request.get("curve"));
     else if (!isArranged) plan = arranged(plan, isLiteral, request.get("partition_columns"));
@@ -103,7 +106,7 @@ final class RowEnforcer {
   private static boolean isLiteral(LogicalPlan plan) {
     List leaves = Scala.list(plan.collectLeaves());
     for (int i = 0; i < leaves.size(); i++) {
-      if (!(leaves.get(i) instanceof LocalRelation)) return false;
+      if (!(leaves.get(i) instanceof LocalRelation || leaves.get(i) instanceof ResolvedInlineTable)) return false;
     }
     return true;
   }
@@ -159,6 +162,30 @@ final class RowEnforcer {
     return new Project(Scala.seq(named), plan);
   }
 
+  /** With the texts of partition values that are made from columns, which the files hold too. */
+  private LogicalPlan partitioned(LogicalPlan plan, JsonNode partitions) throws Exception {
+    if (partitions.isEmpty()) return plan;
+    List columns = Scala.list(plan.output());
+    ArrayList sources = new ArrayList(columns);
+    for (int i = 0; i < partitions.size(); i++) {
+      JsonNode each = (JsonNode) partitions.get(i);
+      Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
+      guard.ensureMayAnalyze(parsed);
+      sources.add(alias(parsed, each.get("name").textValue(), Scala.none()));
+    }
+    LogicalPlan projected = execution(new Project(Scala.seq(sources), plan)).analyzed();
+    List output = Scala.list(projected.output());
+    ArrayList named = new ArrayList(output.subList(0, columns.size()));
+    for (int i = 0; i < partitions.size(); i++) {
+      JsonNode each = (JsonNode) partitions.get(i);
+      PartitionTransform transform =
+          new PartitionTransform(each.get("transform").textValue(), each.get("width").intValue());
+      Expression source = (Expression) output.get(columns.size() + i);
+      named.add(alias(transform.of(source), each.get("name").textValue(), Scala.none()));
+    }
+    return new Project(Scala.seq(named), projected);
+  }
+
   private scala.Option zone() {
     return scala.Option.apply(spark.sessionState().conf().sessionLocalTimeZone());
   }
@@ -183,7 +210,20 @@ final class RowEnforcer {
     }
     if (!(source instanceof LeafNode || source instanceof Union || source instanceof Join)) return false;
     BigInteger small = BigInteger.valueOf(request.get("small_bytes").longValue());
-    return plan.stats().sizeInBytes().bigInteger().compareTo(small) <= 0;
+    return bytes(plan).compareTo(small) <= 0;
+  }
+
+  /** An inline table has no statistics before the optimizer has given its values: VALUES (current_timestamp()). */
+  private static BigInteger bytes(LogicalPlan plan) {
+    BigInteger sum = BigInteger.ZERO;
+    boolean isInline = false;
+    List leaves = Scala.list(plan.collectLeaves());
+    for (int i = 0; i < leaves.size(); i++) {
+      LogicalPlan leaf = (LogicalPlan) leaves.get(i);
+      isInline |= leaf instanceof ResolvedInlineTable;
+      if (!(leaf instanceof ResolvedInlineTable)) sum = sum.add(leaf.stats().sizeInBytes().bigInteger());
+    }
+    return isInline ? sum : plan.stats().sizeInBytes().bigInteger();
   }
 
   private LogicalPlan rebalanced(LogicalPlan plan, List keys) {

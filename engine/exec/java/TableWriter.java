@@ -21,7 +21,6 @@ import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -140,7 +139,7 @@ final class TableWriter {
     return FileFormatWriter$.MODULE$.write(
         spark,
         plan,
-        new ParquetFileFormat(),
+        new IdentifiedParquet(),
         committer,
         new FileFormatWriter.OutputSpec(folder, Scala.emptyMap(), plan.output()),
         configuration,

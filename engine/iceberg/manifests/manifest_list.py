@@ -42,6 +42,8 @@ class Manifest:
     existing: tuple[int | None, int | None] = (None, None)
     deleted: tuple[int | None, int | None] = (None, None)
     partitions: tuple[FieldSummary, ...] = ()
+    min_sequence_number: int = 0
+    """The least data sequence number of its live files."""
 
 
 def decode_manifest_list(data: bytes, source: str) -> tuple[Manifest, ...]:
@@ -92,6 +94,7 @@ def _manifest(row: dict[str, Any], source: str) -> Manifest:
             )
             for each in row.get("partitions") or ()
         ),
+        min_sequence_number=_number(row, "min_sequence_number") or 0,
     )
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.manifests.decoding import decode_all
 from engine.iceberg.manifests.manifest import (
     ADDED,
     DATA,
@@ -28,12 +29,12 @@ from engine.iceberg.manifests.manifest import (
     EQUALITY_DELETES,
     EXISTING,
     PARTITION_PREFIX,
-    decode_manifest,
+    SPEC_ID,
 )
 from engine.iceberg.manifests.manifest_list import Manifest
+from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
-SPEC_ID = "spec_id"
 PARTITION = "partition"
 """A number for each pair of a spec and a partition of it."""
 
@@ -62,8 +63,7 @@ def live_files(
     Raises `MalformedIcebergFile`, and what `read_all` raises.
     """
     listed = list(manifests)
-    tables = _decode_all(listed, read_all, decoded, root)
-    found = [_inherited(table, manifest, format_version) for table, manifest in zip(tables, listed, strict=True)]
+    found = live_entries(listed, read_all, decoded, root, format_version)
     data = _concat([table for table, each in zip(found, listed, strict=True) if not each.has_deletes])
     deletes = _concat([table for table, each in zip(found, listed, strict=True) if each.has_deletes])
     if is_whole:
@@ -71,6 +71,27 @@ def live_files(
     codes = partition_codes([data, deletes])
     data, deletes = (table.append_column(PARTITION, code) for table, code in zip((data, deletes), codes, strict=True))
     return LiveFiles(data=data, deletes=deletes)
+
+
+def live_entries(
+    manifests: list[Manifest],
+    read_all: Callable[[list[str]], Iterator[bytes]],
+    decoded: Decoded,
+    root: str,
+    format_version: int,
+) -> list[pa.Table]:
+    """The live entries of each manifest, of `LIVE` and the columns of partition values. Raises as `live_files`."""
+    tables = _decode_all(manifests, read_all, decoded, root)
+    return [_inherited(table, manifest, format_version) for table, manifest in zip(tables, manifests, strict=True)]
+
+
+def removed_entries(
+    manifests: list[Manifest], read_all: Callable[[list[str]], Iterator[bytes]], decoded: Decoded, root: str
+) -> list[pa.Table]:
+    """The entries of each manifest for files that a snapshot removed, as they are. Raises as `live_files`."""
+    return [
+        table.filter(pc.equal(table["status"], DELETED)) for table in _decode_all(manifests, read_all, decoded, root)
+    ]
 
 
 def _decode_all(
@@ -85,10 +106,10 @@ def _decode_all(
         except _Absent:
             tables.append(None)
             missing.append(position)
-    for position, data in zip(missing, read_all([manifests[each].path for each in missing]), strict=True):
-        manifest = manifests[position]
-        table = decode_manifest(data, manifest.path)
-        tables[position] = decoded.get(_key(root, manifest), partial(_same, table), _size)
+    paths = [manifests[each].path for each in missing]
+    read = zip(paths, read_all(paths), strict=True)
+    for position, table in zip(missing, decode_all(read), strict=True):
+        tables[position] = decoded.get(_key(root, manifests[position]), partial(_same, table), _size)
     return [table for table in tables if table is not None]
 
 
@@ -121,7 +142,8 @@ def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa
     if entries["key_metadata"].null_count < entries.num_rows:
         raise MalformedIcebergFile(manifest.path, "it names encrypted files")
     entries = _with(entries, "first_row_id", _row_ids(entries, manifest))
-    live = entries.filter(pc.not_equal(status, DELETED))
+    gone = pc.equal(status, DELETED)
+    live = entries.filter(pc.invert(gone)) if pc.any(gone).as_py() else entries
     live = _with(
         live, "snapshot_id", pc.fill_null(live["snapshot_id"], pa.scalar(manifest.added_snapshot_id, pa.int64()))
     )
@@ -162,9 +184,13 @@ def _concat(tables: list[pa.Table]) -> pa.Table:
     if not tables:
         return LIVE.empty_table()
     try:
-        return pa.concat_tables(tables, promote_options="default").combine_chunks()
+        found = pa.concat_tables(tables, promote_options="default")
     except pa.ArrowException as error:
         raise MalformedIcebergFile("The manifests", f"their partition values do not fit ({str(error)[:80]})") from error
+    whole = found.drop_columns(METRICS).combine_chunks()
+    for name in METRICS:  # the most bytes by far, shared with what is kept of the manifests
+        whole = whole.append_column(name, found[name])
+    return whole
 
 
 def _ensure_contents(data: pa.Table, deletes: pa.Table) -> None:

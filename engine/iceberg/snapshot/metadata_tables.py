@@ -16,15 +16,15 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, PARTITION_PREFIX, POSITION_DELETES
+from engine.iceberg.definition.column_types import table_type
+from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, PARTITION_PREFIX, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
-from engine.iceberg.snapshot.column_types import table_type
-from engine.iceberg.snapshot.live_files import SPEC_ID
+from engine.iceberg.manifests.metrics import METRICS, pairs
 from engine.iceberg.snapshot.partition_values import json_value
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, TransformKind
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.metadata_table import MetadataTable
+from engine.table.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
 Row: TypeAlias = Mapping[str, Any]
@@ -342,8 +342,10 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
 
 
-def _rows(source: TableMetadataSource, *, of_all: bool) -> Iterator[Row]:
+def _rows(source: TableMetadataSource, *, of_all: bool, metrics: Sequence[str] = METRICS) -> Iterator[Row]:
     for table in source.entries(source.manifests(of_all=of_all)):
+        for name in metrics:
+            table = table.set_column(table.schema.get_field_index(name), name, pairs(table, name))
         yield from table.to_pylist()
 
 
@@ -383,7 +385,7 @@ _PARTITION_COUNTS = {
 def _partitions(source: TableMetadataSource) -> MetadataTable:
     partitions = _Partitions(source.metadata)
     found: dict[Any, dict[str, Any]] = {}
-    for row in _rows(source, of_all=False):
+    for row in _rows(source, of_all=False, metrics=()):
         value = partitions.of(row)
         key = (row[SPEC_ID], tuple("NaN" if _is_nan(each) else each for each in value.values()))
         total = found.setdefault(

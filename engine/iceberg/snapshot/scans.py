@@ -24,20 +24,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.iceberg.snapshot.column_types import (
+from engine.iceberg.definition.column_types import (
     file_field,
     has_sql_default,
     quoted,
     scanned_field,
     shown_sql,
 )
+from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.snapshot.footers import FileColumns
-from engine.iceberg.snapshot.live_files import PARTITION, SPEC_ID
+from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.scan import ComposedScan, FileLayout, Scan, ScanPart
+from engine.table.scan import PUSHED_NAME, ComposedScan, FileLayout, Scan, ScanPart
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 Codes = npt.NDArray[np.int64]
@@ -48,7 +49,7 @@ _FLOATING = frozenset([Kind.FLOAT, Kind.DOUBLE])
 class ScanSource:
     """What a snapshot gives to its scans. `files` and `data` are row for row of the same data files; `files` has the
     columns of `Scan.files`. `equality` are entries of equality deletes, `equality_files` row for row the same as
-    `Scan.files`. `footers` are those of `data`, where they were asked for.
+    `Scan.files`. `footers` are those of `data`, where they were asked for; `pushed` are `pushable_names`.
     """
 
     root: str
@@ -60,6 +61,7 @@ class ScanSource:
     equality: pa.Table
     equality_files: pa.Table
     footers: Sequence[FileColumns] | None
+    pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
 
 
@@ -105,6 +107,12 @@ def needs_footers(schema: IcebergSchema, has_mapping: bool) -> bool:
 def build_scan(source: ScanSource, relation: str, label: str) -> Scan | ComposedScan:
     """Raises `IcebergFeatureNotSupported`, `MalformedIcebergFile`."""
     return _Builder(source, relation, label).build()
+
+
+def with_partition_values(source: ScanSource) -> pa.Table:
+    """The files of a source as the scan of a table with one group has them."""
+    groups = list(_groups(source))
+    return _Builder(source, "", "")._with_partition(source.files, groups[0])[0] if len(groups) == 1 else source.files
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +251,7 @@ class _Builder:
         names = _OwnNames(self.source.schema)
         own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
         scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
-        stored = tuple(file_field(column, group.names, is_column=True) for column in columns)
+        stored = tuple(self._stored(column, group.names) for column in columns)
         return Scan(
             relation=relation,
             label=self.label,
@@ -257,6 +265,11 @@ class _Builder:
             empty_is_null=False,
             allowed_roots=self.source.allowed_roots,
         )
+
+    def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
+        found = file_field(column, names, is_column=True)
+        pushed = self.source.pushed.get(column.id) if names is None else None
+        return found if pushed is None else replace(found, metadata={**found.metadata, PUSHED_NAME: pushed})
 
 
 class _OwnNames:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.errors.column_errors import ColumnChangeRefused
 from engine.errors.table_errors import DeltaError
 
 
@@ -58,10 +59,7 @@ class IcebergFeatureNotSupported(DeltaError, condition="ICEBERG_FEATURE_NOT_SUPP
 class IcebergOperationNotSupported(DeltaError, condition="ICEBERG_OPERATION_NOT_SUPPORTED", sqlstate="0A000"):
     table: str
     operation: str
-    template = (
-        "{operation} the Iceberg table {table} is not supported: Iceberg tables are read only. Copy the rows into a"
-        " Delta table with CREATE TABLE ... AS SELECT to change them."
-    )
+    template = "{operation} the Iceberg table {table} is not supported by this release."
 
 
 @dataclass(eq=False)
@@ -72,3 +70,81 @@ class IcebergSnapshotNotFound(DeltaError, condition="ICEBERG_SNAPSHOT_NOT_FOUND"
         "The Iceberg table {table} has no snapshot {asked}: its metadata does not list it, or no longer. Look at the"
         " metadata table snapshots for those that there are."
     )
+
+
+@dataclass(eq=False)
+class IcebergUpdateRefused(DeltaError, condition="ICEBERG_UPDATE_REFUSED", sqlstate="42000"):
+    table: str
+    detail: str
+    template = "The metadata of the Iceberg table {table} cannot be changed so: {detail}."
+
+
+@dataclass(eq=False)
+class IcebergCommitFailed(DeltaError, condition="ICEBERG_COMMIT_FAILED", sqlstate="58030"):
+    table: str
+    detail: str
+    template = "The next metadata of the Iceberg table {table} could not be written, and was not: {detail}."
+
+
+@dataclass(eq=False)
+class IcebergTableIsStatic(DeltaError, condition="ICEBERG_TABLE_READ_ONLY", sqlstate="25006"):
+    table: str
+    file: str
+    template = (
+        "The Iceberg table {table} is registered by a metadata file ({file}) that a catalog manages, and is read only"
+        " here. Change it through that catalog, or copy it with CREATE TABLE ... USING iceberg AS SELECT."
+    )
+
+
+@dataclass(eq=False)
+class IcebergPropertyRefused(DeltaError, condition="ICEBERG_PROPERTY_REFUSED", sqlstate="22023"):
+    table: str
+    key: str
+    reason: str
+    template = "The property {key} cannot be set for the Iceberg table {table}: {reason}."
+
+
+@dataclass(eq=False)
+class IcebergDefaultRefused(ColumnChangeRefused, condition="ICEBERG_DEFAULT_REFUSED", sqlstate="42623"):
+    column: str
+    text: str
+    reason: str
+    template = (
+        "{text} cannot be the default of the column {column}: {reason}. An Iceberg table keeps the value of a default,"
+        " so it has to be a literal, with the zone for a TIMESTAMP."
+    )
+
+
+@dataclass(eq=False)
+class IcebergColumnInUse(ColumnChangeRefused, condition="ICEBERG_COLUMN_IN_USE", sqlstate="42K09"):
+    column: str
+    used_by: str
+    template = (
+        "The column {column} cannot be changed so: {used_by} is made from it. Files that are partitioned by it would"
+        " become unreadable for other engines."
+    )
+
+
+@dataclass(eq=False)
+class IcebergColumnChangeRefused(ColumnChangeRefused, condition="ICEBERG_COLUMN_CHANGE_REFUSED", sqlstate="0AKDC"):
+    column: str
+    change: str
+    template = (
+        "{change} is not possible for the column {column} of an Iceberg table. An INT can become a BIGINT, a FLOAT a"
+        " DOUBLE, a DECIMAL one of more digits and the same scale; NOT NULL can be dropped, and not added."
+    )
+
+
+@dataclass(eq=False)
+class IcebergChangeNotSupported(DeltaError, condition="ICEBERG_CHANGE_NOT_SUPPORTED", sqlstate="0A000"):
+    table: str
+    change: str
+    template = "The Iceberg table {table} cannot have {change}."
+
+
+@dataclass(eq=False)
+class IcebergPartitioningRefused(DeltaError, condition="ICEBERG_PARTITIONING_REFUSED", sqlstate="42611"):
+    table: str
+    term: str
+    reason: str
+    template = "The Iceberg table {table} cannot be partitioned or sorted by {term}: {reason}."

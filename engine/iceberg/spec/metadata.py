@@ -10,20 +10,22 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.json_values import JsonObject
-from engine.iceberg.spec.partitions import PartitionSpec, read_spec_fields
-from engine.iceberg.spec.types import IcebergSchema, read_schema
+from engine.iceberg.spec.partitions import FIRST_PARTITION_ID, PartitionSpec, read_spec_fields
+from engine.iceberg.spec.sort_orders import UNSORTED, SortOrder, read_order
+from engine.iceberg.spec.types import IcebergSchema, read_schema, walk
 
 FORMAT_VERSION_MAX = 3
 MAIN = "main"
 _GZIP = b"\x1f\x8b"
-_NO_SNAPSHOT = -1
+NO_SNAPSHOT = -1
+"""What metadata may have for the current snapshot of a table without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +78,21 @@ class TableMetadata:
     current_schema_id: int
     specs: Mapping[int, PartitionSpec]
     default_spec_id: int
+    last_column_id: int
+    last_partition_id: int
     properties: Mapping[str, str]
     current_snapshot_id: int | None
     snapshots: Mapping[int, SnapshotInfo] = field(default_factory=lambda: MappingProxyType({}))
     snapshot_log: tuple[tuple[int, int], ...] = ()
     metadata_log: tuple[LoggedMetadata, ...] = ()
     refs: Mapping[str, Reference] = field(default_factory=lambda: MappingProxyType({}))
+    orders: Mapping[int, SortOrder] = field(default_factory=lambda: MappingProxyType({}))
+    default_order_id: int = UNSORTED
+    next_row_id: int = 0
+
+    @property
+    def order(self) -> SortOrder:
+        return self.orders.get(self.default_order_id, SortOrder())
 
     @property
     def schema(self) -> IcebergSchema:
@@ -94,11 +105,20 @@ class TableMetadata:
 
 def parse_metadata(data: bytes, source: str, table: str) -> TableMetadata:
     """Raises `MalformedIcebergFile`, and `IcebergFeatureNotSupported` for a version that is not known."""
+    return read_metadata(parse_json(data, source), source, table)
+
+
+def parse_json(data: bytes, source: str) -> Any:
+    """What a metadata file says, compressed or not. Raises `MalformedIcebergFile`."""
     try:
         text = gzip.decompress(data) if data.startswith(_GZIP) else data
-        value: Any = json.loads(text)
+        return json.loads(text)
     except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
         raise MalformedIcebergFile(source, f"no JSON ({str(error)[:100]})") from error
+
+
+def read_metadata(value: Any, source: str, table: str) -> TableMetadata:
+    """Raises as `parse_metadata`."""
     root = JsonObject(value, "the metadata", source)
     version = root.integer("format-version")
     if version > FORMAT_VERSION_MAX:
@@ -118,7 +138,7 @@ def _read(root: JsonObject, version: int, source: str) -> TableMetadata:
             if key not in root:
                 raise root.error(f"has no {key}")
     refs = {name: _reference(name, each) for name, each in root.named_objects("refs").items()}
-    if current is None or current == _NO_SNAPSHOT:
+    if current is None or current == NO_SNAPSHOT:
         current = refs[MAIN].snapshot_id if MAIN in refs else None
     if current is not None and current not in snapshots:
         raise root.error(f"has no snapshot {current}, which is the current one")
@@ -134,6 +154,8 @@ def _read(root: JsonObject, version: int, source: str) -> TableMetadata:
         current_schema_id=current_schema,
         specs=MappingProxyType(specs),
         default_spec_id=default_spec,
+        last_column_id=max([root.integer("last-column-id", 0), *_column_ids(schemas)]),
+        last_partition_id=max([root.integer("last-partition-id", FIRST_PARTITION_ID - 1), *_partition_ids(specs)]),
         properties=MappingProxyType(root.texts("properties")),
         current_snapshot_id=current,
         snapshots=MappingProxyType(snapshots),
@@ -145,7 +167,18 @@ def _read(root: JsonObject, version: int, source: str) -> TableMetadata:
             for each in root.objects("metadata-log")
         ),
         refs=MappingProxyType(refs),
+        orders=MappingProxyType({each.order_id: each for each in map(read_order, root.objects("sort-orders"))}),
+        default_order_id=root.integer("default-sort-order-id", UNSORTED),
+        next_row_id=root.integer("next-row-id", 0),
     )
+
+
+def _column_ids(schemas: Mapping[int, IcebergSchema]) -> Iterator[int]:
+    return (field.id for schema in schemas.values() for _, field in walk(schema.struct))
+
+
+def _partition_ids(specs: Mapping[int, PartitionSpec]) -> Iterator[int]:
+    return (field.field_id for spec in specs.values() for field in spec.fields)
 
 
 def _schemas(root: JsonObject, version: int, source: str) -> tuple[dict[int, IcebergSchema], int]:

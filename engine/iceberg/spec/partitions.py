@@ -11,10 +11,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from engine.iceberg.spec.json_values import JsonObject
 
 _WITH_WIDTH = re.compile(r"(bucket|truncate)\[(\d{1,9})\]")
+
+FIRST_PARTITION_ID = 1000
+"""Of the fields of partition specs, whose ids are those of no column."""
 
 
 class TransformKind(Enum):
@@ -35,6 +39,11 @@ class Transform:
 
     kind: TransformKind
     width: int = 0
+
+    def __str__(self) -> str:
+        """As in JSON."""
+        has_width = self.kind in (TransformKind.BUCKET, TransformKind.TRUNCATE)
+        return f"{self.kind.value}[{self.width}]" if has_width else self.kind.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +67,20 @@ class PartitionSpec:
         return all(field.transform.kind is TransformKind.VOID for field in self.fields)
 
 
+def spec_json(spec: PartitionSpec) -> dict[str, Any]:
+    """As in a table's metadata."""
+    fields = [
+        {
+            "source-id": field.source_id,
+            "field-id": field.field_id,
+            "name": field.name,
+            "transform": str(field.transform),
+        }
+        for field in spec.fields
+    ]
+    return {"spec-id": spec.spec_id, "fields": fields}
+
+
 def parse_transform(text: str) -> Transform:
     """One that is not known is `UNKNOWN`."""
     found = _WITH_WIDTH.fullmatch(text)
@@ -71,7 +94,7 @@ def parse_transform(text: str) -> Transform:
     return Transform(TransformKind.UNKNOWN if kind in (TransformKind.BUCKET, TransformKind.TRUNCATE) else kind)
 
 
-def read_spec_fields(fields: list[JsonObject], first_id: int = 1000) -> tuple[PartitionField, ...]:
+def read_spec_fields(fields: list[JsonObject], first_id: int = FIRST_PARTITION_ID) -> tuple[PartitionField, ...]:
     """v1 may leave out the ids of fields, which then count from 1000."""
     return tuple(
         PartitionField(

@@ -65,13 +65,13 @@ def hash_of(type_: SimpleType, value: Value) -> int | None:
         number = value // 1000 if type_.kind in _NANOS else value
         return murmur3(number.to_bytes(8, "little", signed=True))
     if type_.kind is Kind.DECIMAL and isinstance(value, int):
-        return murmur3(value.to_bytes(_bytes_of(value), "big", signed=True))
+        return murmur3(unscaled_bytes(value))
     return murmur3(value) if isinstance(value, bytes) else None
 
 
-def _bytes_of(unscaled: int) -> int:
-    """The fewest bytes that hold a number with its sign."""
-    return ((unscaled if unscaled >= 0 else ~unscaled).bit_length() + 8) // 8
+def unscaled_bytes(unscaled: int) -> bytes:
+    """The unscaled value of a decimal, big-endian, in the fewest bytes that hold it with its sign."""
+    return unscaled.to_bytes(((unscaled if unscaled >= 0 else ~unscaled).bit_length() + 8) // 8, "big", signed=True)
 
 
 def murmur3(data: bytes) -> int:
@@ -152,14 +152,14 @@ def _truncated_from(width: int, type_: SimpleType, value: Value) -> tuple[Value 
     if isinstance(value, bytes):
         if type_.kind is Kind.STRING:
             text = value.decode("utf-8", "replace")
-            return value, value if len(text) < width else _after_text(text)
+            return value, value if len(text) < width else after_text(text)
         return value, value if len(value) < width else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None, None
     return value, value + width - 1
 
 
-def _after_text(text: str) -> bytes | None:
+def after_text(text: str) -> bytes | None:
     """A text above all that begin with this one."""
     while text:
         point = ord(text[-1]) + 1

@@ -83,7 +83,9 @@ IcebergType: TypeAlias = SimpleType | ListType | MapOfType | StructOfType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergField:
-    """A column, or a part of a nested one. `initial_default` is JSON: the value in files that lack the field."""
+    """A column, or a part of a nested one. Defaults are JSON: `initial_default` is the value in files that lack the
+    field, `write_default` that of new rows for which none is given.
+    """
 
     id: int
     name: str
@@ -91,6 +93,7 @@ class IcebergField:
     required: bool
     doc: str | None = None
     initial_default: Any = None
+    write_default: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +144,50 @@ def type_name(type_: IcebergType) -> str:
             return "struct"
 
 
+def schema_json(schema: IcebergSchema) -> dict[str, Any]:
+    """The inverse of `read_schema`."""
+    return {
+        "type": "struct",
+        "schema-id": schema.schema_id,
+        **({"identifier-field-ids": list(schema.identifier_ids)} if schema.identifier_ids else {}),
+        "fields": [_field_json(field) for field in schema.fields],
+    }
+
+
+def _field_json(field: IcebergField) -> dict[str, Any]:
+    value = {"id": field.id, "name": field.name, "required": field.required, "type": _type_json(field.type)}
+    optional = {
+        "doc": field.doc,
+        "initial-default": field.initial_default,
+        "write-default": field.write_default,
+    }
+    return value | {key: each for key, each in optional.items() if each is not None}
+
+
+def _type_json(type_: IcebergType) -> Any:
+    match type_:
+        case SimpleType():
+            return type_name(type_)
+        case StructOfType(fields):
+            return {"type": "struct", "fields": [_field_json(field) for field in fields]}
+        case ListType(element):
+            return {
+                "type": "list",
+                "element-id": element.id,
+                "element": _type_json(element.type),
+                "element-required": element.required,
+            }
+        case MapOfType(key, value):
+            return {
+                "type": "map",
+                "key-id": key.id,
+                "key": _type_json(key.type),
+                "value-id": value.id,
+                "value": _type_json(value.type),
+                "value-required": value.required,
+            }
+
+
 def read_schema(value: JsonObject, source: str) -> IcebergSchema:
     """Raises `MalformedIcebergFile`."""
     if value.get("type") != "struct":
@@ -169,6 +216,7 @@ def _read_struct(value: JsonObject, source: str, depth: int) -> StructOfType:
             required=field.flag("required"),
             doc=field.text("doc", "") or None,
             initial_default=field.get("initial-default"),
+            write_default=field.get("write-default"),
         )
         for field in value.objects("fields")
     )

@@ -39,10 +39,10 @@ from engine.types.sql_types import column_sql_type, format_sql_type
 _CHARACTERS = re.compile(r"(char|varchar)\((\d+)\)")
 
 
-def add_columns(change: AddColumns) -> Iterator[DefinitionChange]:
+def add_columns(table: BoundTable, change: AddColumns) -> Iterator[DefinitionChange]:
     for column in change.columns:
         name = ".".join(column.parts)
-        if column.default is not None:
+        if column.default is not None and not table.snapshot.rules.has(Capability.ADDED_DEFAULTS):
             raise AddedColumnDefault(name)
         if column.identity is not None:
             raise AddedIdentity(name)

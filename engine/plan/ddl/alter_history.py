@@ -13,6 +13,8 @@ from engine.statements.alters import (
     AddColumns,
     AddConstraint,
     AlterColumn,
+    ChangeIdentifierFields,
+    ChangePartitionField,
     DropColumns,
     DropConstraint,
     RenameColumn,
@@ -20,6 +22,7 @@ from engine.statements.alters import (
     SetProperties,
     TableChange,
     UnsetProperties,
+    WriteOrdered,
 )
 from engine.statements.keys import AddKey, DropKey, ForeignKeyDef
 from engine.statements.tables import After, First, Position
@@ -80,6 +83,8 @@ def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: 
             return "SET TBLPROPERTIES", {"properties": compact(dict(properties))}
         case UnsetProperties(keys=keys, if_exists=if_exists):
             return "UNSET TBLPROPERTIES", {"properties": compact(keys), "ifExists": compact(if_exists)}
+        case ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields():
+            return "SET LAYOUT", {}
         case other:
             raise not_supported(other)
 

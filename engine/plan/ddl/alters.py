@@ -33,6 +33,8 @@ from engine.statements.alters import (
     AddConstraint,
     AlterColumn,
     AlterTable,
+    ChangeIdentifierFields,
+    ChangePartitionField,
     ClusterBy,
     DropColumns,
     DropConstraint,
@@ -44,6 +46,7 @@ from engine.statements.alters import (
     SyncIdentity,
     TableChange,
     UnsetProperties,
+    WriteOrdered,
 )
 from engine.statements.catalog import Commentable, CommentOn
 from engine.statements.keys import AddKey, DropKey
@@ -189,7 +192,7 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
     """What a change in SQL does to the definition."""
     match change:
         case AddColumns():
-            yield from add_columns(change)
+            yield from add_columns(table, change)
         case RenameColumn():
             yield from rename_column(table, change)
         case DropColumns():
@@ -210,5 +213,11 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
             yield from changes.set_properties(dict(properties))
         case UnsetProperties(keys=keys):
             yield from (changes.UnsetProperty(key=key) for key in keys)
+        case ChangePartitionField(added=added, dropped=dropped):
+            yield changes.ChangePartitioning(added=added, dropped=dropped)
+        case WriteOrdered(terms=terms, distribution=distribution):
+            yield changes.SortBy(terms=terms, distribution=distribution)
+        case ChangeIdentifierFields(columns=columns, dropped=is_dropped):
+            yield changes.ChangeIdentifiers(columns=columns, dropped=is_dropped)
         case _:
             raise alter_history.not_supported(change)

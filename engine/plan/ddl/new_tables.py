@@ -17,7 +17,14 @@ from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.tables import Check, ColumnDef, CreateTable
 from engine.table.column_metadata import GENERATION
-from engine.table.definition_changes import AddConstraint, ClusterBy, DefinitionChange, SetDescription, set_properties
+from engine.table.definition_changes import (
+    AddConstraint,
+    ClusterBy,
+    DefinitionChange,
+    PartitionBy,
+    SetDescription,
+    set_properties,
+)
 from engine.types.schema import StructField, StructType
 
 COMMENT = "comment"
@@ -49,6 +56,7 @@ def table_changes(statement: CreateTable) -> tuple[DefinitionChange, ...]:
     return (
         *set_properties(dict(statement.properties)),
         *constraints,
+        *([PartitionBy(terms=statement.partition_terms)] if statement.partition_terms else []),
         *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
         *([ClusterBy(columns=statement.cluster_by)] if statement.cluster_by else []),
     )

@@ -77,7 +77,7 @@ def ensure_creatable(statement: CreateTable) -> None:
     """Refuses, by name, what this release makes no tables with."""
     if statement.options:
         raise StatementNotSupported("OPTIONS in CREATE TABLE")
-    if statement.partitioned_by and statement.cluster_by:
+    if statement.is_partitioned and statement.cluster_by:
         raise ClusteredAndPartitioned()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from engine.table.metadata_table import MetadataTable
+from engine.table.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ from engine.sql.ddl.clauses import (
     take_if_exists,
     take_position,
 )
+from engine.sql.ddl.partition_terms import read_sort_terms, read_term
 from engine.sql.ddl.policy_ddl import take_policy
 from engine.sql.ddl.right_ddl import take_owner
 from engine.sql.ddl.tag_ddl import take_tags
@@ -31,6 +33,8 @@ from engine.statements.alters import (
     AddConstraint,
     AlterColumn,
     AlterTable,
+    ChangeIdentifierFields,
+    ChangePartitionField,
     ClusterBy,
     DropColumns,
     DropConstraint,
@@ -43,11 +47,13 @@ from engine.statements.alters import (
     SyncIdentity,
     TableChange,
     UnsetProperties,
+    WriteOrdered,
 )
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.policies import PolicyStatement
 from engine.statements.rights import AlterOwner, AlterTags, SecurableName
 from engine.statements.tables import Check, ColumnDef
+from engine.types.partition_terms import PartitionTerm
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 
@@ -210,8 +216,57 @@ def _cluster_by(cursor: Cursor) -> tuple[TableChange, ...]:
     return (ClusterBy(columns=read_clustering(cursor)),)
 
 
+def _add_partition_field(cursor: Cursor) -> tuple[TableChange, ...]:
+    return (ChangePartitionField(added=_read_named_term(cursor)),)
+
+
+def _replace_partition_field(cursor: Cursor) -> tuple[TableChange, ...]:
+    dropped = read_term(cursor)
+    cursor.read("WITH")
+    return (ChangePartitionField(dropped=dropped, added=_read_named_term(cursor)),)
+
+
+def _read_named_term(cursor: Cursor) -> PartitionTerm:
+    term = read_term(cursor)
+    return replace(term, name=cursor.read_name()) if cursor.take("AS") else term
+
+
+def _write_ordered(cursor: Cursor) -> tuple[TableChange, ...]:
+    """The clauses in any order, as Iceberg's own extension of Spark takes them."""
+    by_partition = locally = False
+    while True:
+        if cursor.take("DISTRIBUTED", "BY", "PARTITION"):
+            by_partition = True
+        elif cursor.take("LOCALLY"):
+            locally = True
+        elif cursor.take("UNORDERED"):
+            return (WriteOrdered(terms=(), distribution="hash" if by_partition else "none"),)
+        elif cursor.take("ORDERED", "BY"):
+            terms = read_sort_terms(cursor)
+            by_partition |= cursor.take("DISTRIBUTED", "BY", "PARTITION")
+            distribution = "hash" if by_partition else None if locally else "range"
+            return (WriteOrdered(terms=terms, distribution=distribution),)
+        elif by_partition and cursor.is_done:
+            return (WriteOrdered(terms=(), distribution="hash"),)
+        else:
+            raise cursor.fail("ORDERED BY or UNORDERED is expected")
+
+
+def _identifier_fields(cursor: Cursor, *, dropped: bool) -> tuple[TableChange, ...]:
+    columns = [cursor.read_names()]
+    while cursor.take(","):
+        columns.append(cursor.read_names())
+    return (ChangeIdentifierFields(columns=tuple(columns), dropped=dropped),)
+
+
 _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] = MappingProxyType(
     {
+        ("ADD", "PARTITION", "FIELD"): _add_partition_field,
+        ("DROP", "PARTITION", "FIELD"): lambda cursor: (ChangePartitionField(dropped=read_term(cursor)),),
+        ("REPLACE", "PARTITION", "FIELD"): _replace_partition_field,
+        ("WRITE",): _write_ordered,
+        ("SET", "IDENTIFIER", "FIELDS"): lambda cursor: _identifier_fields(cursor, dropped=False),
+        ("DROP", "IDENTIFIER", "FIELDS"): lambda cursor: _identifier_fields(cursor, dropped=True),
         ("ADD", "COLUMN"): _add_columns,
         ("ADD", "COLUMNS"): _add_columns,
         ("REPLACE", "COLUMNS"): _replace_columns,

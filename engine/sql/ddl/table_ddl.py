@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_constraint, take_if_not_exists
 from engine.sql.ddl.function_calls import read_row_filter
+from engine.sql.ddl.partition_terms import is_column, is_term_only, read_term
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
@@ -13,6 +14,7 @@ from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.time_travel import read_table_version
 from engine.statements.keys import KeyDef
 from engine.statements.tables import Check, CloneTable, ColumnDef, CreateMode, CreateTable, CreateTableLike
+from engine.types.partition_terms import PartitionTerm
 
 _REFUSED_CLAUSES = (
     (("CLUSTERED", "BY"), "Use CLUSTER BY or PARTITIONED BY."),
@@ -139,27 +141,28 @@ def _read_stored_as(cursor: Cursor) -> None:
 
 
 def _read_partitioning(cursor: Cursor, table: CreateTable) -> CreateTable:
-    """`(a, b)`, or `(a INT, b DATE)`, which adds the columns."""
-    names: list[str] = []
+    """`(a, b)`, or `(a INT, b DATE)`, which adds the columns, or with transforms: `(day(at), bucket(16, id))`."""
+    terms: list[PartitionTerm] = []
     columns: list[ColumnDef] = []
     cursor.read("(")
-    while not names or cursor.take(","):
-        if cursor.words(2)[1:] == ["("]:
-            raise UnsupportedClause("A function in PARTITIONED BY", "Partition by a generated column.")
-        if cursor.is_last_of_list:
-            names.append(cursor.read_name())
+    while not terms or cursor.take(","):
+        if cursor.is_last_of_list or is_term_only(cursor):
+            terms.append(read_term(cursor))
         else:
             columns.append(_read_top_column(cursor))
-            names.append(columns[-1].parts[0])
+            terms.append(PartitionTerm(column=columns[-1].parts))
     cursor.read(")")
-    return replace(table, partitioned_by=tuple(names), columns=(*table.columns, *columns))
+    table = replace(table, columns=(*table.columns, *columns))
+    if all(map(is_column, terms)):
+        return replace(table, partitioned_by=tuple(term.column[0] for term in terms))
+    return replace(table, partition_terms=tuple(terms))
 
 
 def _like(cursor: Cursor, table: CreateTable) -> CreateTableLike:
     source = read_table(cursor)
     table = _read_clauses(cursor, table)
     _ensure_no_policy(table)
-    if table.partitioned_by or table.cluster_by is not None or table.comment is not None or table.options:
+    if table.is_partitioned or table.cluster_by is not None or table.comment is not None or table.options:
         raise UnsupportedClause("A layout or comment in CREATE TABLE … LIKE", "They come from the other table.")
     return CreateTableLike(
         table_parts=table.table_parts,
@@ -182,7 +185,7 @@ def _clone(cursor: Cursor, table: CreateTable, *, shallow: bool) -> CloneTable:
     if table.provider is not None and table.provider.lower() != "delta":
         raise UnsupportedClause(f"USING {table.provider} in a clone", "A clone is a Delta table; leave it out.")
     _ensure_no_policy(table)
-    if table.partitioned_by or table.cluster_by is not None or table.comment is not None or table.options:
+    if table.is_partitioned or table.cluster_by is not None or table.comment is not None or table.options:
         raise UnsupportedClause("A layout or comment in a clone", "They come from the other table.")
     return CloneTable(
         mode=table.mode,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from engine.errors.statement_errors import StatementCancelled
 from engine.exec.errors import ResultRowsDiffer
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.runtime.results import sql_field
@@ -94,7 +95,7 @@ def test_a_failure_ends_the_rows_even_those_that_are_there(made: Callable[[str],
 
 
 @pytest.mark.parametrize("end", ["fail", "release"])
-def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], end: str) -> None:
+def test_a_waiting_reader_is_told_of_an_early_end(made: Callable[[str], Growing], end: str) -> None:
     batches, file, outcome = RecordBatches(SCHEMA), made("0.1"), list[object]()
     batches.announce(file.write(1))
     file.path.unlink()  # as after a failed query: its reader finds no file, and is told why later
@@ -102,8 +103,8 @@ def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], en
     def read() -> None:
         try:
             outcome.append([ids(batch) for batch in batches])
-        except ValueError as error:
-            outcome.append(str(error))
+        except (ValueError, StatementCancelled) as error:
+            outcome.append(type(error))
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -112,7 +113,27 @@ def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], en
     else:
         batches.release()
     reader.join(10)
-    assert outcome == ["lost" if end == "fail" else []]
+    assert outcome == [ValueError if end == "fail" else StatementCancelled]
+
+
+def test_rows_that_were_released_are_no_end_even_if_all_of_them_come_later(made: Callable[[str], Growing]) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    rows = iter(batches)
+    batches.announce(file.write(1))
+    assert ids(next(rows)) == [1]
+    batches.release()
+    batches.complete([file.write(2)], NOTHING, 2)
+    with pytest.raises(StatementCancelled):
+        next(rows)
+
+
+def test_a_result_that_was_read_to_its_end_has_no_error_after_it(made: Callable[[str], Growing]) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    batches.complete([file.write(1)], NOTHING, 1)
+    rows = iter(batches)
+    assert [ids(batch) for batch in rows] == [[1]]
+    batches.release()
+    assert next(rows, None) is None
 
 
 @pytest.mark.parametrize("made_rows", [2, 4])

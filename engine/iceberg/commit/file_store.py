@@ -1,0 +1,187 @@
+"""The metadata of a table in a folder: version N + 1 is a file that is put there once, by one writer.
+
+    base v<N> ─► requirements, updates ─► put v<N+1> if absent ─► version-hint.text
+
+The hint is replaced afterwards and may lag, or fail: readers go on from it (`metadata_files`). A version may be spelled
+in several ways, by its compression, so no spelling of N + 1 may be there; ours follows from the properties of version
+N, and is the same for all writers that begin with it. The first version is never compressed for that reason.
+
+A put whose answer is in doubt is settled by reading the file back: it is ours if it has our bytes, in which the id of a
+new snapshot, or the time to the millisecond, is nobody else's.
+
+Other engines write such tables too. Java's own check that the next version is not there and then rename, which on a
+local disk replaces a file that came in between: two engines may not write one local table at the same time.
+
+Source: Iceberg table specification, "File System Tables".
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.iceberg.commit.fold import apply, new_metadata, unmet
+from engine.iceberg.commit.metadata_files import HINT, find_version, name_of, newest_metadata, version_of
+from engine.iceberg.commit.metadata_store import LoadedMetadata
+from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
+from engine.iceberg.spec.errors import (
+    IcebergCommitFailed,
+    IcebergFileNotFound,
+    IcebergTableIsStatic,
+    IcebergUpdateRefused,
+)
+from engine.iceberg.spec.metadata import parse_json, read_metadata
+from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
+from engine.storage.storage import FileStatus, Storage
+
+logger = logging.getLogger(__name__)
+
+COMPRESSION = "write.metadata.compression-codec"
+VERSIONS_MAX = "write.metadata.previous-versions-max"
+DELETE_OLD = "write.metadata.delete-after-commit.enabled"
+_VERSIONS_MAX_DEFAULT = 100
+_FIRST = 1
+
+
+def clock_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileMetadataStore:
+    """`storage` is the table's folder. `clock` gives milliseconds since the epoch."""
+
+    storage: Storage
+    clock: Callable[[], int]
+    retries: StorageRetries = field(default_factory=StorageRetries)
+
+    @property
+    def location(self) -> str:
+        """Of a new table, with its scheme."""
+        root = self.storage.root
+        return root if "://" in root else f"file://{root}"
+
+    def load(self) -> LoadedMetadata:
+        """Raises as `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
+        name = newest_metadata(self.storage)
+        try:
+            stamp = self.storage.stat(name)
+            value = parse_json(self.storage.read_bytes(name), name)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise IcebergFileNotFound(self.storage.root, name) from error
+        metadata = read_metadata(value, name, self.storage.root)
+        return LoadedMetadata(name=name, metadata=metadata, json=value, stamp=stamp)
+
+    def commit(
+        self, base: LoadedMetadata | None, requirements: Sequence[Requirement], updates: Sequence[Update]
+    ) -> LoadedMetadata | None:
+        """Raises as `MetadataStore.commit`, and `IcebergTableIsStatic`, `IcebergCommitFailed`, `StorageNotWritable`."""
+        self.storage.ensure_writable()
+        if any(isinstance(update, SetLocation) for update in updates):
+            raise IcebergUpdateRefused(self.storage.root, "a table in a folder is where its metadata is")
+        if unmet(requirements, None if base is None else base.json) is not None:
+            return None
+        if base is None:
+            return self._create(updates)
+        version = version_of(base.name)
+        if version is None:
+            raise IcebergTableIsStatic(self.storage.root, base.name)
+        value = apply(base.json, updates, self.clock())
+        dropped = _log_metadata(value, base)
+        compressed = base.metadata.properties.get(COMPRESSION, "none").lower() == "gzip"
+        name = name_of(version + 1, compressed=compressed)
+        self._ensure_same(base)
+        committed = self._put(version + 1, name, value)
+        if committed is None:
+            return None
+        try:
+            self._ensure_same(base)
+        except ConcurrentDrop:
+            with suppress(OSError):
+                self.storage.delete(name)
+            raise
+        self._follow_up(version + 1, dropped if value["properties"].get(DELETE_OLD, "").lower() == "true" else ())
+        return committed
+
+    def _create(self, updates: Sequence[Update]) -> LoadedMetadata | None:
+        value = apply(new_metadata(str(uuid4()), self.location, self.clock()), updates, self.clock())
+        committed = self._put(_FIRST, name_of(_FIRST, compressed=False), value)
+        if committed is not None:
+            self._follow_up(_FIRST, ())
+        return committed
+
+    def _put(self, version: int, name: str, value: Json) -> LoadedMetadata | None:
+        root = self.storage.root
+        text = json.dumps(value, separators=(",", ":")).encode()
+        data = gzip.compress(text, mtime=0) if ".gz." in name else text
+        metadata = read_metadata(value, name, root)  # nothing is written that could not be read back
+        other = find_version(self.storage, version)
+        if other is not None:
+            return None
+        try:
+            is_put = put_settled(
+                self.storage, name, data, lambda found: found == data, self.retries, in_place=version > _FIRST
+            )
+        except FolderGone as error:
+            raise ConcurrentDrop(root) from error
+        except PutRefused as error:
+            raise IcebergCommitFailed(root, str(error)) from error
+        except PutOutcomeUnknown as error:
+            raise CommitOutcomeUnknown(root, version, str(value.get("current-snapshot-id")), str(error)) from error
+        return LoadedMetadata(name=name, metadata=metadata, json=value) if is_put else None
+
+    def _ensure_same(self, base: LoadedMetadata) -> None:
+        """The version that was read is still there: else the table was dropped, or another made in its place."""
+        try:
+            found = self.storage.stat(base.name)
+        except FileNotFoundError as error:
+            raise ConcurrentDrop(self.storage.root) from error
+        if isinstance(base.stamp, FileStatus) and not found.may_be(base.stamp):
+            raise ConcurrentDrop(self.storage.root)
+
+    def _follow_up(self, version: int, dropped: Sequence[str]) -> None:
+        """What may fail without the commit: readers find the version without the hint."""
+        try:
+            self.storage.write(HINT, str(version).encode())
+            for name in dropped:
+                self.storage.delete(name)
+        except OSError:
+            logger.warning("the hint of the Iceberg table %s lags behind version %d", self.storage.root, version)
+
+    def has(self, committed: LoadedMetadata) -> bool:
+        """As `MetadataStore.has`."""
+        return self.storage.exists(committed.name)
+
+    def take_back(self, committed: LoadedMetadata) -> None:
+        """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
+        if find_version(self.storage, _FIRST + 1) is None:
+            self.storage.delete(committed.name)
+            self.storage.delete(HINT)
+
+
+def _log_metadata(value: Json, base: LoadedMetadata) -> list[str]:
+    """Notes the file of the version before; the names (relative) of those that the log has no more."""
+    location = str(value["location"]).rstrip("/")
+    log = [
+        *value["metadata-log"],
+        {"timestamp-ms": base.metadata.last_updated_ms, "metadata-file": f"{location}/{base.name}"},
+    ]
+    try:
+        kept = max(1, int(value["properties"].get(VERSIONS_MAX, _VERSIONS_MAX_DEFAULT)))
+    except ValueError:
+        kept = _VERSIONS_MAX_DEFAULT
+    value["metadata-log"] = log[-kept:]
+    prefix = f"{location}/"
+    return [
+        entry["metadata-file"].removeprefix(prefix)
+        for entry in log[:-kept]
+        if entry["metadata-file"].startswith(prefix)
+    ]

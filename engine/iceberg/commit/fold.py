@@ -1,0 +1,329 @@
+"""Applies updates to the JSON of a table's metadata, and says whether a commit's requirements hold.
+
+The fold works on JSON, so that keys that nobody here knows stay as they are. It keeps what follows from an update: the
+log of current snapshots, the highest ids, the numbers of sequences and rows, and in v1 the fields that later versions
+do without. The log of metadata files is the store's, which knows their names.
+
+Source: Iceberg table specification, "Table Metadata Fields", "Snapshot Retention Policy", "Appendix E: Format version
+changes".
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from engine.iceberg.commit.updates import (
+    LAST_ADDED,
+    AddSchema,
+    AddSnapshot,
+    AddSortOrder,
+    AddSpec,
+    AssertCreate,
+    AssertCurrentSchemaId,
+    AssertDefaultSortOrderId,
+    AssertDefaultSpecId,
+    AssertLastAssignedFieldId,
+    AssertLastAssignedPartitionId,
+    AssertRefSnapshotId,
+    AssertTableUuid,
+    AssignUuid,
+    Json,
+    RemovePartitionSpecs,
+    RemovePartitionStatistics,
+    RemoveProperties,
+    RemoveSchemas,
+    RemoveSnapshotRef,
+    RemoveSnapshots,
+    RemoveStatistics,
+    Requirement,
+    SetCurrentSchema,
+    SetDefaultSortOrder,
+    SetDefaultSpec,
+    SetLocation,
+    SetPartitionStatistics,
+    SetProperties,
+    SetSnapshotRef,
+    SetStatistics,
+    Update,
+    UpgradeFormatVersion,
+    reference_json,
+)
+from engine.iceberg.spec.errors import IcebergUpdateRefused
+from engine.iceberg.spec.metadata import FORMAT_VERSION_MAX, MAIN, NO_SNAPSHOT
+from engine.iceberg.spec.partitions import FIRST_PARTITION_ID
+
+
+def new_metadata(uuid: str, location: str, now_ms: int) -> Json:
+    """The metadata of a table that has nothing yet, for updates to make something of."""
+    return {
+        "format-version": 1,
+        "table-uuid": uuid,
+        "location": location,
+        "last-updated-ms": now_ms,
+        "last-column-id": 0,
+        "schemas": [],
+        "current-schema-id": -1,
+        "partition-specs": [],
+        "default-spec-id": -1,
+        "last-partition-id": FIRST_PARTITION_ID - 1,
+        "sort-orders": [],
+        "default-sort-order-id": -1,
+        "properties": {},
+        "current-snapshot-id": NO_SNAPSHOT,
+        "refs": {},
+        "snapshots": [],
+        "snapshot-log": [],
+        "metadata-log": [],
+        "statistics": [],
+        "partition-statistics": [],
+    }
+
+
+def unmet(requirements: Iterable[Requirement], metadata: Json | None) -> Requirement | None:
+    """The first requirement that does not hold of a table's metadata (None: there is no table)."""
+    return next((each for each in requirements if not _holds(each, metadata)), None)
+
+
+def _holds(requirement: Requirement, metadata: Json | None) -> bool:
+    if metadata is None or isinstance(requirement, AssertCreate):
+        return metadata is None and isinstance(requirement, AssertCreate)
+    match requirement:
+        case AssertTableUuid(uuid):
+            return str(metadata.get("table-uuid", "")).lower() == uuid.lower()
+        case AssertRefSnapshotId(name, snapshot_id):
+            return ref_snapshot_id(metadata, name) == snapshot_id
+        case AssertLastAssignedFieldId(field_id):
+            return bool(metadata.get("last-column-id") == field_id)
+        case AssertCurrentSchemaId(schema_id):
+            return bool(metadata.get("current-schema-id", 0) == schema_id)
+        case AssertLastAssignedPartitionId(field_id):
+            return bool(_last_partition_id(metadata) == field_id)
+        case AssertDefaultSpecId(spec_id):
+            return bool(metadata.get("default-spec-id", 0) == spec_id)
+        case AssertDefaultSortOrderId(order_id):
+            return bool(metadata.get("default-sort-order-id", 0) == order_id)
+
+
+def ref_snapshot_id(metadata: Json, name: str) -> int | None:
+    """The snapshot of a branch or tag; metadata without references has the branch main."""
+    found = (metadata.get("refs") or {}).get(name)
+    if found is not None:
+        return int(found["snapshot-id"])
+    current = metadata.get("current-snapshot-id") if name == MAIN else None
+    return None if current in (None, NO_SNAPSHOT) else int(current)
+
+
+def apply(metadata: Json, updates: Sequence[Update], now_ms: int) -> Json:
+    """The metadata after `updates`, in their order. Raises `IcebergUpdateRefused` for what makes no sense of it."""
+    after = _modern(copy.deepcopy(metadata))
+    fold = _Fold(after, now_ms)
+    for update in updates:
+        fold.apply(update)
+    after["last-updated-ms"] = max(now_ms, after["last-updated-ms"])
+    return _as_its_version_says(after)
+
+
+def _modern(metadata: Json) -> Json:
+    """v1 may have one schema and one spec only, and no sort orders."""
+    if "schemas" not in metadata:
+        schema = {"schema-id": 0, **metadata["schema"]}
+        metadata |= {"schemas": [schema], "current-schema-id": schema["schema-id"]}
+    if "partition-specs" not in metadata:
+        fields = [
+            {"field-id": FIRST_PARTITION_ID + position, **field}
+            for position, field in enumerate(metadata.get("partition-spec") or [])
+        ]
+        metadata |= {"partition-specs": [{"spec-id": 0, "fields": fields}], "default-spec-id": 0}
+    if metadata.get("last-partition-id") is None:
+        metadata["last-partition-id"] = _last_partition_id(metadata)
+    if "sort-orders" not in metadata:
+        metadata |= {"sort-orders": [{"order-id": 0, "fields": []}], "default-sort-order-id": 0}
+    for key in ("snapshots", "snapshot-log", "metadata-log"):
+        metadata[key] = metadata.get(key) or []
+    metadata["properties"] = metadata.get("properties") or {}
+    refs = metadata["refs"] = metadata.get("refs") or {}
+    current = metadata.get("current-snapshot-id")
+    if MAIN not in refs and current not in (None, NO_SNAPSHOT):
+        refs[MAIN] = {"snapshot-id": current, "type": "branch"}
+    return metadata
+
+
+def _last_partition_id(metadata: Json) -> int:
+    found = metadata.get("last-partition-id")
+    if found is not None:
+        return int(found)
+    ids = [int(field["field-id"]) for spec in metadata["partition-specs"] for field in spec["fields"]]
+    return max([FIRST_PARTITION_ID - 1, *ids])
+
+
+def _as_its_version_says(metadata: Json) -> Json:
+    """v1 readers take the schema and the partition spec from fields that v2 must not have."""
+    if metadata["format-version"] == 1:
+        metadata["schema"] = _by_id(metadata["schemas"], "schema-id", metadata["current-schema-id"])
+        spec = _by_id(metadata["partition-specs"], "spec-id", metadata["default-spec-id"])
+        metadata["partition-spec"] = spec["fields"]
+    else:
+        metadata.pop("schema", None)
+        metadata.pop("partition-spec", None)
+    if metadata["format-version"] >= FORMAT_VERSION_MAX and metadata.get("current-snapshot-id") == NO_SNAPSHOT:
+        metadata.pop("current-snapshot-id")
+    return metadata
+
+
+class _Fold:
+    """Applies one update after the other to metadata that is its own."""
+
+    def __init__(self, metadata: Json, now_ms: int) -> None:
+        self._metadata, self._now_ms = metadata, now_ms
+        self._added: set[int] = set()
+
+    def apply(self, update: Update) -> None:
+        metadata = self._metadata
+        match update:
+            case AssignUuid(uuid):
+                metadata["table-uuid"] = uuid
+            case UpgradeFormatVersion(version):
+                self._upgrade(version)
+            case AddSchema(schema, last_column_id):
+                metadata["schemas"] = _with(metadata["schemas"], schema, "schema-id")
+                metadata["last-column-id"] = max(metadata["last-column-id"], last_column_id)
+            case SetCurrentSchema(schema_id):
+                metadata["current-schema-id"] = self._chosen("schemas", "schema-id", schema_id)
+            case AddSpec(spec):
+                metadata["partition-specs"] = _with(metadata["partition-specs"], spec, "spec-id")
+                ids = [field["field-id"] for field in spec["fields"]]
+                metadata["last-partition-id"] = max([metadata["last-partition-id"], *ids])
+            case SetDefaultSpec(spec_id):
+                metadata["default-spec-id"] = self._chosen("partition-specs", "spec-id", spec_id)
+            case AddSortOrder(order):
+                metadata["sort-orders"] = _with(metadata["sort-orders"], order, "order-id")
+            case SetDefaultSortOrder(order_id):
+                metadata["default-sort-order-id"] = self._chosen("sort-orders", "order-id", order_id)
+            case SetLocation(location):
+                metadata["location"] = location
+            case SetProperties(updates):
+                metadata["properties"] = {**metadata["properties"], **updates}
+            case RemoveProperties(removals):
+                left = {key: value for key, value in metadata["properties"].items() if key not in removals}
+                metadata["properties"] = left
+            case RemovePartitionSpecs(ids):
+                self._remove("partition-specs", "spec-id", ids, metadata["default-spec-id"])
+            case RemoveSchemas(ids):
+                self._remove("schemas", "schema-id", ids, metadata["current-schema-id"])
+            case _:
+                self._apply_to_snapshots(update)
+
+    def _apply_to_snapshots(
+        self,
+        update: AddSnapshot
+        | SetSnapshotRef
+        | RemoveSnapshotRef
+        | RemoveSnapshots
+        | SetStatistics
+        | RemoveStatistics
+        | SetPartitionStatistics
+        | RemovePartitionStatistics,
+    ) -> None:
+        match update:
+            case AddSnapshot(snapshot):
+                self._add_snapshot(snapshot)
+            case SetSnapshotRef(reference):
+                self._set_reference(reference.name, reference_json(reference))
+            case RemoveSnapshotRef(name):
+                self._metadata["refs"].pop(name, None)
+                if name == MAIN:
+                    self._metadata |= {"current-snapshot-id": NO_SNAPSHOT, "snapshot-log": []}
+            case RemoveSnapshots(ids):
+                self._remove_snapshots(frozenset(ids))
+            case SetStatistics(statistics):
+                self._set_statistics("statistics", statistics["snapshot-id"], [statistics])
+            case RemoveStatistics(snapshot_id):
+                self._set_statistics("statistics", snapshot_id, [])
+            case SetPartitionStatistics(statistics):
+                self._set_statistics("partition-statistics", statistics["snapshot-id"], [statistics])
+            case RemovePartitionStatistics(snapshot_id):
+                self._set_statistics("partition-statistics", snapshot_id, [])
+
+    def _chosen(self, key: str, id_key: str, id: int) -> int:
+        """The id of one that is there; of the last that was added for `LAST_ADDED`."""
+        found = self._metadata[key][-1][id_key] if id == LAST_ADDED and self._metadata[key] else id
+        if all(each[id_key] != found for each in self._metadata[key]):
+            raise IcebergUpdateRefused(self._metadata["location"], f"there is no {id_key} {found}")
+        return int(found)
+
+    def _remove(self, key: str, id_key: str, ids: Sequence[int], used: int) -> None:
+        if used in ids:
+            raise IcebergUpdateRefused(self._metadata["location"], f"the {id_key} {used} is in use")
+        self._metadata[key] = [each for each in self._metadata[key] if each[id_key] not in ids]
+
+    def _upgrade(self, version: int) -> None:
+        metadata = self._metadata
+        before = metadata["format-version"]
+        if version < before or version > FORMAT_VERSION_MAX:
+            raise IcebergUpdateRefused(metadata["location"], f"version {before} cannot become version {version}")
+        metadata["format-version"] = version
+        if before < 2 <= version:
+            metadata.setdefault("last-sequence-number", 0)
+            for snapshot in metadata["snapshots"]:
+                snapshot.setdefault("sequence-number", 0)
+        if before < 3 <= version:
+            metadata.setdefault("next-row-id", 0)
+
+    def _add_snapshot(self, snapshot: Json) -> None:
+        metadata = self._metadata
+        number = snapshot.get("sequence-number", 0)
+        if any(each["snapshot-id"] == snapshot["snapshot-id"] for each in metadata["snapshots"]):
+            raise IcebergUpdateRefused(metadata["location"], f"the snapshot {snapshot['snapshot-id']} is there")
+        if metadata["format-version"] > 1:
+            if number <= metadata["last-sequence-number"] and snapshot.get("parent-snapshot-id") is not None:
+                raise IcebergUpdateRefused(metadata["location"], f"the sequence number {number} was given before")
+            metadata["last-sequence-number"] = max(number, metadata["last-sequence-number"])
+        if metadata["format-version"] >= 3:
+            first = snapshot["first-row-id"]
+            if first < metadata["next-row-id"]:
+                raise IcebergUpdateRefused(metadata["location"], f"row ids from {first} on were given before")
+            metadata["next-row-id"] = first + snapshot["added-rows"]
+        metadata["snapshots"] = [*metadata["snapshots"], snapshot]
+        metadata["last-updated-ms"] = max(snapshot["timestamp-ms"], metadata["last-updated-ms"])
+        self._added.add(snapshot["snapshot-id"])
+
+    def _set_reference(self, name: str, reference: Json) -> None:
+        metadata, snapshot_id = self._metadata, reference["snapshot-id"]
+        snapshot = next((each for each in metadata["snapshots"] if each["snapshot-id"] == snapshot_id), None)
+        if snapshot is None:
+            raise IcebergUpdateRefused(metadata["location"], f"there is no snapshot {snapshot_id}")
+        metadata["refs"][name] = reference
+        if name == MAIN and metadata.get("current-snapshot-id") != snapshot_id:
+            metadata["current-snapshot-id"] = snapshot_id
+            time = snapshot["timestamp-ms"] if snapshot_id in self._added else self._now_ms
+            metadata["snapshot-log"] = [*metadata["snapshot-log"], {"timestamp-ms": time, "snapshot-id": snapshot_id}]
+
+    def _remove_snapshots(self, ids: frozenset[int]) -> None:
+        """What the log of current snapshots says of times before a removed one is no longer true."""
+        metadata = self._metadata
+        if metadata.get("current-snapshot-id") in ids:
+            raise IcebergUpdateRefused(metadata["location"], "the current snapshot cannot be removed")
+        metadata["snapshots"] = [each for each in metadata["snapshots"] if each["snapshot-id"] not in ids]
+        metadata["refs"] = {name: each for name, each in metadata["refs"].items() if each["snapshot-id"] not in ids}
+        log: list[Any] = []
+        for entry in metadata["snapshot-log"]:
+            log = [] if entry["snapshot-id"] in ids else [*log, entry]
+        metadata["snapshot-log"] = log
+        for key in ("statistics", "partition-statistics"):
+            if metadata.get(key):
+                metadata[key] = [each for each in metadata[key] if each["snapshot-id"] not in ids]
+
+    def _set_statistics(self, key: str, snapshot_id: int, new: list[Json]) -> None:
+        others = [each for each in self._metadata.get(key) or [] if each["snapshot-id"] != snapshot_id]
+        self._metadata[key] = [*others, *new]
+
+
+def _with(values: list[Json], new: Json, id_key: str) -> list[Json]:
+    """The new one last, in the place of one that has its id."""
+    return [*(each for each in values if each[id_key] != new[id_key]), new]
+
+
+def _by_id(values: list[Json], id_key: str, id: int) -> Json:
+    return next(each for each in values if each[id_key] == id)

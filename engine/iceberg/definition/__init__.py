@@ -1,0 +1,1 @@
+"""What governs an Iceberg table: columns, partitioning, order and properties, and how statements change them."""

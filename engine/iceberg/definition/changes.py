@@ -1,0 +1,356 @@
+"""The fold that applies changes of a table's definition to an Iceberg table.
+
+    definition_of(metadata) ─► change ─► change ─► … ─► definition with ids, a spec and an order of its own
+
+What concerns expressions, and rows that are there, the planner sees to (`engine.plan.ddl`). Delta's constraints, keys,
+generated and identity columns and clustering have no place in an Iceberg table, and are refused by name.
+
+Source: Iceberg table specification, "Schema Evolution", "Partition Evolution", "Appendix E: Format version changes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from engine.iceberg.definition.column_types import table_schema
+from engine.iceberg.definition.columns import ColumnReader, Numbering, spark_columns, with_ids_of
+from engine.iceberg.definition.definition import IcebergDefinition, details_of
+from engine.iceberg.definition.partitioning import (
+    ensure_distinct,
+    new_spec,
+    numbered,
+    sort_order,
+    with_field,
+    without_field,
+)
+from engine.iceberg.definition.properties import (
+    COMMENT,
+    DEFAULT_FORMAT_VERSION,
+    DISTRIBUTION_MODE,
+    FORMAT_VERSION,
+    ensure_settable,
+    parse_format_version,
+)
+from engine.iceberg.spec.errors import IcebergChangeNotSupported, IcebergColumnInUse, IcebergPropertyRefused
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.partitions import FIRST_PARTITION_ID, PartitionSpec, TransformKind
+from engine.iceberg.spec.sort_orders import SortOrder
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
+from engine.table.definition_changes import (
+    AddColumn,
+    AddConstraint,
+    AddKey,
+    ChangeIdentifiers,
+    ChangeNullable,
+    ChangePartitioning,
+    ChangeType,
+    ClusterBy,
+    DefinitionChange,
+    DropColumn,
+    DropConstraint,
+    MoveColumn,
+    PartitionBy,
+    RenameColumn,
+    SetColumnMetadata,
+    SetDescription,
+    SetProperty,
+    SortBy,
+    UnsetProperty,
+)
+from engine.types.column_paths import Path
+from engine.types.partition_terms import PartitionTerm
+from engine.types.schema import StructField, StructType
+from engine.types.schema_changes import (
+    add_field,
+    drop_field,
+    ensure_distinct_names,
+    find_field,
+    move_field,
+    replace_field,
+    resolve_path,
+)
+
+_FIRST_SCHEMA = 0
+_NO_IDENTIFIERS = frozenset({Kind.FLOAT, Kind.DOUBLE})
+
+
+def define_table(
+    label: str, schema: StructType, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]
+) -> IcebergDefinition:
+    """The definition of a new table. Raises as `change_definition`."""
+    empty = IcebergDefinition(
+        name=label,
+        format_version=DEFAULT_FORMAT_VERSION,
+        iceberg_schema=IcebergSchema(schema_id=_FIRST_SCHEMA, struct=StructOfType(())),
+        spec=PartitionSpec(spec_id=0, fields=()),
+        order=SortOrder(),
+        properties={},
+        last_column_id=0,
+        last_partition_id=FIRST_PARTITION_ID - 1,
+    )
+    return _begun(_Draft(empty, is_new=True, columns=schema), partition_columns, changes)
+
+
+def redefine_table(
+    old: IcebergDefinition, schema: StructType, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]
+) -> IcebergDefinition:
+    """The definition of a table as if it were made now: its uuid, its past and its properties stay."""
+    columns = with_ids_of(schema, old.iceberg_schema.fields, old.name)
+    blank = replace(
+        old,
+        spec=PartitionSpec(spec_id=0, fields=()),
+        order=SortOrder(),
+        iceberg_schema=replace(old.iceberg_schema, identifier_ids=()),
+    )
+    return _begun(_Draft(blank, is_new=True, columns=columns), partition_columns, changes)
+
+
+def change_definition(old: IcebergDefinition, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
+    """The definition after `changes`.
+
+    Raises `ColumnNotFound`, a `ColumnChangeRefused`, `IcebergChangeNotSupported`, `IcebergPropertyRefused`,
+    `IcebergPartitioningRefused`.
+    """
+    draft = _Draft(old, is_new=False, columns=spark_columns(old.iceberg_schema.struct, old.name))
+    for change in changes:
+        draft = _applied(draft, change)
+    return draft.finished()
+
+
+def _begun(draft: _Draft, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]) -> IcebergDefinition:
+    """The version decides which columns there may be, and these come before what is made of them."""
+    said = list(changes)
+    for each in (_is_version, lambda change: not _is_version(change)):
+        for change in filter(each, said):
+            draft = _applied(draft, change)
+    terms = tuple(PartitionTerm(column=(name,)) for name in partition_columns)
+    return (_applied(draft, PartitionBy(terms=terms)) if terms else draft).finished()
+
+
+def _is_version(change: DefinitionChange) -> bool:
+    return isinstance(change, SetProperty) and change.key == FORMAT_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A definition whose columns are Spark's form of them while they change (`engine.iceberg.definition.columns`)."""
+
+    old: IcebergDefinition
+    is_new: bool
+    columns: StructType
+
+    def finished(self) -> IcebergDefinition:
+        """With ids, and with a spec, a schema and an order that the table has had where they are the same."""
+        settled = self.settled()
+        before = settled.before
+        if before is None:
+            return replace(settled, last_partition_id=_last_partition_id(settled.spec, settled.last_partition_id))
+        spec = numbered(settled.spec, before.specs, before.last_partition_id)
+        schema = _numbered_schema(settled.iceberg_schema, before)
+        last = _last_partition_id(spec, before.last_partition_id)
+        return replace(settled, spec=spec, iceberg_schema=schema, last_partition_id=last)
+
+    def settled(self) -> IcebergDefinition:
+        """With the columns as fields with ids."""
+        old = self.old
+        ensure_distinct_names(self.columns)
+        numbering = Numbering(old.last_column_id)
+        reader = ColumnReader(
+            table=old.name,
+            format_version=old.format_version,
+            known={each.id: each for _, each in walk(old.iceberg_schema.struct)},
+            numbering=numbering,
+            is_new=self.is_new,
+        )
+        struct = reader.read(self.columns)
+        schema = replace(old.iceberg_schema, struct=struct)
+        ensure_distinct(old.name, schema, old.spec)
+        return replace(
+            old,
+            iceberg_schema=schema,
+            last_column_id=numbering.last,
+            schema=table_schema(struct, old.name),
+            table_details=details_of(old.properties, old.format_version, old.spec, schema),
+        )
+
+    def with_columns(self, columns: StructType) -> _Draft:
+        return replace(self, columns=columns)
+
+    def with_properties(self, properties: Mapping[str, str]) -> _Draft:
+        return replace(self, old=replace(self.old, properties=properties))
+
+    def at_columns(self, change: Callable[[IcebergDefinition], IcebergDefinition]) -> _Draft:
+        """Changes what is made of columns, which get their ids for that."""
+        changed = change(self.settled())
+        return replace(self, old=changed, columns=spark_columns(changed.iceberg_schema.struct, changed.name))
+
+
+def _last_partition_id(spec: PartitionSpec, last: int) -> int:
+    return max([last, *(each.field_id for each in spec.fields)])
+
+
+def _numbered_schema(schema: IcebergSchema, before: TableMetadata) -> IcebergSchema:
+    for known in (before.schema, *before.schemas.values()):
+        if (known.struct, known.identifier_ids) == (schema.struct, schema.identifier_ids):
+            return known
+    return replace(schema, schema_id=max(before.schemas) + 1)
+
+
+def _applied(draft: _Draft, change: DefinitionChange) -> _Draft:
+    match change:
+        case AddColumn():
+            return draft.with_columns(add_field(draft.columns, change.parent, change.field, change.position))
+        case RenameColumn():
+            return _with_field(draft, change.path, lambda each: replace(each, name=change.name))
+        case DropColumn():
+            return _without_column(draft, change.path)
+        case MoveColumn():
+            return draft.with_columns(move_field(draft.columns, change.path, change.position))
+        case ChangeType():
+            return _with_field(draft, change.path, lambda each: replace(each, data_type=change.data_type))
+        case ChangeNullable():
+            if change.nullable:
+                _ensure_no_identifier(draft, change.path)
+            return _with_field(draft, change.path, lambda each: replace(each, nullable=change.nullable))
+        case SetColumnMetadata():
+            return _with_field(draft, change.path, lambda each: _with_metadata(each, change))
+        case SetProperty():
+            return _with_property(draft, change.key, change.value)
+        case UnsetProperty():
+            return _without_property(draft, change.key)
+        case SetDescription():
+            others = {key: value for key, value in draft.old.properties.items() if key != COMMENT}
+            return draft.with_properties(others if change.text is None else {**others, COMMENT: change.text})
+        case PartitionBy() | ChangePartitioning() | SortBy() | ChangeIdentifiers():
+            return _with_layout(draft, change)
+        case AddConstraint() | DropConstraint():
+            raise IcebergChangeNotSupported(draft.old.name, "a CHECK constraint")
+        case AddKey():
+            raise IcebergChangeNotSupported(draft.old.name, "a key; its identifier fields are SET IDENTIFIER FIELDS")
+        case ClusterBy():
+            raise IcebergChangeNotSupported(draft.old.name, "clustering; partition it, or set WRITE ORDERED BY")
+        case _:
+            assert_never(change)
+
+
+def _with_field(draft: _Draft, path: Path, change: Callable[[StructField], StructField]) -> _Draft:
+    return draft.with_columns(replace_field(draft.columns, path, change))
+
+
+def _with_metadata(column: StructField, change: SetColumnMetadata) -> StructField:
+    others = {key: value for key, value in column.metadata.items() if key != change.key}
+    return replace(column, metadata=others if change.value is None else {**others, change.key: change.value})
+
+
+def _without_column(draft: _Draft, path: Path) -> _Draft:
+    """Raises `IcebergColumnInUse` for what any spec, the order or an identifier is made from."""
+    found = resolve_path(draft.columns, path)
+    ids = _ids_below(draft, found)
+    old = draft.old
+    specs = [old.spec, *(old.before.specs.values() if old.before else ())]
+    for field_ in (each for spec in specs for each in spec.fields):
+        if field_.source_id in ids and field_.transform.kind is not TransformKind.VOID:
+            raise IcebergColumnInUse(".".join(found), f"the partition field {field_.name}, of this or an earlier spec,")
+    if any(each.source_id in ids for each in old.order.fields):
+        raise IcebergColumnInUse(".".join(found), "the sort order")
+    _ensure_no_identifier(draft, found)
+    if len(draft.columns.fields) == 1 == len(found):
+        raise IcebergChangeNotSupported(old.name, "no columns")
+    return draft.with_columns(drop_field(draft.columns, found))
+
+
+def _ensure_no_identifier(draft: _Draft, path: Path) -> None:
+    if _ids_below(draft, resolve_path(draft.columns, path)) & set(draft.old.iceberg_schema.identifier_ids):
+        raise IcebergColumnInUse(".".join(path), "the identifier of rows")
+
+
+def _ids_below(draft: _Draft, path: Path) -> frozenset[int]:
+    """The ids of a column and all that is in it, of those that have one."""
+    id = find_field(draft.columns, path).metadata.get("iceberg.id")
+    known = {each.id: each for _, each in walk(draft.old.iceberg_schema.struct)}
+    return frozenset() if id not in known else frozenset({id, *(each.id for _, each in walk(known[id].type))})
+
+
+def _with_property(draft: _Draft, key: str, value: str) -> _Draft:
+    old = draft.old
+    if key == FORMAT_VERSION:
+        version = parse_format_version(old.name, value)
+        if version < old.format_version and old.before is not None:
+            raise IcebergPropertyRefused(old.name, key, f"the table has version {old.format_version}, which stays")
+        return replace(draft, old=replace(old, format_version=version))
+    ensure_settable(old.name, key, value)
+    return draft.with_properties({**old.properties, key: value})
+
+
+def _without_property(draft: _Draft, key: str) -> _Draft:
+    if key == FORMAT_VERSION:
+        raise IcebergPropertyRefused(draft.old.name, key, "every table has one")
+    return draft.with_properties({name: value for name, value in draft.old.properties.items() if name != key})
+
+
+def _with_layout(draft: _Draft, change: PartitionBy | ChangePartitioning | SortBy | ChangeIdentifiers) -> _Draft:
+    match change:
+        case PartitionBy(terms=partitions):
+            return draft.at_columns(
+                lambda own: replace(own, spec=new_spec(own.name, own.iceberg_schema, partitions, own.last_partition_id))
+            )
+        case ChangePartitioning():
+            return draft.at_columns(lambda own: _repartitioned(own, change))
+        case SortBy(terms=terms, distribution=distribution):
+            orders = draft.old.before.orders if draft.old.before else {}
+            sorted_ = draft.at_columns(
+                lambda own: replace(own, order=sort_order(own.name, own.iceberg_schema, terms, orders))
+            )
+            if distribution is None:
+                return sorted_
+            return sorted_.with_properties({**sorted_.old.properties, DISTRIBUTION_MODE: distribution})
+        case ChangeIdentifiers():
+            return draft.at_columns(lambda own: _identified(own, change))
+        case _:
+            assert_never(change)
+
+
+def _repartitioned(own: IcebergDefinition, change: ChangePartitioning) -> IcebergDefinition:
+    """What is dropped first may be added again under another name."""
+    spec = own.spec
+    if change.dropped is not None:
+        spec = without_field(own.name, own.iceberg_schema, spec, change.dropped, own.format_version)
+    if change.added is not None:
+        spec = with_field(own.name, own.iceberg_schema, spec, change.added, own.last_partition_id)
+    return replace(own, spec=spec, last_partition_id=_last_partition_id(spec, own.last_partition_id))
+
+
+def _identified(own: IcebergDefinition, change: ChangeIdentifiers) -> IcebergDefinition:
+    """Raises `IcebergChangeNotSupported` for a column that cannot identify rows."""
+    ids = list(own.iceberg_schema.identifier_ids) if change.dropped else []
+    for path in change.columns:
+        name = ".".join(path)
+        above = _fields_to(own, resolve_path(own.schema, path))
+        last = above[-1]
+        if change.dropped:
+            if last.id not in ids:
+                raise IcebergChangeNotSupported(own.name, f"its identifier field {name} dropped, for it is none")
+            ids.remove(last.id)
+            continue
+        if not isinstance(last.type, SimpleType) or last.type.kind in _NO_IDENTIFIERS:
+            raise IcebergChangeNotSupported(own.name, f"the identifier field {name}: it has to be of a simple type")
+        if not all(each.required for each in above):
+            raise IcebergChangeNotSupported(own.name, f"the identifier field {name}: it has to be NOT NULL")
+        ids.append(last.id)
+    return replace(own, iceberg_schema=replace(own.iceberg_schema, identifier_ids=tuple(dict.fromkeys(ids))))
+
+
+def _fields_to(own: IcebergDefinition, path: Path) -> list[IcebergField]:
+    """The fields on the way to one in structs."""
+    struct, found = own.iceberg_schema.struct, []
+    for part in path:
+        field_ = next((each for each in struct.fields if each.name == part), None)
+        if field_ is None:
+            raise IcebergChangeNotSupported(
+                own.name, f"the identifier field {'.'.join(path)}: it is in a list or a map"
+            )
+        found.append(field_)
+        struct = field_.type if isinstance(field_.type, StructOfType) else StructOfType(())
+    return found

@@ -1,0 +1,161 @@
+"""What governs an Iceberg table, or one that is being made: its columns, partitioning, order and properties.
+
+A definition is made of changes (`engine.iceberg.definition.changes`), or of the metadata of a table (`definition_of`).
+What a commit has to say of it is the difference to the metadata (`engine.iceberg.definition.metadata_updates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.iceberg.definition.column_types import stored_schema, table_schema
+from engine.iceberg.definition.partitioning import partition_terms, source_path
+from engine.iceberg.definition.properties import COMMENT, ensure_writable, target_file_size
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
+from engine.iceberg.spec.sort_orders import SortOrder
+from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
+from engine.table.details import TableDetails
+from engine.table.operations import TableOperation
+from engine.table.rules import Capability, NoRules, PartitionSource
+from engine.types.schema import StructType
+
+_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
+"""A format version that has no defaults refuses them where they are set."""
+_UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
+"""Spark writes them as other types than Iceberg's files have."""
+_MODES: Mapping[Capability, str] = {
+    Capability.DELETED_ROW_MARKS: "write.delete.mode",
+    Capability.UPDATED_ROW_MARKS: "write.update.mode",
+    Capability.MERGED_ROW_MARKS: "write.merge.mode",
+}
+"""The properties that say whether rows are marked; without them files are written again."""
+MERGE_ON_READ = "merge-on-read"
+_UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergDefinition(NoRules):
+    """A table's definition and its rules. `name` is what messages call it.
+
+    `iceberg_schema` are the columns that statements see: those of a past snapshot have their own. `before` is the
+    metadata that the definition begins with, whose ids are given out; None for a new table. `details` of what is no
+    part of the definition are those of the table.
+    """
+
+    name: str
+    format_version: int
+    iceberg_schema: IcebergSchema
+    spec: PartitionSpec
+    order: SortOrder
+    properties: Mapping[str, str]
+    last_column_id: int
+    last_partition_id: int
+    before: TableMetadata | None = field(default=None, compare=False, repr=False)
+    table_details: TableDetails = field(default_factory=TableDetails, compare=False, repr=False)
+    schema: StructType = field(default_factory=StructType, compare=False, repr=False)
+    """The columns as statements see them."""
+
+    def config(self, table: str) -> IcebergDefinition:
+        return self
+
+    def details(self, table: str) -> TableDetails:
+        return self.table_details
+
+    def has(self, capability: Capability) -> bool:
+        mode = _MODES.get(capability)
+        if mode is not None:
+            return self.format_version > 1 and self.properties.get(mode, "").lower() == MERGE_ON_READ
+        return capability in _CAPABILITIES
+
+    def ensure_supported(self, operation: TableOperation) -> None:
+        """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for what no writer may ignore."""
+        if operation in _UNSUPPORTED:
+            raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
+        if operation is TableOperation.READ:
+            return
+        ensure_writable(self.name, self.properties, self.spec, self.order)
+        if operation is not TableOperation.METADATA:
+            self._ensure_rows_writable()
+
+    def _ensure_rows_writable(self) -> None:
+        """Raises `IcebergFeatureNotSupported`."""
+        for path, each in walk(self.iceberg_schema.struct):
+            if isinstance(each.type, SimpleType) and each.type.kind in _UNWRITTEN:
+                what = f"the column {'.'.join(path)} of the type {type_name(each.type)}, which is only read,"
+                raise IcebergFeatureNotSupported(self.name, what)
+        clash = sorted({*self.partition_keys} & {*self.schema.names})
+        if clash:
+            raise IcebergFeatureNotSupported(self.name, f"a column {clash[0]}, as partitions are called,")
+        lost = [each.name for each in self._divided if source_path(self.iceberg_schema, each.source_id) is None]
+        if lost:
+            raise IcebergFeatureNotSupported(self.name, f"the partition field {lost[0]} of a column that is gone")
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """None: files are planned by their partitions, but rows hold the columns that these are made from."""
+        return ()
+
+    @property
+    def partition_keys(self) -> tuple[str, ...]:
+        """Folders below the table's are called by these."""
+        return tuple(f"{PARTITION_PREFIX}{each.field_id}" for each in self._divided)
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        found = []
+        for each in self._divided:
+            path = source_path(self.iceberg_schema, each.source_id)
+            assert path is not None, "the spec of a table that is written has its columns"
+            found.append(PartitionSource(path, each.transform.kind.value, each.transform.width))
+        return tuple(found)
+
+    @property
+    def _divided(self) -> tuple[PartitionField, ...]:
+        return tuple(each for each in self.spec.fields if each.transform.kind is not TransformKind.VOID)
+
+    @property
+    def stored_schema(self) -> StructType:
+        return stored_schema(self.iceberg_schema.struct)
+
+    @property
+    def compression(self) -> str | None:
+        return self.properties.get("write.parquet.compression-codec", "zstd").lower()
+
+    @property
+    def target_file_size(self) -> int | None:
+        return target_file_size(self.properties)
+
+
+def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> IcebergDefinition:
+    """Of a table with this metadata, of which statements see the columns of `schema`.
+
+    Raises `IcebergFeatureNotSupported` for a column of a type that no table here has.
+    """
+    return IcebergDefinition(
+        name=name,
+        format_version=metadata.format_version,
+        iceberg_schema=schema,
+        spec=metadata.spec,
+        order=metadata.order,
+        properties=metadata.properties,
+        last_column_id=metadata.last_column_id,
+        last_partition_id=metadata.last_partition_id,
+        before=metadata,
+        table_details=details_of(metadata.properties, metadata.format_version, metadata.spec, schema),
+        schema=table_schema(schema.struct, name),
+    )
+
+
+def details_of(
+    properties: Mapping[str, str], format_version: int, spec: PartitionSpec, schema: IcebergSchema
+) -> TableDetails:
+    """What these say of a table."""
+    return TableDetails(
+        description=properties.get(COMMENT),
+        properties={**properties, "format-version": str(format_version)},
+        partition_terms=partition_terms(spec, schema),
+    )

@@ -1,0 +1,97 @@
+"""Table properties: which may be set, and what they say of writing.
+
+Some names are reserved for what metadata says elsewhere, `format-version` among them, which upgrades the table. What a
+writer would have to obey and this one does not is refused where it is set, and before anything is written.
+
+Source: Iceberg documentation, "Configuration", "Reserved table properties".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergPropertyRefused
+from engine.iceberg.spec.metadata import FORMAT_VERSION_MAX
+from engine.iceberg.spec.partitions import PartitionSpec, TransformKind
+from engine.iceberg.spec.sort_orders import SortOrder
+
+COMMENT = "comment"
+"""The property that holds a table's comment."""
+FORMAT_VERSION = "format-version"
+DEFAULT_FORMAT_VERSION = 2
+TARGET_FILE_SIZE = "write.target-file-size-bytes"
+DISTRIBUTION_MODE = "write.distribution-mode"
+
+_RESERVED = frozenset(
+    {
+        "uuid",
+        "snapshot-count",
+        "current-snapshot-summary",
+        "current-snapshot-id",
+        "current-snapshot-timestamp-ms",
+        "current-schema",
+        "default-partition-spec",
+        "default-sort-order",
+        "identifier-fields",
+        "location",
+        "provider",
+        "format",
+    }
+)
+_ELSEWHERE = ("write.metadata.path", "write.data.path", "write.folder-storage.path", "write.object-storage.path")
+_CHOICES: Mapping[str, frozenset[str]] = {
+    "write.format.default": frozenset({"parquet"}),
+    "write.delete.format.default": frozenset({"parquet"}),
+    "write.object-storage.enabled": frozenset({"false"}),
+    "write.metadata.compression-codec": frozenset({"none", "gzip"}),
+    "write.parquet.compression-codec": frozenset({"zstd", "snappy", "gzip", "lz4", "uncompressed"}),
+    DISTRIBUTION_MODE: frozenset({"none", "hash", "range"}),
+    **{f"write.{kind}.mode": frozenset({"copy-on-write", "merge-on-read"}) for kind in ("delete", "update", "merge")},
+    **{
+        f"write.{kind}.isolation-level": frozenset({"serializable", "snapshot"})
+        for kind in ("delete", "update", "merge")
+    },
+}
+"""Properties that have few values; of some of them fewer here than in the specification."""
+
+
+def ensure_settable(table: str, key: str, value: str) -> None:
+    """Raises `IcebergPropertyRefused`."""
+    if key.lower().startswith("delta."):
+        raise IcebergPropertyRefused(table, key, "it is a property of Delta tables")
+    if key in _RESERVED:
+        raise IcebergPropertyRefused(table, key, "the name is reserved for what the metadata says elsewhere")
+    if key in _ELSEWHERE:
+        raise IcebergPropertyRefused(table, key, "all files of a table are written below its folder")
+    choices = _CHOICES.get(key)
+    if choices is not None and value.lower() not in choices:
+        raise IcebergPropertyRefused(table, key, f"{value!r} is none of {', '.join(sorted(choices))}")
+    if key == TARGET_FILE_SIZE and (not value.isdecimal() or not int(value)):
+        raise IcebergPropertyRefused(table, key, f"{value!r} is no number of bytes")
+
+
+def parse_format_version(table: str, value: str) -> int:
+    """Raises `IcebergPropertyRefused`."""
+    if value not in map(str, range(1, FORMAT_VERSION_MAX + 1)):
+        raise IcebergPropertyRefused(table, FORMAT_VERSION, f"{value!r} is none of 1, 2, 3")
+    return int(value)
+
+
+def ensure_writable(table: str, properties: Mapping[str, str], spec: PartitionSpec, order: SortOrder) -> None:
+    """Raises `IcebergFeatureNotSupported` for what a writer has to do and this one does not."""
+    for key in _ELSEWHERE:
+        if properties.get(key):
+            raise IcebergFeatureNotSupported(table, f"files in another place (the property {key})")
+    for key in ("write.format.default", "write.object-storage.enabled"):
+        value = properties.get(key, "").lower()
+        if value and value not in _CHOICES[key]:
+            raise IcebergFeatureNotSupported(table, f"the property {key} = {value}")
+    transforms = [*(field.transform for field in spec.fields), *(field.transform for field in order.fields)]
+    if any(each.kind is TransformKind.UNKNOWN for each in transforms):
+        raise IcebergFeatureNotSupported(table, "a partition or sort transform that is not known")
+
+
+def target_file_size(properties: Mapping[str, str]) -> int | None:
+    """In bytes; None where nothing is said."""
+    text = properties.get(TARGET_FILE_SIZE, "")
+    return int(text) if text.isdecimal() and int(text) else None

@@ -1,0 +1,36 @@
+"""Plans of statements that only Iceberg has: what a `FormatPlan` of Iceberg carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.entries import TableEntry
+from engine.bind.bound import BoundTable
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.statements.calls.procedures import Procedure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPlan:
+    """A procedure of `table`, which `snapshot` shows as it was when the statement was bound.
+
+    `time_ms` is the time among its arguments, in milliseconds since the epoch.
+    """
+
+    table: BoundTable
+    snapshot: IcebergSnapshot
+    name: str
+    procedure: Procedure
+    time_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterPlan:
+    """Give the table that `snapshot` shows a name."""
+
+    entry: TableEntry
+    snapshot: IcebergSnapshot
+
+
+IcebergPlan = CallPlan | RegisterPlan
+"""What Iceberg plans by itself."""

@@ -1,0 +1,86 @@
+"""The writer of Iceberg's own plans: which function carries out which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import assert_never, cast
+
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
+from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.iceberg.planning.plans import CallPlan, IcebergPlan, RegisterPlan
+from engine.iceberg.procedures.branches import answer_ancestors, move_branch
+from engine.iceberg.procedures.expire import expire
+from engine.iceberg.procedures.orphans import remove_orphans
+from engine.plans.format_plan import FormatPlan
+from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.statements.calls.procedures import (
+    AddFiles,
+    AncestorsOf,
+    CherrypickSnapshot,
+    ExpireSnapshots,
+    FastForward,
+    PublishChanges,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
+from engine.write.staged_write import StagedWrite
+
+
+class IcebergWriter:
+    """See :class:`engine.formats.writing.FormatWriter`."""
+
+    @contextmanager
+    def write(self, plan: FormatPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+        own = cast(IcebergPlan, plan.own)
+        match own:
+            case CallPlan():
+                # Those that remove files, and those that bring back what may go, wait for each other.
+                with (
+                    sources.locks.hold(file_lock(own.snapshot.table_root), run.context.cancel),
+                    naming(own.table.label),
+                ):
+                    yield StagedWrite(outcome=Outcome(result=_called(own, sources, run)))
+            case RegisterPlan(entry=entry):
+                registered = replace(entry, created_ms=run.context.now_ms())
+                yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
+            case _:
+                assert_never(own)
+
+
+def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
+    procedure = plan.procedure
+    match procedure:
+        case AncestorsOf():
+            return answer_ancestors(plan, procedure)
+        case RollbackToSnapshot() | RollbackToTimestamp() | SetCurrentSnapshot() | FastForward():
+            return move_branch(plan, procedure, run)
+        case ExpireSnapshots():
+            return expire(plan, procedure, sources, run)
+        case RemoveOrphanFiles():
+            return remove_orphans(plan, procedure, run)
+        case CherrypickSnapshot() | PublishChanges():
+            raise StatementNotSupported(f"CALL {plan.name}")
+        case RewriteDataFiles() | RewriteManifests() | RewritePositionDeleteFiles() | AddFiles():
+            raise StatementNotSupported(f"CALL {plan.name}")
+        case _:
+            assert_never(procedure)
+
+
+def _registered(plan: RegisterPlan) -> ResultStream:
+    info = plan.snapshot.info
+    totals = {} if info is None else info.summary
+    counts = [totals.get(key, "") for key in ("total-records", "total-data-files")]
+    row = [None if info is None else info.snapshot_id, *(int(text) if text.isdecimal() else None for text in counts)]
+    columns = ("current_snapshot_id", "total_records_count", "total_data_files_count")
+    return small_result(dict.fromkeys(columns, BIGINT), [row])

@@ -1,0 +1,82 @@
+"""One value as bytes: what bounds in manifests and manifest lists are.
+
+Values are as in `engine.iceberg.spec.transforms`: days of dates, microseconds of times and timestamps, unscaled
+integers of decimals, bytes of texts, uuids and binaries.
+
+Source: Iceberg table specification, "Appendix D: Single-value serialization".
+"""
+
+from __future__ import annotations
+
+import struct
+
+from engine.iceberg.spec.transforms import Value, after_text, unscaled_bytes
+from engine.iceberg.spec.types import Kind, SimpleType
+
+_FORMS = {
+    Kind.INT: "<i",
+    Kind.DATE: "<i",
+    Kind.LONG: "<q",
+    Kind.TIME: "<q",
+    Kind.TIMESTAMP: "<q",
+    Kind.TIMESTAMPTZ: "<q",
+    Kind.TIMESTAMP_NS: "<q",
+    Kind.TIMESTAMPTZ_NS: "<q",
+    Kind.FLOAT: "<f",
+    Kind.DOUBLE: "<d",
+}
+
+
+def to_bytes(type_: SimpleType, value: Value) -> bytes:
+    """Raises `ValueError` for a value that the type does not have."""
+    if isinstance(value, bytes):
+        return value
+    if type_.kind is Kind.BOOLEAN:
+        return b"\1" if value else b"\0"
+    if type_.kind is Kind.DECIMAL and isinstance(value, int):
+        return unscaled_bytes(value)
+    form = _FORMS.get(type_.kind)
+    if form is None:
+        raise ValueError(f"{value!r} is no {type_.kind.value}")
+    try:
+        return struct.pack(form, value)
+    except struct.error as error:
+        raise ValueError(f"{value!r} is no {type_.kind.value}") from error
+
+
+_TRUNCATED = frozenset([Kind.BINARY, Kind.FIXED])
+
+
+def truncated_below(type_: SimpleType, value: bytes, length: int | None) -> bytes | None:
+    """A bound below a serialized value, of so many code points or bytes at most; None: there is none."""
+    if length is None:
+        return value
+    if type_.kind is Kind.STRING:
+        text = _text(value)
+        return None if text is None else text[:length].encode()
+    return value[:length] if type_.kind in _TRUNCATED else value
+
+
+def truncated_above(type_: SimpleType, value: bytes, length: int | None) -> bytes | None:
+    """The same above it."""
+    if length is None:
+        return value
+    if type_.kind is Kind.STRING:
+        text = _text(value)
+        return None if text is None else value if len(text) <= length else after_text(text[:length])
+    if type_.kind in _TRUNCATED and len(value) > length:
+        return _after_bytes(value[:length])
+    return value
+
+
+def _text(value: bytes) -> str | None:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _after_bytes(value: bytes) -> bytes | None:
+    """Bytes above all that begin with these."""
+    kept = value.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

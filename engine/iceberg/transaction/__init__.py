@@ -1,0 +1,1 @@
+"""Writes to Iceberg tables: what one commits, and what it conflicts with."""

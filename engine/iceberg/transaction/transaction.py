@@ -1,0 +1,410 @@
+"""A write to an Iceberg table, or the making of one: what comes and goes, and the attempts to commit it.
+
+    head ─► the definition's updates ─► validation ─► manifests ─► manifest list ─► snapshot ─► put
+
+Data files and manifests are written once. Where another writer's commit came first, the new head is looked at
+(`engine.iceberg.transaction.validation`), and the list of manifests is written again on top of it, with what is only
+known then: the sequence number, first row ids, totals. Manifests of the head that hold files which go are written again
+where they are others than before. A commit of unknown outcome is settled by the store; nothing of it is deleted before
+that.
+
+The summary's operation says what a commit did: `append`, `delete`, `overwrite`, or `replace` where no row changed.
+
+Source: Iceberg table specification, "Snapshots", "Commit Conflict Resolution and Retry", "Row Lineage".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.concurrency.retry import RetryPolicy
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.errors.statement_errors import StatementNotSupported
+from engine.iceberg.commit.fold import apply, new_metadata, ref_snapshot_id
+from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
+from engine.iceberg.commit.updates import (
+    AddSnapshot,
+    AssertCreate,
+    AssertRefSnapshotId,
+    AssertTableUuid,
+    Json,
+    Requirement,
+    SetSnapshotRef,
+    Update,
+)
+from engine.iceberg.definition.changes import change_definition
+from engine.iceberg.definition.definition import IcebergDefinition, definition_of
+from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.spec.metadata import MAIN, Reference
+from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
+from engine.iceberg.transaction.validation import Dependence, ensure_no_conflict
+from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
+from engine.iceberg.writing.new_files import IcebergNewFiles, scanned_files
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles
+from engine.iceberg.writing.staged_manifests import StagedManifests
+from engine.iceberg.writing.written_table import WrittenTable
+from engine.storage.deletion_vectors import Rows
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.operations import CommitDescription, NumberedWrite
+from engine.table.row_files import FilePredicate, MarkedFiles
+from engine.table.transaction import NewFiles
+
+_SNAPSHOT_LEVEL = "snapshot"
+"""An isolation level under which rows that others have added meanwhile do not count."""
+_SNAPSHOT_ID_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergCommit:
+    """A version that is ours; `files` are the data files that it added."""
+
+    store: MetadataStore
+    loaded: LoadedMetadata
+    version: int
+    files: tuple[str, ...] = field(default=(), repr=False)
+
+    def is_whole(self, *, with_files: bool) -> bool:
+        """As `TableCommit.is_whole`."""
+        if not self.store.has(self.loaded):
+            return False
+        return not with_files or all(self.store.storage.exists(name) for name in self.files)
+
+    def take_back(self) -> None:
+        """As `TableCommit.take_back`."""
+        self.store.take_back(self.loaded)
+
+
+class IcebergTransaction:
+    """Mutable and for one thread; committed once."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        snapshot: IcebergSnapshot | None,
+        description: CommitDescription,
+        *,
+        table: str,
+        branch: str = MAIN,
+    ) -> None:
+        """`snapshot` None makes a table. `table` is its name for messages."""
+        self.store, self.snapshot, self.description = store, snapshot, description
+        self.table, self.branch = table, branch
+        self.snapshot_id = new_snapshot_id()
+        level = f"write.{description.name.lower()}.isolation-level"
+        properties = snapshot.metadata.properties if snapshot is not None else {}
+        self.dependence = Dependence(is_serializable=properties.get(level, "").lower() != _SNAPSHOT_LEVEL)
+        self._definition: IcebergDefinition | None = None
+        self._added: list[IcebergNewFiles] = []
+        self._entries: list[pa.Table] = []
+        self._removed: list[pa.Table] = []
+        self._replaced: list[pa.Table] = []
+        """Deletes that others take the place of."""
+        self._is_closed = False
+
+    # --- What it depends on ---
+
+    def read_whole_table(self) -> pa.Table:
+        """As `TableTransaction.read_whole_table`."""
+        self.dependence = replace(self.dependence, whole_table=True)
+        return self._read().files
+
+    def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
+        """As `TableTransaction.depend_on`."""
+        named = self._named(paths)["file_path"].to_pylist()
+        self.dependence = replace(self.dependence.on_files(named), predicates=(*self.dependence.predicates, predicate))
+
+    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+        """As `TableTransaction.depend_on_rows_alone`; files that got marks since are a conflict all the same."""
+
+    # --- What it changes ---
+
+    def add_files(self, new: NewFiles) -> None:
+        """As `TableTransaction.add_files`."""
+        assert isinstance(new, IcebergNewFiles)
+        self._added.append(new)
+
+    def add_entries(self, entries: pa.Table) -> None:
+        """Files of any content, as `StagedManifests.add` takes them."""
+        self._entries.append(entries)
+
+    def stage_removes(self, files: pa.Table) -> None:
+        """As `TableTransaction.stage_removes`."""
+        entries = self._named(files["path"])
+        self._removed.append(entries)
+        self.dependence = self.dependence.on_files(entries["file_path"].to_pylist())
+
+    def add_marked(self, marked: MarkedFiles) -> None:
+        """As `TableTransaction.add_marked`: the files stay, and deletes of theirs come and go."""
+        assert isinstance(marked, IcebergMarkedFiles)
+        staying = self._named(marked.files["path"])["file_path"].combine_chunks()
+        self._removed = [
+            each.filter(pc.invert(pc.is_in(each["file_path"], value_set=staying))) for each in self._removed
+        ]
+        self._entries.append(marked.added)
+        self._replaced.append(marked.removed)
+
+    def add_change_files(self, new: NewFiles) -> None:
+        """As `TableTransaction.add_change_files`."""
+        raise AssertionError("it has no such capability")
+
+    def note_loads(self, files: pa.Table) -> tuple[str, ...]:
+        """As `TableTransaction.note_loads`."""
+        raise StatementNotSupported("COPY INTO an Iceberg table")
+
+    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+        """As `TableTransaction.note_write`."""
+        raise StatementNotSupported("A numbered write to an Iceberg table")
+
+    def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
+        """As `TableTransaction.define`."""
+        assert isinstance(definition, IcebergDefinition)
+        said = tuple(changes)
+        self._definition = change_definition(definition, said) if said else definition
+
+    @property
+    def is_empty(self) -> bool:
+        """As `TableTransaction.is_empty`."""
+        return not self._defines and not self._changes_files
+
+    @property
+    def _defines(self) -> bool:
+        if self.snapshot is None:
+            return True
+        return self._definition is not None and self._definition != self.snapshot.definition
+
+    @property
+    def _changes_files(self) -> bool:
+        tables = (*(new.entries for new in self._added), *self._entries, *self._removed)
+        return any(table.num_rows for table in tables)
+
+    def _read(self) -> IcebergSnapshot:
+        assert self.snapshot is not None, "a table that is made has no files"
+        return self.snapshot
+
+    def _named(self, paths: Any) -> pa.Table:
+        """The entries of live files at these paths."""
+        read = self._read()
+        wanted = pa.array(paths.to_pylist() if hasattr(paths, "to_pylist") else list(paths), pa.string())
+        return read.live_files.data.filter(pc.is_in(read.files["path"], value_set=wanted))
+
+    # --- Commit ---
+
+    def commit(self, policy: RetryPolicy | None = None) -> IcebergCommit:
+        """Makes the transaction a version.
+
+        Raises a `ConcurrentModification`, `IcebergCommitAttemptsExceeded`, `CommitOutcomeUnknown`, and what the store
+        raises.
+        """
+        assert not self._is_closed, "a transaction is committed once"
+        self._is_closed = True
+        self.store.storage.ensure_writable()
+        attempts = _Attempts(self)
+        try:
+            done, count = (policy or RetryPolicy()).rebase(attempts.attempt)
+            if done is None:
+                raise IcebergCommitAttemptsExceeded(self.table, count)
+        except CommitOutcomeUnknown:
+            raise
+        except BaseException:
+            attempts.discard_all()
+            raise
+        attempts.discard_lost()
+        current = ref_snapshot_id(done.json, self.branch)
+        files = tuple(path for new in self._added for path in new.paths)
+        return IcebergCommit(store=self.store, loaded=done, version=current or 0, files=files)
+
+    @property
+    def operation(self) -> str:
+        """As the summary of the snapshot says it."""
+        if not self.description.changes_data:
+            return "replace"
+        adds = any(new.entries.num_rows for new in self._added)
+        if not self._removed and not self._entries:
+            return "append"
+        return "overwrite" if adds else "delete"
+
+    @property
+    def files(self) -> tuple[list[pa.Table], list[pa.Table]]:
+        """The entries that come, and those that go."""
+        return [*(new.entries for new in self._added), *self._entries], [*self._removed, *self._replaced]
+
+    @property
+    def definition(self) -> IcebergDefinition | None:
+        return self._definition
+
+
+class _Attempts:
+    """The attempts of one transaction, and the files that they have written."""
+
+    def __init__(self, transaction: IcebergTransaction) -> None:
+        self._of = transaction
+        self._staged: StagedManifests | None = None
+        self._lists: list[str] = []
+        self._count = 0
+
+    def attempt(self) -> LoadedMetadata | None:
+        """The version that was made; None where another writer's came first."""
+        of = self._of
+        if of.snapshot is None:
+            return self._create()
+        base = of.store.load()
+        requirements, updates = self._definition_updates(base)
+        if of._changes_files:
+            after = apply(base.json, updates, of.store.clock()) if updates else base.json
+            more_requirements, more = self._snapshot_updates(base, after)
+            requirements, updates = (*requirements, *more_requirements), (*updates, *more)
+        if not updates:
+            return base
+        return of.store.commit(base, requirements, updates)
+
+    def _create(self) -> LoadedMetadata | None:
+        of = self._of
+        definition = of.definition
+        assert definition is not None, "a new table has a definition"
+        updates: tuple[Update, ...] = creating_updates(definition)
+        if of._changes_files:
+            empty = new_metadata("", of.store.location, of.store.clock())
+            snapshot = self._new_snapshot(None, apply(empty, updates, of.store.clock()))
+            updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
+        done = of.store.commit(None, (AssertCreate(),), updates)
+        if done is None:
+            raise IcebergConflict(of.table, "made the table first")
+        return done
+
+    def _definition_updates(self, base: LoadedMetadata) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
+        """Raises `ConcurrentDrop` for another table, `IcebergConflict` where the definition changed meanwhile."""
+        of, metadata = self._of, base.metadata
+        read = of._read().metadata
+        if metadata.table_uuid != read.table_uuid:
+            raise ConcurrentDrop(of.table)
+        same: tuple[Requirement, ...] = () if metadata.table_uuid is None else (AssertTableUuid(metadata.table_uuid),)
+        if metadata.format_version != read.format_version and of._changes_files:
+            raise IcebergConflict(of.table, "changed its format version")
+        if not of._defines or of.definition is None:
+            return same, ()
+        if definition_of(metadata, metadata.schema, "") != definition_of(read, read.schema, ""):
+            raise IcebergConflict(of.table, "changed its definition")
+        requirements, updates = changing_updates(metadata, of.definition)
+        return (*same, *requirements), updates
+
+    def _snapshot_updates(
+        self, base: LoadedMetadata, after: Json
+    ) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
+        of, read = self._of, self._of._read()
+        reference = base.metadata.refs.get(of.branch)
+        head = replace(
+            read,
+            metadata_name=base.name,
+            metadata=base.metadata,
+            info=None if reference is None else base.metadata.snapshots[reference.snapshot_id],
+            iceberg_schema=base.metadata.schema,
+        )
+        moved = (head.info.snapshot_id if head.info else None) != (read.info.snapshot_id if read.info else None)
+        if moved:
+            ensure_no_conflict(of.table, of.dependence, read.info, head, lambda entries: _as_files(read, entries))
+        snapshot = self._new_snapshot(head, after)
+        return (
+            (AssertRefSnapshotId(of.branch, None if reference is None else reference.snapshot_id),),
+            (AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, reference)),
+        )
+
+    def _new_snapshot(self, head: IcebergSnapshot | None, metadata: Json) -> Json:
+        """The snapshot on top of `head` in a table with this metadata, with its list of manifests."""
+        of = self._of
+        if self._staged is None:
+            self._staged = _stage(of, head, metadata)
+        on_head = self._staged.on(head.manifests if head is not None else ())
+        if on_head.missing:
+            raise IcebergConflict(of.table, "removed data files that this statement read")
+        parent = None if head is None else head.info
+        parent_id = None if parent is None else parent.snapshot_id
+        version = metadata["format-version"]
+        number = metadata.get("last-sequence-number", 0) + 1 if version > 1 else 0
+        self._count += 1
+        written = write_manifest_list(
+            of.store.storage,
+            self._staged.table,
+            on_head.manifests,
+            NewSnapshot(
+                snapshot_id=of.snapshot_id,
+                parent_id=parent_id,
+                sequence_number=number,
+                next_row_id=metadata.get("next-row-id", 0),
+                attempt=self._count,
+            ),
+        )
+        self._lists.append(written.name)
+        value: Json = {
+            "snapshot-id": of.snapshot_id,
+            **({} if parent_id is None else {"parent-snapshot-id": parent_id}),
+            **({"sequence-number": number} if version > 1 else {}),
+            "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
+            "manifest-list": written.path,
+            "summary": on_head.summary(of.operation, None if parent is None else parent.summary),
+            "schema-id": metadata["current-schema-id"],
+        }
+        return value | _row_ids(written)
+
+    # --- Files of no version ---
+
+    def discard_all(self) -> None:
+        """Of a transaction that is no version."""
+        self._discard([*self._lists, *(self._staged.written if self._staged else ())])
+
+    def discard_lost(self) -> None:
+        """The lists of attempts that were lost; manifests for heads that are none any more are left to clean-up."""
+        self._discard(self._lists[:-1])
+
+    def _discard(self, names: Iterable[str]) -> None:
+        for name in names:
+            with suppress(OSError):
+                self._of.store.storage.delete(name)
+
+
+def _stage(of: IcebergTransaction, head: IcebergSnapshot | None, metadata: Json) -> StagedManifests:
+    entries_of: Callable[[Any], list[pa.Table]] = (lambda manifests: []) if head is None else head.entries_of
+    staged = StagedManifests(of.store.storage, WrittenTable(metadata), of.snapshot_id, entries_of)
+    added, removed = of.files
+    for entries in added:
+        staged.add(entries)
+    for entries in removed:
+        staged.remove(entries)
+    return staged
+
+
+def _row_ids(written: WrittenList) -> Json:
+    if written.first_row_id is None:
+        return {}
+    return {"first-row-id": written.first_row_id, "added-rows": written.added_rows}
+
+
+def _set_branch(name: str, snapshot_id: int, before: Reference | None) -> SetSnapshotRef:
+    """The branch at another snapshot, with the limits that it has."""
+    if before is not None:
+        return SetSnapshotRef(replace(before, snapshot_id=snapshot_id))
+    return SetSnapshotRef(Reference(name=name, snapshot_id=snapshot_id, is_branch=True))
+
+
+def _as_files(snapshot: IcebergSnapshot, entries: pa.Table) -> Any:
+    """Entries as predicates on files take them: a batch of `TableSnapshot.files`, with all that manifests say."""
+    files = scanned_files(snapshot.places.paths(entries["file_path"]), entries)
+    for name in entries.column_names:
+        if name not in files.column_names:
+            files = files.append_column(name, entries[name])
+    (batch,) = files.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=files.schema)]
+    return batch
+
+
+def new_snapshot_id() -> int:
+    """Positive and random."""
+    bits = uuid.uuid4().int
+    return ((bits >> 64) ^ (bits & ((1 << 64) - 1))) & _SNAPSHOT_ID_MAX

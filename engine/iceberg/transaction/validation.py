@@ -1,0 +1,120 @@
+"""Whether what others have committed since a statement was planned lets its own commit be.
+
+History is the snapshots between the one that was read, exclusive, and the head of the branch. Only manifests that these
+snapshots added are looked at. What must hold depends on what the commit does:
+
+| commit | must hold | only if serializable |
+|-|-|-|
+| append | nothing | |
+| files go (overwrite, DELETE, UPDATE, MERGE) | they are live, and have no new deletes | no new file that was meant |
+| rows get marks | the files are live, and have no new marks | no new file that was meant |
+
+"That was meant" are files for which the statement's condition is true or unknown; all files where it read the table.
+
+Source: Iceberg table specification, "Commit Conflict Resolution and Retry".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.iceberg.manifests.manifest import ADDED, DATA
+from engine.iceberg.snapshot.metadata_tables import ancestry
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.spec.metadata import SnapshotInfo
+from engine.iceberg.transaction.errors import IcebergConflict
+from engine.table.row_files import FilePredicate
+
+_REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """What a commit depends on. `paths` are live data files, as manifests name them, that it read; `new_files` says of
+    others whether they would have been read (None: none are looked at), and `is_serializable` whether that counts.
+    """
+
+    paths: frozenset[str] = frozenset()
+    whole_table: bool = False
+    predicates: tuple[FilePredicate, ...] = ()
+    is_serializable: bool = True
+
+    @property
+    def is_none(self) -> bool:
+        return not (self.paths or self.whole_table or self.predicates)
+
+    def on_files(self, paths: Iterable[str]) -> Dependence:
+        return replace(self, paths=self.paths | frozenset(paths))
+
+
+def ensure_no_conflict(
+    table: str, dependence: Dependence, read: SnapshotInfo | None, head: IcebergSnapshot, readable: Readable
+) -> None:
+    """Raises `IcebergConflict`. `readable` makes entries of data files what predicates are asked with."""
+    if dependence.is_none:
+        return
+    for snapshot in _since(table, read, head):
+        if snapshot.info is None or (snapshot.info.operation == _REPLACE and not dependence.paths):
+            continue
+        manifests = [each for each in snapshot.manifests if each.added_snapshot_id == snapshot.info.snapshot_id]
+        live, removed = snapshot.entries_of(manifests), snapshot.removed_of(manifests)
+        for came, gone in zip(live, removed, strict=True):
+            _ensure_still_there(table, dependence, _of(gone, snapshot.info), snapshot.info.operation)
+            added = came.filter(pc.equal(came["status"], ADDED))
+            _ensure_nothing_new(table, dependence, _of(added, snapshot.info), snapshot.info.operation, readable)
+
+
+def _of(entries: pa.Table, info: SnapshotInfo) -> pa.Table:
+    return entries.filter(pc.equal(entries["snapshot_id"], info.snapshot_id))
+
+
+Readable = Callable[[pa.Table], Any]
+"""Entries -> a batch of files as `FilePredicate` takes them."""
+
+
+def _ensure_still_there(table: str, dependence: Dependence, gone: pa.Table, operation: str | None) -> None:
+    gone = gone.filter(pc.equal(gone["content"], DATA))
+    lost = dependence.paths.intersection(gone["file_path"].to_pylist())
+    if lost or (dependence.whole_table and gone.num_rows and operation != _REPLACE):
+        raise IcebergConflict(table, "removed data files that this statement read")
+
+
+def _ensure_nothing_new(
+    table: str, dependence: Dependence, entries: pa.Table, operation: str | None, readable: Readable
+) -> None:
+    deletes = entries.filter(pc.not_equal(entries["content"], DATA))
+    if deletes.num_rows and (dependence.whole_table or _may_concern(dependence.paths, deletes)):
+        raise IcebergConflict(table, "deleted rows of data files that this statement read")
+    added = entries.filter(pc.equal(entries["content"], DATA))
+    if not added.num_rows or operation == _REPLACE or not dependence.is_serializable:
+        return
+    if dependence.whole_table or any(_is_meant(predicate, readable(added)) for predicate in dependence.predicates):
+        raise IcebergConflict(table, "added rows that this statement would have read")
+
+
+def _is_meant(predicate: FilePredicate, files: Any) -> bool:
+    return bool(pc.any(pc.fill_null(predicate(files), True)).as_py())
+
+
+def _may_concern(paths: frozenset[str], deletes: pa.Table) -> bool:
+    """Deletes that name no file may be for any."""
+    if not paths:
+        return False
+    return any(each is None or each in paths for each in deletes["referenced_data_file"].to_pylist())
+
+
+def _since(table: str, read: SnapshotInfo | None, head: IcebergSnapshot) -> Iterator[IcebergSnapshot]:
+    """The snapshots after the one that was read. Raises `IcebergConflict` where the branch went elsewhere."""
+    found: list[IcebergSnapshot] = []
+    for info in ancestry(head.metadata, head.info):
+        if read is not None and info.snapshot_id == read.snapshot_id:
+            return iter(found)
+        found.append(replace(head, info=info))
+    if read is not None:
+        raise IcebergConflict(table, "set the branch to a snapshot that does not follow the one that was read")
+    return iter(found)

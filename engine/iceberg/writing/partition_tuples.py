@@ -1,0 +1,77 @@
+"""Partition values of files that were written, out of the texts that the writer of their rows gives them.
+
+The text of a value is that of `engine.iceberg.snapshot.partition_values.partition_texts`: numbers as such, dates and
+times as the number that is stored, decimals as plain text, `true` and `false`, and `x` with hexadecimal digits for
+texts, uuids, binaries; so an empty text is `x`, and null is no text.
+
+Source: Iceberg table specification, "Partition Transforms".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX
+from engine.iceberg.spec.partitions import PartitionField, PartitionSpec
+from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, walk
+from engine.iceberg.writing.manifest_schemas import decimal_bytes
+from engine.iceberg.writing.written_table import result_type
+
+_FLOATS = frozenset([Kind.FLOAT, Kind.DOUBLE])
+_BYTES = frozenset([Kind.STRING, Kind.UUID, Kind.BINARY, Kind.FIXED, Kind.DECIMAL])
+
+
+def partition_key(field: PartitionField) -> str:
+    """What the value is called: in `DataFile.partition_values`, and as a column beside those of manifests."""
+    return f"{PARTITION_PREFIX}{field.field_id}"
+
+
+def partition_type(field: PartitionField, schema: IcebergSchema) -> SimpleType:
+    """Of the values. Raises `ValueError` for a transform or a column that is not known."""
+    source = next((each.type for _, each in walk(schema.struct) if each.id == field.source_id), None)
+    found = result_type(field.transform, source) if isinstance(source, SimpleType) else None
+    if found is None:
+        raise ValueError(f"the partition field {field.name} has no known values")
+    return found
+
+
+def partition_columns(
+    values: Sequence[Mapping[str, str | None]], spec: PartitionSpec, schema: IcebergSchema
+) -> dict[str, pa.Array]:
+    """Columns beside those of manifests, of the values of each file. Raises `ValueError` for what is no value."""
+    columns = {}
+    for field in spec.fields:
+        key, type_ = partition_key(field), partition_type(field, schema)
+        known = {text: _value(text, type_) for text in {each.get(key) for each in values}}
+        columns[key] = pa.array([known[each.get(key)] for each in values], _arrow(type_))
+    return columns
+
+
+def _value(text: str | None, type_: SimpleType) -> Any:
+    if text is None:
+        return None
+    if type_.kind is Kind.BOOLEAN:
+        return {"true": True, "false": False}[text]
+    if type_.kind in _FLOATS:
+        return float(text)
+    if type_.kind is Kind.DECIMAL:
+        unscaled = int(Decimal(text).scaleb(type_.scale).to_integral_exact())
+        return unscaled.to_bytes(decimal_bytes(type_.precision), "big", signed=True)
+    if type_.kind in _BYTES:
+        if not text.startswith("x"):
+            raise ValueError(f"{text!r} is no partition value of the type {type_.kind.value}")
+        return bytes.fromhex(text[1:])
+    return int(text)
+
+
+def _arrow(type_: SimpleType) -> pa.DataType:
+    """As manifests are decoded."""
+    if type_.kind is Kind.BOOLEAN:
+        return pa.bool_()
+    if type_.kind in _BYTES:
+        return pa.binary()
+    return pa.float64() if type_.kind in _FLOATS else pa.int64()

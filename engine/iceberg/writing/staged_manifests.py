@@ -1,0 +1,281 @@
+"""The manifests of a snapshot that is being made: those of its parent without what goes, and those of what comes.
+
+    staged = StagedManifests(storage, table, snapshot_id, snapshot.entries_of)
+    staged.add(entries)                       # files that were written: data, position deletes, deletion vectors
+    staged.remove(entries)                    # live entries of the parent that go
+    found = staged.on(head_manifests)         # for each attempt: the manifests of the list, and the summary's counts
+    write_manifest_list(storage, table, found.manifests, ...)
+
+A manifest of the parent is written again only if it holds a file that goes: those that stay get the status `EXISTING`
+and all that they inherited, those that go `DELETED`. What was written is kept for the next attempt, by the path of the
+manifest that it replaces. Manifests without live files leave the list.
+
+With a data file go the deletion vectors and position deletes that name it alone. A manifest of deletes that is written
+again loses deletes that are older than every data file.
+
+Many small manifests are merged into one, as the properties `commit.manifest.min-count-to-merge`,
+`commit.manifest.target-size-bytes` and `commit.manifest-merge.enabled` say.
+
+Source: Iceberg table specification, "Manifests", "Snapshots", "Scan Planning".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.iceberg.manifests.manifest import ADDED, DATA, DELETED, EXISTING, SPEC_ID
+from engine.iceberg.manifests.manifest_list import Manifest
+from engine.iceberg.writing.manifest_merge import merge_groups
+from engine.iceberg.writing.manifest_writer import UNASSIGNED, write_manifests
+from engine.iceberg.writing.snapshot_summary import FileCounts, counts_of, num_partitions, summary_of
+from engine.iceberg.writing.written_table import WrittenTable
+from engine.storage.storage import Storage
+
+EntriesOf = Callable[[Sequence[Manifest]], Sequence[pa.Table]]
+"""The live entries of manifests, with all that they inherit (`IcebergSnapshot.entries_of`)."""
+_NO_ENTRIES: Mapping[str, int | str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestsOnHead:
+    """`missing` are paths of files that were to go, and are not live any more; nothing was written for them."""
+
+    manifests: tuple[Manifest, ...]
+    added: FileCounts
+    removed: FileCounts
+    missing: tuple[str, ...]
+    num_partitions: int
+    num_created: int
+    num_kept: int
+    num_replaced: int
+
+    def summary(
+        self, operation: str, parent: Mapping[str, str] | None, others: Mapping[str, int | str] = _NO_ENTRIES
+    ) -> dict[str, str]:
+        """Of the snapshot; `parent` is the summary of its parent."""
+        counts = {
+            "changed-partition-count": self.num_partitions,
+            "manifests-created": self.num_created,
+            "manifests-kept": self.num_kept,
+            "manifests-replaced": self.num_replaced,
+        }
+        return summary_of(operation, self.added, self.removed, parent, {**counts, **others})
+
+
+@dataclass
+class StagedManifests:
+    """Of one transaction, and for one thread."""
+
+    storage: Storage
+    table: WrittenTable
+    snapshot_id: int
+    entries_of: EntriesOf
+    token: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    def __post_init__(self) -> None:
+        self._added: list[pa.Table] = []
+        self._removed: dict[str, str] = {}
+        self._new: list[Manifest] | None = None
+        self._rewritten: dict[tuple[str, ...], _Rewritten] = {}
+        self._count = 0
+        self.written: list[str] = []
+        """Manifests of this transaction, as names in the table's folder; of use to none if it is not committed."""
+
+    def add(self, entries: pa.Table) -> None:
+        """Files of `ENTRIES`, with `SPEC_ID` and partition values; those without a status are added ones."""
+        if entries.num_rows:
+            self._added.append(self._as_added(entries))
+            self._new = None
+
+    def remove(self, entries: pa.Table) -> None:
+        """Live files, known by their path and, in files of many vectors, by the place in it."""
+        self._rewritten.clear()
+        self._removed |= dict(zip(_keys(entries), entries["file_path"].to_pylist(), strict=True))
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._added and not self._removed
+
+    def _as_added(self, entries: pa.Table) -> pa.Table:
+        ids = pa.repeat(self.snapshot_id, entries.num_rows).cast(pa.int64())
+        return _with(_with_status(entries, ADDED), "snapshot_id", ids)
+
+    def on(self, head: Sequence[Manifest]) -> ManifestsOnHead:
+        """The manifests of a snapshot after the one that has `head`. Raises what reading and writing raise."""
+        new = self._new_manifests()
+        kept, replaced, found, gone = self._carried(head)
+        # Manifests of this commit stay as they are: they are merged by a later one, when they are among many.
+        merged = [*new, *replaced, *self._merged(kept)]
+        paths = {each.path for each in merged}
+        known = {each.path for each in head}
+        return ManifestsOnHead(
+            manifests=tuple(merged),
+            added=counts_of(self._added),
+            removed=counts_of(gone),
+            num_partitions=num_partitions([*self._added, *gone]),
+            missing=tuple(path for key, path in self._removed.items() if key not in found),
+            num_created=len(paths - known),
+            num_kept=len(paths & known),
+            num_replaced=len(known - paths),
+        )
+
+    # --- What comes ---
+
+    def _new_manifests(self) -> list[Manifest]:
+        if self._new is None:
+            found = []
+            for entries in self._added_groups():
+                found += self._write(entries, entries[SPEC_ID][0].as_py())
+            self._new = found
+        return self._new
+
+    def _added_groups(self) -> list[pa.Table]:
+        """Of one spec and one kind of content each: data files before deletes."""
+        if not self._added:
+            return []
+        entries = pa.concat_tables(self._added, promote_options="default")
+        groups = []
+        for has_deletes in (False, True):
+            kind = entries.filter(pc.equal(pc.not_equal(entries["content"], DATA), has_deletes))
+            for spec_id in sorted(set(kind[SPEC_ID].to_pylist())):
+                groups.append(kind.filter(pc.equal(kind[SPEC_ID], spec_id)))
+        return groups
+
+    def _write(self, entries: pa.Table, spec_id: int) -> list[Manifest]:
+        self._count += 1
+        found = write_manifests(
+            self.storage, self.table, entries, spec_id, self.snapshot_id, f"{self.token}-m{self._count}"
+        )
+        self.written += [each.path.removeprefix(f"{self.table.location}/") for each in found]
+        return found
+
+    # --- What stays ---
+
+    def _carried(self, head: Sequence[Manifest]) -> tuple[list[Manifest], list[Manifest], set[str], list[pa.Table]]:
+        """Manifests that stay as they are, those in the place of others, keys of files that go, and their entries."""
+        live = [self._counted(each) for each in head if not _has_no_files(each)]
+        if not self._removed:
+            return live, [], set(), []
+        data = [each for each in live if not each.has_deletes]
+        deletes = [each for each in live if each.has_deletes]
+        kept, replaced, found, gone = self._without(data, frozenset(), None)
+        oldest = min((each.min_sequence_number for each in (*kept, *replaced) if not _is_new(each)), default=None)
+        names = frozenset(path for part in gone for path in part["file_path"].to_pylist())
+        others = self._without(deletes, names, oldest)
+        return [*kept, *others[0]], [*replaced, *others[1]], found | others[2], [*gone, *others[3]]
+
+    def _without(
+        self, manifests: Sequence[Manifest], data_files: frozenset[str], oldest: int | None
+    ) -> tuple[list[Manifest], list[Manifest], set[str], list[pa.Table]]:
+        kept: list[Manifest] = []
+        replaced: list[Manifest] = []
+        found: set[str] = set()
+        gone: list[pa.Table] = []
+        for manifest, entries in zip(manifests, self.entries_of(manifests), strict=True):
+            again = self._rewritten.get((manifest.path,))
+            if again is None:
+                again = self._rewrite(manifest, entries, data_files, oldest)
+            if again is None:
+                kept.append(manifest)
+                continue
+            replaced += again.manifests
+            found |= again.keys
+            gone.append(again.gone)
+        return kept, replaced, found, gone
+
+    def _rewrite(
+        self, manifest: Manifest, entries: pa.Table, data_files: frozenset[str], oldest: int | None
+    ) -> _Rewritten | None:
+        """None where no file of the manifest goes."""
+        keys = _keys(entries)
+        goes = np.fromiter((key in self._removed for key in keys), bool, len(keys))
+        if manifest.has_deletes and data_files:
+            goes |= pc.is_in(entries["referenced_data_file"], value_set=pa.array(sorted(data_files))).to_numpy()
+        if not goes.any():
+            return None
+        if manifest.has_deletes and oldest is not None:
+            goes |= pc.less(entries["sequence_number"], oldest).to_numpy()
+        status = pa.array(np.where(goes, DELETED, EXISTING).astype(np.int8))
+        ids = pc.if_else(pa.array(goes), pa.scalar(self.snapshot_id, pa.int64()), entries["snapshot_id"])
+        changed = _with(_with(entries, "status", status), "snapshot_id", ids)
+        again = _Rewritten(
+            manifests=tuple(self._write(changed, manifest.spec_id)),
+            keys=frozenset(key for key, gone in zip(keys, goes, strict=True) if gone),
+            gone=entries.filter(pa.array(goes)),
+        )
+        self._rewritten[(manifest.path,)] = again
+        return again
+
+    def _counted(self, manifest: Manifest) -> Manifest:
+        """v1 lists may leave out what those of later versions have to say."""
+        if manifest.length is not None and None not in (*manifest.added, *manifest.existing, *manifest.deleted):
+            return manifest
+        (entries,) = self.entries_of([manifest])
+        added = pc.equal(entries["status"], ADDED)
+        rows = entries["record_count"]
+        new, old = rows.filter(added), rows.filter(pc.invert(added))
+        length = manifest.length
+        if length is None:
+            length = self.storage.stat(manifest.path.removeprefix(f"{self.table.location}/")).size
+        return replace(
+            manifest,
+            length=length,
+            added=(len(new), pc.sum(new).as_py() or 0),
+            existing=(len(old), pc.sum(old).as_py() or 0),
+            deleted=(manifest.deleted[0] or 0, manifest.deleted[1] or 0),
+        )
+
+    # --- Merging ---
+
+    def _merged(self, manifests: Sequence[Manifest]) -> list[Manifest]:
+        """Each group in the place of its first."""
+        found: list[Manifest] = []
+        for group in merge_groups(manifests, self.table):
+            key = tuple(each.path for each in group)
+            if len(group) > 1 and key not in self._rewritten:
+                entries = pa.concat_tables(
+                    [_with_status(part, EXISTING) for part in self.entries_of(group)], promote_options="default"
+                )
+                written = tuple(self._write(entries, group[0].spec_id))
+                self._rewritten[key] = _Rewritten(written, frozenset(), entries.slice(0, 0))
+            found += self._rewritten[key].manifests if len(group) > 1 else group
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewritten:
+    """`manifests` in the place of others; `keys` of the files that go, which are `gone`."""
+
+    manifests: tuple[Manifest, ...]
+    keys: frozenset[str]
+    gone: pa.Table
+
+
+def _with(entries: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    return entries.set_column(entries.schema.get_field_index(name), name, values)
+
+
+def _with_status(entries: pa.Table, status: int) -> pa.Table:
+    return _with(entries, "status", pa.repeat(status, entries.num_rows).cast(pa.int8()))
+
+
+def _is_new(manifest: Manifest) -> bool:
+    return manifest.sequence_number == UNASSIGNED
+
+
+def _has_no_files(manifest: Manifest) -> bool:
+    """Whether all its files are known to be gone."""
+    return manifest.added[0] == 0 and manifest.existing[0] == 0
+
+
+def _keys(entries: pa.Table) -> list[str]:
+    """What is a file of a snapshot: a path, and the place in it of what has one."""
+    paths, offsets = entries["file_path"].to_pylist(), entries["content_offset"].to_pylist()
+    return [path if offset is None else f"{path}\0{offset}" for path, offset in zip(paths, offsets, strict=True)]

@@ -1,0 +1,138 @@
+"""What manifests say of the table that they are written for, taken from the JSON of its metadata.
+
+Source: Iceberg table specification, "Manifests".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from engine.iceberg.spec.json_values import JsonObject
+from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transform, TransformKind, read_spec_fields
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, read_schema, walk
+from engine.iceberg.writing.avro_file import CODECS, Codec
+from engine.iceberg.writing.manifest_schemas import avro_type, partition_field
+
+CODEC = "write.manifest.compression-codec"
+TARGET_BYTES = "commit.manifest.target-size-bytes"
+_TARGET_BYTES_DEFAULT = 8 << 20
+_INTS = frozenset([TransformKind.BUCKET, TransformKind.YEAR, TransformKind.MONTH, TransformKind.HOUR])
+
+
+@dataclass(frozen=True)
+class WrittenTable:
+    """`metadata` is the JSON of a version of the table; nothing here depends on its snapshots."""
+
+    metadata: Mapping[str, Any]
+
+    @property
+    def format_version(self) -> int:
+        return int(self.metadata["format-version"])
+
+    @property
+    def location(self) -> str:
+        return str(self.metadata["location"]).rstrip("/")
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        return self.metadata.get("properties") or {}
+
+    @cached_property
+    def schema_json(self) -> Mapping[str, Any]:
+        """Of the current schema."""
+        current = self.metadata.get("current-schema-id")
+        found = [each for each in self.metadata.get("schemas") or () if each.get("schema-id", 0) == current]
+        schema: Mapping[str, Any] = found[0] if found else self.metadata["schema"]
+        return schema
+
+    @cached_property
+    def schema(self) -> IcebergSchema:
+        return read_schema(JsonObject(dict(self.schema_json), "a schema", self.location), self.location)
+
+    @cached_property
+    def fields(self) -> Mapping[int, IcebergField]:
+        """The fields of every schema that the table has had, nested ones too, by id; those of the newest one win."""
+        found: dict[int, IcebergField] = {}
+        for each in self.metadata.get("schemas") or ():
+            found |= {field.id: field for _, field in walk(self._schema(each).struct)}
+        return MappingProxyType(found | {field.id: field for _, field in walk(self.schema.struct)})
+
+    def _schema(self, json_: Mapping[str, Any]) -> IcebergSchema:
+        return read_schema(JsonObject(dict(json_), "a schema", self.location), self.location)
+
+    @cached_property
+    def specs(self) -> Mapping[int, PartitionSpec]:
+        found = {}
+        for each in self._specs_json:
+            fields = [JsonObject(field, "a partition field", self.location) for field in each["fields"]]
+            found[each["spec-id"]] = PartitionSpec(spec_id=each["spec-id"], fields=read_spec_fields(fields))
+        return MappingProxyType(found)
+
+    @cached_property
+    def _specs_json(self) -> tuple[Mapping[str, Any], ...]:
+        specs = self.metadata.get("partition-specs")
+        return tuple(specs or ({"spec-id": 0, "fields": self.metadata.get("partition-spec") or []},))
+
+    @property
+    def default_spec_id(self) -> int:
+        return int(self.metadata.get("default-spec-id") or 0)
+
+    def result_type(self, field: PartitionField) -> SimpleType | None:
+        """The type of a field's partition values; None where the transform or its column is not known."""
+        source = self.fields.get(field.source_id)
+        if source is None or not isinstance(source.type, SimpleType):
+            return None
+        return result_type(field.transform, source.type)
+
+    def partition_fields(self, spec_id: int) -> list[dict[str, Any]]:
+        """The fields of partition tuples in Avro."""
+        found = []
+        for field in self.specs[spec_id].fields:
+            type_ = self.result_type(field)
+            # Values of what is not known are only ever carried over, with the type that they have in their manifest.
+            found.append(partition_field(field.field_id, field.name, "string" if type_ is None else avro_type(type_)))
+        return found
+
+    def header(self, spec_id: int, *, has_deletes: bool) -> dict[str, str]:
+        """What the header of a manifest says."""
+        spec = next(each for each in self._specs_json if each["spec-id"] == spec_id)
+        header = {
+            "schema": json.dumps(self.schema_json),
+            "schema-id": str(self.schema_json.get("schema-id", 0)),
+            "partition-spec": json.dumps(spec["fields"]),
+            "partition-spec-id": str(spec_id),
+            "format-version": str(self.format_version),
+        }
+        return header | ({} if self.format_version == 1 else {"content": "deletes" if has_deletes else "data"})
+
+    @property
+    def codec(self) -> Codec:
+        """Of manifests and their lists. An unknown one is the default: Avro says in each file which it is."""
+        return CODECS.get(self.properties.get(CODEC, "gzip").lower(), CODECS["gzip"])
+
+    @property
+    def manifest_target_bytes(self) -> int:
+        return self.integer(TARGET_BYTES, _TARGET_BYTES_DEFAULT)
+
+    def integer(self, name: str, default: int) -> int:
+        """A property that is a whole number above 0; what is none is the default."""
+        text = self.properties.get(name, "")
+        return int(text) if text.isdecimal() and int(text) > 0 else default
+
+    def flag(self, name: str, default: bool) -> bool:
+        text = self.properties.get(name)
+        return default if text is None else text.lower() == "true"
+
+
+def result_type(transform: Transform, source: SimpleType) -> SimpleType | None:
+    """Of the values that a transform makes of those of a column. None for a transform that is not known."""
+    if transform.kind is TransformKind.UNKNOWN:
+        return None
+    if transform.kind in _INTS:
+        return SimpleType(Kind.INT)
+    return SimpleType(Kind.DATE) if transform.kind is TransformKind.DAY else source

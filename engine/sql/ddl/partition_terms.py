@@ -1,0 +1,67 @@
+"""Terms of partitionings and sort orders: `region`, `place.city`, `day(at)`, `bucket(16, id)`, `truncate(name, 4)`."""
+
+from __future__ import annotations
+
+from engine.sql.dialect.cursor import Cursor
+from engine.types.partition_terms import IDENTITY, PartitionTerm, SortTerm
+
+
+def is_term_only(cursor: Cursor) -> bool:
+    """Whether a function or a field of a struct follows, and not the name or the definition of a column."""
+    return cursor.words(2)[1:] in (["("], ["."])
+
+
+def read_term(cursor: Cursor) -> PartitionTerm:
+    """The number of `bucket` and `truncate` may come first or last."""
+    names = cursor.read_names()
+    if not cursor.take("("):
+        return PartitionTerm(column=names)
+    if len(names) > 1:
+        raise cursor.fail("a transform of a column is expected before this")
+    width = _take_width(cursor)
+    if width is not None:
+        cursor.read(",")
+    column = cursor.read_names()
+    if width is None and cursor.take(","):
+        width = _take_width(cursor)
+        if width is None:
+            raise cursor.fail("a whole number is expected")
+    cursor.read(")")
+    return PartitionTerm(column=column, transform=names[0].lower(), width=width)
+
+
+def read_sort_terms(cursor: Cursor) -> tuple[SortTerm, ...]:
+    """`term [ASC | DESC] [NULLS FIRST | LAST], …`, in parentheses or bare."""
+    is_wrapped = cursor.take("(")
+    terms = [_read_sort_term(cursor)]
+    while cursor.take(","):
+        terms.append(_read_sort_term(cursor))
+    if is_wrapped:
+        cursor.read(")")
+    return tuple(terms)
+
+
+def _read_sort_term(cursor: Cursor) -> SortTerm:
+    term = read_term(cursor)
+    descending = cursor.take("DESC")
+    if not descending:
+        cursor.take("ASC")
+    nulls = cursor.take("NULLS")
+    first = cursor.take("FIRST") if nulls else None
+    if nulls and not first:
+        cursor.read("LAST")
+    return SortTerm(term=term, descending=descending, nulls_first=first)
+
+
+def _take_width(cursor: Cursor) -> int | None:
+    text = cursor.take_number_text()
+    if text is None:
+        return None
+    if not text.isdecimal():
+        raise cursor.fail("a whole number is expected before this")
+    return int(text)
+
+
+def is_column(term: PartitionTerm) -> bool:
+    """Whether the term is a column alone."""
+    return term.transform == IDENTITY and len(term.column) == 1

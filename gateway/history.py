@@ -1,0 +1,93 @@
+"""The statements of the server that have ended, as many as memory is spent on, and what is told of a statement.
+
+A statement is told to its owner, and to administrators, who see it without what may be a secret; its rows are its
+owner's alone. Calls of protocols are no statements and are not kept. The newest :data:`KEPT_MAX` are, each with no more
+than :data:`TEXT_MAX` characters of its text.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from engine.runtime.identity import Identity, Scope
+from engine.runtime.statement_class import StatementClass
+from gateway.operation import Operation, OperationState
+from gateway.redaction import redact
+from gateway.status import Failure, describe
+
+KEPT_MAX = 5000
+TEXT_MAX = 16_384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementInfo:
+    """A statement as it is listed.
+
+    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files.
+    """
+
+    id: uuid.UUID
+    session_id: uuid.UUID
+    identity: Identity
+    wire: str
+    text: str
+    kind: StatementClass
+    state: OperationState
+    created_ms: int
+    ended_ms: int | None
+    rows: int
+    bytes_read: int
+    failure: Failure | None
+
+
+def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> StatementInfo:
+    """What is known of `operation` now."""
+    return StatementInfo(
+        id=operation.id,
+        session_id=session_id,
+        identity=operation.identity,
+        wire=wire,
+        text=operation.text[:TEXT_MAX],
+        kind=operation.kind,
+        state=operation.state,
+        created_ms=operation.created_ms,
+        ended_ms=operation.ended_ms,
+        rows=operation.rows_held,
+        bytes_read=sum(read.bytes for read in operation.profile.reads),
+        failure=describe(operation.error) if operation.error else None,
+    )
+
+
+def may_manage(identity: Identity, owner: Identity) -> bool:
+    """Whether `identity` may see and end statements and sessions of `owner`: its own, or as an administrator."""
+    return owner.admits(identity) or (identity.is_admin and Scope.SQL in identity.scopes)
+
+
+def as_seen_by(identity: Identity, info: StatementInfo) -> StatementInfo | None:
+    """What `identity` is told of a statement; None: nothing."""
+    if info.identity.admits(identity):
+        return info
+    if not may_manage(identity, info.identity):
+        return None
+    failure = info.failure and replace(info.failure, message=redact(info.failure.message))
+    return replace(info, text=redact(info.text), failure=failure)
+
+
+class History:
+    """Ended statements, newest first; thread-safe."""
+
+    def __init__(self, kept_max: int = KEPT_MAX) -> None:
+        self._lock = threading.Lock()
+        self._kept: deque[StatementInfo] = deque(maxlen=kept_max)
+
+    def add(self, info: StatementInfo) -> None:
+        with self._lock:
+            self._kept.appendleft(info)
+
+    def __iter__(self) -> Iterator[StatementInfo]:
+        with self._lock:
+            return iter(tuple(self._kept))

@@ -1,0 +1,153 @@
+"""Who is there and what runs: sessions, the history of statements, and the means to end them.
+
+    GET  /api/2.0/sql/history/queries               statements that run and have ended, as Databricks' Query History API
+    POST /api/2.0/sql/history/queries/{id}/cancel   a statement of any interface
+    GET  /api/2.0/sql/sessions
+    POST /api/2.0/sql/sessions/{id}/end             a session of any interface
+    GET  /api/2.0/preview/scim/v2/Me                who the request is from
+
+A user is told of its own, and ends its own, an administrator those of all; see `gateway/history.py`.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+from flask import Blueprint, request
+
+from gateway.errors import OperationNotFound
+from gateway.history import StatementInfo
+from gateway.http.delivery import API
+from gateway.http.errors import InvalidField
+from gateway.http.queries import number_of
+from gateway.http.requests import parse_handle
+from gateway.http.statements import StatementApi, parse_statement_id
+from gateway.operation import OperationState
+from gateway.session import Session
+
+_QUERIES_MAX = 1000
+_STATUS = {
+    OperationState.PENDING: "QUEUED",
+    OperationState.RUNNING: "RUNNING",
+    OperationState.STREAMING: "RUNNING",
+    OperationState.FINISHED: "FINISHED",
+    OperationState.FAILED: "FAILED",
+    OperationState.CANCELED: "CANCELED",
+    OperationState.TIMED_OUT: "FAILED",
+    OperationState.CLOSED: "FINISHED",
+}
+
+
+def activity_blueprint(api: StatementApi) -> Blueprint:
+    routes = Blueprint("activity", __name__)
+    routes.before_request(api.authenticate)
+
+    @routes.get(f"{API}/history/queries")
+    def queries() -> dict[str, object]:
+        count = number_of("max_results", default=100, smallest=1, largest=_QUERIES_MAX)
+        found = list(islice(_after_token(_chosen(api.registry().statements(api.identity()))), count + 1))
+        more = {"next_page_token": str(found[count - 1].id)} if len(found) > count else {}
+        return {"res": [query_info(info) for info in found[:count]], "has_next_page": bool(more), **more}
+
+    @routes.post(f"{API}/history/queries/<statement_id>/cancel")
+    def cancel(statement_id: str) -> dict[str, object]:
+        operation_id = parse_statement_id(statement_id)
+        api.end(partial(api.registry().end_operation, operation_id, api.identity()))
+        return {}
+
+    @routes.get(f"{API}/sessions")
+    def sessions() -> dict[str, object]:
+        found = api.registry().managed_sessions(api.identity())
+        return {"sessions": [session_info(each) for each in sorted(found, key=lambda each: -each.created)]}
+
+    @routes.post(f"{API}/sessions/<session_id>/end")
+    def end(session_id: str) -> dict[str, object]:
+        api.end(partial(api.registry().end_session, parse_handle(session_id), api.identity()))
+        return {}
+
+    @routes.get("/api/2.0/preview/scim/v2/Me")
+    def me() -> dict[str, object]:
+        identity = api.identity()
+        groups = sorted(identity.groups | ({"admins"} if identity.is_admin else set()))
+        return {
+            "id": identity.principal,
+            "userName": identity.principal,
+            "displayName": identity.principal,
+            "active": True,
+            "groups": [{"display": group} for group in groups],
+        }
+
+    return routes
+
+
+def query_info(info: StatementInfo) -> dict[str, object]:
+    """A statement in Databricks' form, with `condition`, `session_id` and the interface beyond it."""
+    body: dict[str, object] = {
+        "query_id": str(info.id),
+        "session_id": str(info.session_id),
+        "status": _STATUS[info.state],
+        "query_text": info.text,
+        "statement_type": info.kind.name,
+        "user_name": info.identity.principal,
+        "client_application": info.wire,
+        "query_start_time_ms": info.created_ms,
+        "rows_produced": info.rows,
+        "is_final": info.state.is_terminal,
+        "metrics": {"read_bytes": info.bytes_read, "rows_produced_count": info.rows},
+    }
+    if info.ended_ms is not None:
+        body |= {"query_end_time_ms": info.ended_ms, "duration": info.ended_ms - info.created_ms}
+    if info.failure:
+        body |= {"error_message": info.failure.message} | info.failure.details
+    return body
+
+
+def session_info(session: Session) -> dict[str, object]:
+    """Times are milliseconds since the epoch."""
+    now_ms, now = time.time_ns() // 1_000_000, time.monotonic()
+    running = [operation for operation in session.operations() if not operation.state.is_terminal]
+    return {
+        "session_id": str(session.id),
+        "user_name": session.principal,
+        "interface": session.origin.wire,
+        "address": session.origin.peer,
+        "client": session.origin.user_agent,
+        "created_ms": now_ms - round((now - session.created) * 1000),
+        "last_used_ms": now_ms - round((now - session.last_used) * 1000),
+        "running": len(running),
+    }
+
+
+def _chosen(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
+    """Those that the request asks for: by text, status, user."""
+    statuses = set(request.args.getlist("filter_by.statuses") or request.args.getlist("status"))
+    if unknown := statuses - set(_STATUS.values()):
+        raise InvalidField("status", f"must be one of {', '.join(sorted(set(_STATUS.values())))}, not {unknown.pop()}")
+    text, user = request.args.get("text", "").casefold(), request.args.get("user")
+    for info in found:
+        if statuses and _STATUS[info.state] not in statuses or user not in (None, "", info.identity.principal):
+            continue
+        if text in info.text.casefold() or text in str(info.id):
+            yield info
+
+
+def _after_token(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
+    """What follows the last statement of the page before. A statement that is not kept any more ends the list."""
+    token = request.args.get("page_token")
+    if token:
+        last = _parse_token(token)
+        for info in found:
+            if info.id == last:
+                break
+    yield from found
+
+
+def _parse_token(text: str) -> uuid.UUID:
+    try:
+        return parse_statement_id(text)
+    except OperationNotFound:
+        raise InvalidField("page_token", "must be one that an earlier answer gave") from None

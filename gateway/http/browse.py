@@ -1,0 +1,159 @@
+"""The catalog as JSON: what a browser of catalogs shows. Each call is a metadata call that takes a statement's road.
+
+So names that a user may not see are not there, and what it may not know of a table is refused as it is to SQL.
+
+    GET /api/2.0/catalog/catalogs                            names
+    GET /api/2.0/catalog/schemas?catalog=
+    GET /api/2.0/catalog/tables?catalog=&schema=             tables and views
+    GET /api/2.0/catalog/columns?catalog=&schema=[&table=]   columns of all tables, for completion
+    GET /api/2.0/catalog/table?catalog=&schema=&table=[&version=]   as DESCRIBE TABLE EXTENDED … AS JSON
+    GET /api/2.0/catalog/detail?catalog=&schema=&table=      as DESCRIBE DETAIL
+    GET /api/2.0/catalog/versions?catalog=&schema=&table=[&limit=]  as DESCRIBE HISTORY
+    GET /api/2.0/catalog/files?catalog=&schema=&table=[&version=][&limit=]
+
+Names are parameters and not parts of the path, since a name may have any character in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import pyarrow as pa
+from flask import Blueprint, request
+
+from engine.runtime.results import sql_type_of
+from engine.statements.shows import (
+    DescribeDetail,
+    DescribeHistory,
+    DescribeTable,
+    ListColumns,
+    ListFiles,
+    ListSchemas,
+    ListTables,
+    ShowCatalogs,
+)
+from engine.statements.statement import Statement
+from gateway.errors import EngineNotAnswering
+from gateway.http.errors import TooManyWaiting
+from gateway.http.queries import number_of, text_of
+from gateway.http.requests import SessionRequest
+from gateway.http.statements import StatementApi
+
+API = "/api/2.0/catalog"
+ROWS_MAX = 100_000
+_OPEN_S, _ANSWER_S = 5.0, 60.0
+_VERSION_MAX = 2**63 - 1
+
+Rows = list[dict[str, object]]
+
+
+def browse_blueprint(api: StatementApi) -> Blueprint:
+    routes, calls = Blueprint("browse", __name__), _Calls(api)
+    routes.before_request(api.authenticate)
+
+    @routes.get(f"{API}/catalogs")
+    def catalogs() -> dict[str, object]:
+        return {"catalogs": [{"name": row["catalog"]} for row in calls.rows(ShowCatalogs())]}
+
+    @routes.get(f"{API}/schemas")
+    def schemas() -> dict[str, object]:
+        found = calls.rows(ListSchemas(catalog=text_of("catalog")))
+        return {"schemas": [{"catalog": row["catalog"], "name": row["schema"]} for row in found]}
+
+    @routes.get(f"{API}/tables")
+    def tables() -> dict[str, object]:
+        found = calls.rows(ListTables(catalog=text_of("catalog"), schema_pattern=_exactly(text_of("schema"))))
+        return {"tables": [_named(row, "table") for row in found]}
+
+    @routes.get(f"{API}/columns")
+    def columns() -> dict[str, object]:
+        table = request.args.get("table")
+        asked = ListColumns(
+            catalog=text_of("catalog"),
+            schema_pattern=_exactly(text_of("schema")),
+            table_pattern=None if table is None else _exactly(table),
+        )
+        return {"columns": [_named(row, "column") for row in calls.rows(asked)]}
+
+    @routes.get(f"{API}/table")
+    def table() -> dict[str, object]:
+        asked = DescribeTable(table_parts=_table(), extended=True, as_json=True, version=_version())
+        told: dict[str, object] = json.loads(str(calls.rows(asked)[0]["json_metadata"]))
+        return told
+
+    @routes.get(f"{API}/detail")
+    def detail() -> dict[str, object]:
+        return calls.rows(DescribeDetail(table_parts=_table()))[0]
+
+    @routes.get(f"{API}/versions")
+    def versions() -> dict[str, object]:
+        limit = number_of("limit", default=100, smallest=1, largest=ROWS_MAX)
+        return {"versions": calls.rows(DescribeHistory(table_parts=_table(), limit=limit))}
+
+    @routes.get(f"{API}/files")
+    def files() -> dict[str, object]:
+        limit = number_of("limit", default=1000, smallest=1, largest=ROWS_MAX)
+        return {"files": calls.rows(ListFiles(table_parts=_table(), version=_version(), limit=limit))}
+
+    return routes
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Metadata calls in a session of their own."""
+
+    api: StatementApi
+
+    def rows(self, statement: Statement) -> Rows:
+        """The rows by column name, as values of JSON; raises what the statement fails with."""
+        registry, identity = self.api.registry(), self.api.identity()
+        with self.api.room.place() as may_wait:
+            if not may_wait:
+                raise TooManyWaiting(self.api.room.places)
+            session = self.api.open(
+                SessionRequest(catalog=None, schema=None, settings={}), _OPEN_S, may_lack_schema=True
+            )
+            try:
+                operation = session.request(statement)
+                if not operation.wait(_ANSWER_S).is_settled:
+                    raise EngineNotAnswering(_ANSWER_S)
+                table = operation.page(0, ROWS_MAX).rows
+            finally:
+                self.api.end(partial(registry.close_session, session.id, identity))
+        return json_values(table)
+
+
+def json_values(table: pa.Table) -> Rows:
+    """Rows of a metadata call: maps are objects, and times milliseconds since the epoch."""
+    maps = {field.name for field in table.schema if sql_type_of(field).startswith("map<")}
+    return [{name: _json_value(cell, name in maps) for name, cell in row.items()} for row in table.to_pylist()]
+
+
+def _json_value(cell: object, is_map: bool) -> object:
+    if is_map and isinstance(cell, list):
+        return dict(cell)
+    if isinstance(cell, datetime):
+        return int(cell.timestamp() * 1000)
+    return cell
+
+
+def _named(row: Mapping[str, object], own: str) -> dict[str, object]:
+    """With the object's own name as `name`."""
+    return {"name": row[own], **{key: value for key, value in row.items() if key != own}}
+
+
+def _table() -> tuple[str, str, str]:
+    return text_of("catalog"), text_of("schema"), text_of("table")
+
+
+def _version() -> int | None:
+    return number_of("version", default=0, largest=_VERSION_MAX) if "version" in request.args else None
+
+
+def _exactly(name: str) -> str:
+    """A pattern of JDBC that one name matches."""
+    return name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

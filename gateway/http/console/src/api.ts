@@ -1,0 +1,245 @@
+// The server's HTTP interface: requests, their answers as types, and its errors as one class.
+
+export interface Failure {
+  error_code: string;
+  message: string;
+  condition?: string;
+  sql_state?: string;
+  line?: number;
+  column?: number;
+}
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly failure: Failure,
+  ) {
+    super(failure.message);
+  }
+}
+
+export type StatementState = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELED" | "CLOSED";
+
+export interface ResultColumn {
+  name: string;
+  type_name: string;
+  type_text: string;
+}
+
+export interface StatementAnswer {
+  statement_id: string;
+  status: { state: StatementState; error?: Failure; sql_state?: string };
+  manifest?: { schema: { columns: ResultColumn[] }; total_row_count: number; total_byte_count: number; truncated: boolean };
+}
+
+export interface TableRead {
+  table: string;
+  version: number;
+  files: number;
+  files_after_partitions: number;
+  files_total: number;
+  bytes: number;
+  bytes_total: number;
+}
+
+export interface Profile {
+  state: StatementState;
+  stage: string | null;
+  created_ms: number;
+  ended_ms: number | null;
+  stages: { name: string; duration_ms: number }[];
+  tasks: { total: number; running: number; done: number; failed: number };
+  reads: TableRead[];
+  rows: number;
+  result_bytes: number;
+  log: string[];
+}
+
+export interface TableRow {
+  name: string;
+  catalog: string;
+  schema: string;
+  type: string;
+  comment: string | null;
+}
+
+export interface ColumnRow {
+  name: string;
+  table: string;
+  sql_type: string;
+}
+
+export interface DescribedColumn {
+  name: string;
+  type: DescribedType;
+  comment?: string;
+  nullable?: boolean;
+  default?: string;
+  generation?: string;
+}
+
+export interface DescribedType {
+  name: string;
+  length?: number;
+  precision?: number;
+  scale?: number;
+  element_type?: DescribedType;
+  key_type?: DescribedType;
+  value_type?: DescribedType;
+  fields?: { name: string; type: DescribedType }[];
+}
+
+export interface TableDescription {
+  table_name: string;
+  catalog_name: string;
+  schema_name: string;
+  columns: DescribedColumn[];
+  type: string;
+  provider?: string;
+  version?: number;
+  owner?: string;
+  location?: string;
+  comment?: string;
+  created_time?: string;
+  partition_columns?: string[];
+  clustering_columns?: string[];
+  primary_key?: { name: string; columns: string[] };
+  foreign_keys?: { name: string; columns: string[]; parent: string[]; parent_columns: string[] }[];
+  table_properties?: Record<string, string>;
+  view_text?: string;
+}
+
+export interface VersionRow {
+  version: number;
+  timestamp: number;
+  operation: string;
+  operationParameters: Record<string, string> | null;
+  operationMetrics: Record<string, string> | null;
+  userName: string | null;
+  engineInfo: string | null;
+}
+
+export interface FileRow {
+  path: string;
+  size: number;
+  rows: number | null;
+  deleted_rows: number;
+  partition: Record<string, string | null>;
+}
+
+export interface QueryRow {
+  query_id: string;
+  session_id: string;
+  status: "QUEUED" | "RUNNING" | "FINISHED" | "FAILED" | "CANCELED";
+  query_text: string;
+  user_name: string;
+  client_application: string;
+  query_start_time_ms: number;
+  duration?: number;
+  rows_produced: number;
+  is_final: boolean;
+  metrics: { read_bytes: number };
+  error_message?: string;
+}
+
+export interface SessionRow {
+  session_id: string;
+  user_name: string;
+  interface: string;
+  address: string;
+  client: string | null;
+  created_ms: number;
+  last_used_ms: number;
+  running: number;
+}
+
+export interface TableName {
+  catalog: string;
+  schema: string;
+  table: string;
+}
+
+const SQL = "api/2.0/sql";
+const CATALOG = "api/2.0/catalog";
+
+/** Asks for JSON; a log-in that has ended leads to the page for it. */
+async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  return (await send(method, path, body, signal)).json() as Promise<T>;
+}
+
+async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const answer = await fetch(path, {
+    method,
+    signal,
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (answer.ok) return answer;
+  if (answer.status === 401) location.assign("login");
+  throw new ApiError(answer.status, await failureOf(answer));
+}
+
+async function failureOf(answer: Response): Promise<Failure> {
+  try {
+    return (await answer.json()) as Failure;
+  } catch {
+    return { error_code: "UNKNOWN", message: `The server answered ${answer.status} without a reason.` };
+  }
+}
+
+function query(path: string, parameters: Record<string, string | number | undefined>): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== "");
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+export interface RowsQuery {
+  offset: number;
+  limit: number;
+  order?: string;
+  columns?: string;
+  form?: "text" | "number";
+}
+
+export const api = {
+  me: () => ask<{ userName: string; groups: { display: string }[] }>("GET", "api/2.0/preview/scim/v2/Me"),
+  openSession: () => ask<{ session_id: string }>("POST", `${SQL}/sessions`, {}),
+  endSession: (id: string) => ask<object>("DELETE", `${SQL}/sessions/${id}`),
+  endAnySession: (id: string) => ask<object>("POST", `${SQL}/sessions/${id}/end`),
+  submit: (statement: string, session_id: string, row_limit: number) =>
+    ask<StatementAnswer>("POST", `${SQL}/statements`, {
+      statement,
+      session_id,
+      row_limit,
+      wait_timeout: "0s",
+      disposition: "EXTERNAL_LINKS",
+      format: "ARROW_STREAM",
+    }),
+  statement: (id: string, wait_s: number) =>
+    ask<StatementAnswer>("GET", query(`${SQL}/statements/${id}`, { wait_timeout: `${wait_s}s` })),
+  profile: (id: string) => ask<Profile>("GET", `${SQL}/statements/${id}/profile`),
+  cancel: (id: string) => ask<object>("POST", `${SQL}/statements/${id}/cancel`),
+  close: (id: string) => ask<object>("DELETE", `${SQL}/statements/${id}`),
+  rows: async (id: string, rows: RowsQuery, signal?: AbortSignal) => {
+    const answer = await send("GET", query(`${SQL}/statements/${id}/result/rows`, { ...rows }), undefined, signal);
+    return new Uint8Array(await answer.arrayBuffer());
+  },
+  fileUrl: (id: string, format: "csv" | "parquet") => query(`${SQL}/statements/${id}/result/file`, { format }),
+  catalogs: async () => (await ask<{ catalogs: { name: string }[] }>("GET", `${CATALOG}/catalogs`)).catalogs,
+  schemas: async (catalog: string) =>
+    (await ask<{ schemas: { name: string }[] }>("GET", query(`${CATALOG}/schemas`, { catalog }))).schemas,
+  tables: async (catalog: string, schema: string) =>
+    (await ask<{ tables: TableRow[] }>("GET", query(`${CATALOG}/tables`, { catalog, schema }))).tables,
+  columns: async (catalog: string, schema: string) =>
+    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema }))).columns,
+  table: (name: TableName, version?: number) =>
+    ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
+  detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
+  versions: async (name: TableName) =>
+    (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
+  files: async (name: TableName, version?: number, limit = 1000) =>
+    (await ask<{ files: FileRow[] }>("GET", query(`${CATALOG}/files`, { ...name, version, limit }))).files,
+  queries: (text: string, status?: string) =>
+    ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { text, status })),
+  cancelQuery: (id: string) => ask<object>("POST", `${SQL}/history/queries/${id}/cancel`),
+  sessions: async () => (await ask<{ sessions: SessionRow[] }>("GET", `${SQL}/sessions`)).sessions,
+};

@@ -1,0 +1,75 @@
+"""Serves the console: `/` is its page, `/console/<file>` what the page loads. It is built with the package.
+
+The page runs no script and loads nothing but what this server gives it (Content-Security-Policy). The editor's library
+makes its style sheet at run time, for which each answer has a nonce of its own. A browser that has to log in is sent to
+`/login`. Files have their content's digest in their names, so browsers may keep them. Where the console was not built,
+`/` is the page that says how to connect, as `/connect` is always.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from http import HTTPStatus
+from importlib.resources import files
+
+from flask import Blueprint, Response, render_template
+from werkzeug.exceptions import NotFound
+
+from catalog.errors import SqlError
+from gateway.http.callers import Callers
+from gateway.lifecycle import Lifecycle
+from gateway.release import VERSION
+
+_CONNECT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; connect-src 'self'; "
+    "img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+_PAGE = "index.html"
+_KEPT = "public, max-age=31536000, immutable"
+
+
+def load_console() -> Mapping[str, bytes]:
+    """The files of the console by name; empty where it was not built."""
+    folder = files("gateway.http.console").joinpath("dist")
+    if not folder.joinpath(_PAGE).is_file():
+        return {}
+    names = (file.name for file in folder.iterdir())
+    return {name: folder.joinpath(name).read_bytes() for name in names if name.rpartition(".")[2] in ("html", *_TYPES)}
+
+
+def console_blueprint(lifecycle: Lifecycle, callers: Callers, console: Mapping[str, bytes]) -> Blueprint:
+    """`GET /`, `GET /connect` and `GET /console/<file>`; `console` has the files by name."""
+    routes = Blueprint("console", __name__, template_folder="templates")
+
+    @routes.get("/connect")
+    def connect() -> Response:
+        page = Response(render_template("index.html", phase=lifecycle.phase, ports=lifecycle.ports, version=VERSION))
+        page.headers["Content-Security-Policy"] = _CONNECT_POLICY
+        return page
+
+    @routes.get("/")
+    def show() -> Response:
+        if _PAGE not in console:
+            return connect()
+        try:
+            callers.identity()
+        except SqlError:
+            return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "login"})
+        nonce = secrets.token_urlsafe(16)
+        page = Response(console[_PAGE].replace(b"{nonce}", nonce.encode()), content_type="text/html; charset=utf-8")
+        page.headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce)
+        page.headers["Referrer-Policy"] = "no-referrer"
+        return page
+
+    @routes.get("/console/<name>")
+    def part(name: str) -> Response:
+        if name == _PAGE or name not in console:
+            raise NotFound()
+        answer = Response(console[name], content_type=_TYPES[name.rpartition(".")[2]])
+        answer.headers["Cache-Control"] = _KEPT
+        return answer
+
+    return routes

@@ -1,0 +1,200 @@
+"""The HTTP interface as an OpenAPI 3.1 document, at `/api/openapi.json`; a test compares it with the routes.
+
+Each row of :data:`OPERATIONS` is a method of a path. Calls of Thrift over HTTP are in no row: they are HiveServer2's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint
+
+from gateway.http.openapi_schemas import POSITIVE, SCHEMAS, STRING, WAIT, Schema, ref
+from gateway.release import VERSION
+
+PATH = "/api/openapi.json"
+_SQL, _CATALOG, _TOKEN = "/api/2.0/sql", "/api/2.0/catalog", "/api/2.0/token"
+_STATEMENT = f"{_SQL}/statements/{{statement_id}}"
+_ARROW = "application/vnd.apache.arrow.stream"
+_HTML = "text/html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A method of a path. `query` has its parameters by name, those without `required` may be left out; `body` is the
+    name of a schema, and so is `answers`, or a media type.
+    """
+
+    method: str
+    path: str
+    summary: str
+    answers: str
+    body: str | None = None
+    query: Mapping[str, Schema] | None = None
+    required: tuple[str, ...] = ()
+    is_open: bool = False
+    """Whether it is answered without a log-in."""
+    others: tuple[str, ...] = ()
+    """Further media types that it may answer, where they are accepted."""
+
+
+def _get(path: str, answers: str, summary: str, **given: Any) -> Described:
+    return Described(method="get", path=path, answers=answers, summary=summary, **given)
+
+
+def _post(path: str, body: str | None, answers: str, summary: str, **given: Any) -> Described:
+    return Described(method="post", path=path, body=body, answers=answers, summary=summary, **given)
+
+
+def _browse(part: str, answers: str, summary: str, names: str, **query: Schema) -> Described:
+    """`names` are parameters that have to be given."""
+    required = tuple(names.split())
+    parameters = {name: {"type": "string", "minLength": 1} for name in required} | query
+    return _get(f"{_CATALOG}/{part}", answers, summary, query=parameters, required=required)
+
+
+_VERSION: Schema = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+_LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": 100_000}
+_OFFSET: Schema = {"type": "integer", "minimum": 0, "maximum": 2**62}
+_ORDER: Schema = {"type": "string", "pattern": r"^[0-9]{1,6}\.(asc|desc)$"}
+_COLUMNS: Schema = {"type": "string", "pattern": "^[0-9]{1,6}(,[0-9]{1,6})*$"}
+_FORM: Schema = {"type": "string", "enum": ["text", "number"]}
+_FILE: Schema = {"type": "string", "enum": ["csv", "parquet"]}
+_STATUS: Schema = {"type": "string", "enum": ["QUEUED", "RUNNING", "FINISHED", "FAILED", "CANCELED"]}
+_DISCONNECT: Schema = {"type": "string", "enum": ["CANCEL", "CONTINUE"]}
+_PAGE_SIZE: Schema = {"type": "integer", "minimum": 1, "maximum": 1000}
+_SIGNED: dict[str, Schema] = {"expires": STRING, "signature": STRING}
+_WINDOW: dict[str, Schema] = {
+    "offset": _OFFSET,
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+    "order": _ORDER,
+    "columns": _COLUMNS,
+    "form": _FORM,
+}
+_FILTER: dict[str, Schema] = {
+    "max_results": _PAGE_SIZE,
+    "page_token": STRING,
+    "text": STRING,
+    "status": _STATUS,
+    "filter_by.statuses": _STATUS,
+    "user": STRING,
+}
+
+OPERATIONS: tuple[Described, ...] = (
+    _post(f"{_SQL}/statements", "StatementRequest", "Statement", "Run a statement; wait up to wait_timeout."),
+    _get(_STATEMENT, "Statement", "A statement's state, and its result once it has succeeded.",
+         query={"wait_timeout": WAIT, "on_disconnect": _DISCONNECT}),
+    Described(method="delete", path=_STATEMENT, answers="Empty", summary="End a statement and give up its result."),
+    _post(f"{_STATEMENT}/cancel", None, "Empty", "Cancel a statement."),
+    _get(f"{_STATEMENT}/result/chunks/{{index}}", "ResultChunk", "A chunk of a result, in any order and again.",
+         others=(_ARROW, "text/csv")),
+    _get(f"{_STATEMENT}/result/rows", _ARROW, "Rows of a result by position, sorted if asked for.", query=_WINDOW),
+    _get(f"{_STATEMENT}/result/file", "application/octet-stream", "The whole result as a file.",
+         query={"format": _FILE}),
+    _get(f"{_STATEMENT}/profile", "Profile", "How far a statement is, and what it has read."),
+    _get(f"{_SQL}/results/{{statement_id}}/{{index}}", "application/octet-stream",
+         "The target of an external link, which carries the right to it.", query=_SIGNED, is_open=True),
+    _get(f"{_SQL}/sessions", "Sessions", "The sessions that the user may end: its own, all for administrators."),
+    _post(f"{_SQL}/sessions", "SessionRequest", "OpenedSession", "Open a session."),
+    _post(f"{_SQL}/warehouses/{{warehouse_id}}/sessions", "SessionRequest", "OpenedSession", "The same."),
+    Described(method="delete", path=f"{_SQL}/sessions/{{session_id}}", answers="Empty",
+              summary="End a session with what it runs."),
+    _post(f"{_SQL}/sessions/{{session_id}}/end", None, "Empty", "End a session of any interface."),
+    _get(f"{_SQL}/history/queries", "Queries", "Statements that run or have run, newest first.", query=_FILTER),
+    _post(f"{_SQL}/history/queries/{{statement_id}}/cancel", None, "Empty", "Cancel a statement of any interface."),
+    _get("/api/2.0/preview/scim/v2/Me", "Me", "Who the request is from."),
+    _get(f"{_CATALOG}/catalogs", "Catalogs", "The catalogs."),
+    _browse("schemas", "Schemas", "The schemas of a catalog.", "catalog"),
+    _browse("tables", "Tables", "The tables and views of a schema.", "catalog schema"),
+    _browse("columns", "Columns", "The columns of a schema's tables, or of one.", "catalog schema", table=STRING),
+    _browse("table", "Table", "A table or view.", "catalog schema table", version=_VERSION),
+    _browse("detail", "TableDetail", "Size and features of a table.", "catalog schema table"),
+    _browse("versions", "Versions", "The versions of a table, newest first.", "catalog schema table", limit=_LIMIT),
+    _browse("files", "Files", "The largest data files of a table.", "catalog schema table",
+            version=_VERSION, limit=_LIMIT),
+    _post(f"{_TOKEN}/create", "NewToken", "CreatedToken", "Make a personal access token, which is shown once."),
+    _get(f"{_TOKEN}/list", "Tokens", "The user's tokens."),
+    _post(f"{_TOKEN}/delete", "TokenId", "Empty", "Revoke a token."),
+    _get("/healthz", "Status", "Whether the process lives.", is_open=True),
+    _get("/readyz", "Status", "Whether the server takes statements; 503 where not.", is_open=True),
+    _get("/", _HTML, "The console.", is_open=True),
+    _get("/connect", _HTML, "How to connect other programs.", is_open=True),
+    _get("/console/{name}", "text/javascript", "A part of the console.", is_open=True, others=("text/css",)),
+    _get("/login", _HTML, "The log-in of browsers.", is_open=True),
+    _post("/login", None, _HTML, "Log in; the answer has a cookie.", is_open=True),
+    _post("/logout", None, _HTML, "Log out.", is_open=True),
+    _get(PATH, "Table", "This document.", is_open=True),
+)  # fmt: skip
+
+
+def openapi_blueprint() -> Blueprint:
+    routes, document = Blueprint("openapi", __name__), openapi_document()
+
+    @routes.get(PATH)
+    def show() -> dict[str, object]:
+        return document
+
+    return routes
+
+
+def openapi_document() -> dict[str, object]:
+    """The whole document."""
+    paths: dict[str, dict[str, object]] = {}
+    for each in OPERATIONS:
+        paths.setdefault(each.path, {})[each.method] = _operation(each)
+    schemes = {"basic": {"type": "http", "scheme": "basic"}, "bearer": {"type": "http", "scheme": "bearer"}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "delta-gateway", "version": VERSION, "license": {"name": "Apache-2.0"}},
+        "paths": paths,
+        "components": {"schemas": SCHEMAS, "securitySchemes": schemes},
+        "security": [{"basic": []}, {"bearer": []}, {}],
+    }
+
+
+def _operation(each: Described) -> dict[str, object]:
+    error: dict[str, object] = {"description": "An error.", "content": {"application/json": {"schema": ref("Error")}}}
+    told: dict[str, object] = {
+        "summary": each.summary,
+        "responses": {"200": _response(each), "default": _page_or(each, error)},
+    }
+    parameters = [*_path_parameters(each.path), *_query_parameters(each)]
+    if parameters:
+        told["parameters"] = parameters
+    if each.body:
+        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": ref(each.body)}}}
+    if each.is_open:
+        told["security"] = []
+    return told
+
+
+def _response(each: Described) -> dict[str, object]:
+    content: dict[str, object] = {}
+    for kind in (each.answers, *each.others):
+        if kind in SCHEMAS:
+            content["application/json"] = {"schema": ref(kind)}
+        else:
+            content[kind] = {"schema": {"type": "string", "format": "binary"}}
+    return {"description": "Done.", "content": content}
+
+
+def _page_or(each: Described, error: dict[str, object]) -> dict[str, object]:
+    """Pages tell their errors in a page, too; some answer with a redirect."""
+    if each.answers != _HTML and "/console" not in each.path:
+        return error
+    return {"description": "A page, a redirect or an error."}
+
+
+def _path_parameters(path: str) -> list[dict[str, object]]:
+    names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
+    kinds: dict[str, Schema] = {"index": {"type": "integer", "minimum": 0, "maximum": POSITIVE["maximum"]}}
+    return [{"name": name, "in": "path", "required": True, "schema": kinds.get(name, STRING)} for name in names]
+
+
+def _query_parameters(each: Described) -> list[dict[str, object]]:
+    return [
+        {"name": name, "in": "query", "required": name in each.required, "schema": schema}
+        for name, schema in (each.query or {}).items()
+    ]

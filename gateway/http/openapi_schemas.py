@@ -1,0 +1,235 @@
+"""The bodies of the HTTP interface as JSON Schema (OpenAPI 3.1), by name; `openapi.py` refers to them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gateway.http.requests import Compression, Disposition, Format, OnWaitTimeout, TokenScope
+
+Schema = dict[str, object]
+
+STRING: Schema = {"type": "string"}
+BOOLEAN: Schema = {"type": "boolean"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+NUMBER: Schema = {"type": "number", "minimum": 0}
+UUID: Schema = {"type": "string", "format": "uuid"}
+TIME_MS: Schema = {"type": "integer", "description": "Milliseconds since 1970-01-01 UTC."}
+POSITIVE: Schema = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
+WAIT: Schema = {"type": "string", "pattern": "^([0-9]|[1-4][0-9]|50)s$", "description": "Whole seconds, as in 10s."}
+TEXTS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "null"]}}
+IGNORED: Schema = {"description": "Accepted and not used."}
+ROW: Schema = {"type": "object", "additionalProperties": True}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def listed(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def one_of(choices: type[StrEnum]) -> Schema:
+    return {"type": "string", "enum": [choice.value for choice in choices]}
+
+
+def optional(schema: Schema) -> Schema:
+    """Which may be null."""
+    choices = {"enum": [*enum, None]} if isinstance(enum := schema.get("enum"), list) else {}
+    return schema | {"type": [schema["type"], "null"]} | choices if "type" in schema else schema
+
+
+def answer(required: str = "", **properties: Schema) -> Schema:
+    """An object that may have members that are not said here; `required` are names with spaces between them."""
+    described: Schema = {"type": "object", "properties": properties}
+    return described | ({"required": required.split()} if required else {})
+
+
+def request(required: str = "", **properties: Schema) -> Schema:
+    """An object without any other members; those that may be left out may be null."""
+    given = {name: schema if name in required.split() else optional(schema) for name, schema in properties.items()}
+    return answer(required, **given) | {"additionalProperties": False}
+
+
+_CHUNK = {"chunk_index": COUNT, "row_offset": COUNT, "row_count": COUNT, "byte_count": COUNT}
+
+SCHEMAS: dict[str, Schema] = {
+    "Error": answer(
+        "error_code message",
+        error_code=STRING | {"description": "As in Databricks' REST interfaces."},
+        message=STRING | {"description": "For people, with the condition in front and the SQLSTATE at its end."},
+        condition=STRING | {"description": "The stable name of the error, as TABLE_OR_VIEW_NOT_FOUND."},
+        sql_state={"type": "string", "pattern": "^[0-9A-Z]{5}$"},
+        line=COUNT | {"description": "In the statement's text, from 1; where that is known."},
+        column=COUNT,
+    ),
+    "Empty": answer(),
+    "Status": answer("status", status=STRING),
+    "StatementRequest": request(
+        "statement",
+        statement={"type": "string", "minLength": 1},
+        warehouse_id=IGNORED,
+        session_id=UUID,
+        catalog=STRING,
+        schema=STRING,
+        parameters=listed(ref("Parameter")),
+        row_limit=POSITIVE,
+        byte_limit=POSITIVE,
+        disposition=one_of(Disposition),
+        format=one_of(Format),
+        result_compression=one_of(Compression),
+        wait_timeout=WAIT,
+        on_wait_timeout=one_of(OnWaitTimeout),
+        query_tags=IGNORED,
+    ),
+    "Parameter": request(
+        "", name=STRING, value=STRING, type=STRING | {"description": "A SQL type, as INT."}, ordinal=POSITIVE
+    ),
+    "Statement": answer(
+        "statement_id status",
+        statement_id=UUID,
+        status=ref("StatementStatus"),
+        manifest=ref("Manifest"),
+        result=ref("ResultChunk"),
+    ),
+    "StatementStatus": answer(
+        "state",
+        state={"type": "string", "enum": ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "CLOSED"]},
+        error=ref("Error"),
+        sql_state=STRING,
+    ),
+    "Manifest": answer(
+        "format schema total_chunk_count total_row_count total_byte_count truncated chunks",
+        format=one_of(Format),
+        schema=answer("column_count columns", column_count=COUNT, columns=listed(ref("Column"))),
+        total_chunk_count=COUNT,
+        total_row_count=COUNT,
+        total_byte_count=COUNT,
+        truncated=BOOLEAN | {"description": "Whether a row or byte limit cut the result."},
+        result_compression=one_of(Compression),
+        chunks=listed(answer("chunk_index", **_CHUNK)),
+    ),
+    "Column": answer(
+        "name position type_name type_text", name=STRING, position=COUNT, type_name=STRING, type_text=STRING
+    ),
+    "ResultChunk": answer(
+        "",
+        **_CHUNK,
+        data_array=listed(listed({"type": ["string", "null"]})),
+        attachment=STRING | {"description": "An Arrow stream in base64."},
+        external_links=listed(answer("external_link expiration", **_CHUNK, external_link=STRING, expiration=STRING)),
+        next_chunk_index=COUNT,
+        next_chunk_internal_link=STRING,
+    ),
+    "Profile": answer(
+        "statement_id state stages tasks reads rows log",
+        statement_id=UUID,
+        state=STRING,
+        stage={"type": ["string", "null"], "description": "Where the statement is now."},
+        created_ms=TIME_MS,
+        ended_ms={"type": ["integer", "null"]},
+        stages=listed(answer("name duration_ms", name=STRING, duration_ms=NUMBER)),
+        tasks=answer("", total=COUNT, running=COUNT, done=COUNT, failed=COUNT),
+        reads=listed(
+            answer(
+                "table version files files_total bytes bytes_total",
+                table=STRING,
+                version=COUNT,
+                files=COUNT,
+                files_after_partitions=COUNT,
+                files_total=COUNT,
+                bytes=COUNT,
+                bytes_total=COUNT,
+            )
+        ),
+        rows=COUNT,
+        result_bytes=COUNT,
+        log=listed(STRING),
+    ),
+    "SessionRequest": request(
+        "",
+        warehouse_id=IGNORED,
+        catalog=STRING,
+        schema=STRING,
+        session_confs={"type": "object", "additionalProperties": STRING},
+        execution_mode=IGNORED,
+    ),
+    "OpenedSession": answer("session_id", session_id=UUID),
+    "Sessions": answer("sessions", sessions=listed(ref("Session"))),
+    "Session": answer(
+        "session_id user_name running",
+        session_id=UUID,
+        user_name=STRING,
+        interface=STRING,
+        address=STRING,
+        client=optional(STRING),
+        created_ms=TIME_MS,
+        last_used_ms=TIME_MS,
+        running=COUNT,
+    ),
+    "Queries": answer("res has_next_page", res=listed(ref("Query")), has_next_page=BOOLEAN, next_page_token=UUID),
+    "Query": answer(
+        "query_id status query_text user_name query_start_time_ms is_final",
+        query_id=UUID,
+        session_id=UUID,
+        status={"type": "string", "enum": ["QUEUED", "RUNNING", "FINISHED", "FAILED", "CANCELED"]},
+        query_text=STRING,
+        statement_type=STRING,
+        user_name=STRING,
+        client_application=STRING,
+        query_start_time_ms=TIME_MS,
+        query_end_time_ms=TIME_MS,
+        duration=COUNT,
+        rows_produced=COUNT,
+        is_final=BOOLEAN,
+        metrics=answer("", read_bytes=COUNT, rows_produced_count=COUNT),
+        error_message=STRING,
+        condition=STRING,
+    ),
+    "Me": answer("userName", id=STRING, userName=STRING, displayName=STRING, active=BOOLEAN, groups=listed(ROW)),
+    "Catalogs": answer("catalogs", catalogs=listed(answer("name", name=STRING))),
+    "Schemas": answer("schemas", schemas=listed(answer("name catalog", name=STRING, catalog=STRING))),
+    "Tables": answer(
+        "tables",
+        tables=listed(
+            answer("name", name=STRING, catalog=STRING, schema=STRING, type=STRING, comment=optional(STRING))
+        ),
+    ),
+    "Columns": answer(
+        "columns",
+        columns=listed(
+            answer(
+                "name table sql_type",
+                name=STRING,
+                catalog=STRING,
+                schema=STRING,
+                table=STRING,
+                sql_type=STRING,
+                nullable=BOOLEAN,
+                position=COUNT,
+                comment=optional(STRING),
+                default=optional(STRING),
+            )
+        ),
+    ),
+    "Table": ROW | {"description": "As DESCRIBE TABLE EXTENDED … AS JSON."},
+    "TableDetail": ROW | {"description": "The row of DESCRIBE DETAIL."},
+    "Versions": answer("versions", versions=listed(ROW | {"description": "A row of DESCRIBE HISTORY."})),
+    "Files": answer(
+        "files",
+        files=listed(
+            answer(
+                "path size",
+                path=STRING,
+                size=COUNT,
+                rows=optional(COUNT),
+                deleted_rows=COUNT,
+                partition=TEXTS,
+            )
+        ),
+    ),
+    "NewToken": request("", comment=STRING, lifetime_seconds=POSITIVE, scope=one_of(TokenScope)),
+    "CreatedToken": answer("token_value token_info", token_value=STRING, token_info=ROW),
+    "TokenId": request("", token_id=STRING),
+    "Tokens": answer("token_infos", token_infos=listed(ROW)),
+}

@@ -1,0 +1,40 @@
+"""Parameters in the query of a URL, each with its type; pure but for the request at hand."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TypeVar
+
+from flask import request
+
+from gateway.http.errors import InvalidField
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def number_of(name: str, *, default: int, smallest: int = 0, largest: int) -> int:
+    text = request.args.get(name)
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,19}", text) or not smallest <= int(text) <= largest:
+        raise InvalidField(name, f"must be a whole number from {smallest} to {largest}")
+    return int(text)
+
+
+def choice_of(name: str, default: _Choice) -> _Choice:
+    text = request.args.get(name)
+    if text is None:
+        return default
+    found = next((member for member in type(default) if member == text), None)
+    if found is None:
+        raise InvalidField(name, f"must be one of {', '.join(type(default))}")
+    return found
+
+
+def text_of(name: str) -> str:
+    """One that has to be there."""
+    text = request.args.get(name)
+    if not text:
+        raise InvalidField(name, "must be given and not be empty")
+    return text

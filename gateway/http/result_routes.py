@@ -1,0 +1,119 @@
+"""What the console asks of a statement beyond Databricks' API: rows by position, files, and its profile.
+
+GET /api/2.0/sql/statements/{id}/result/rows?offset=&limit=&order=&columns=&form=   an Arrow stream (`result_rows.py`)
+GET /api/2.0/sql/statements/{id}/result/file?format=csv|parquet                     the whole result
+GET /api/2.0/sql/statements/{id}/profile                                            how far it is, what it read
+"""
+
+from __future__ import annotations
+
+import re
+
+from flask import Blueprint, Response, request
+
+from gateway.errors import OperationNotFound
+from gateway.http.delivery import API, CONTENT_TYPES
+from gateway.http.encode import arrow_stream
+from gateway.http.errors import InvalidField
+from gateway.http.queries import choice_of, number_of
+from gateway.http.requests import Format
+from gateway.http.result_rows import CellForm, FileFormat, Orders, Window, result_file, window_table
+from gateway.http.statements import StatementApi, parse_statement_id, state_name
+from gateway.operation import Operation
+
+_TEXT_ROWS_MAX, _NUMBER_ROWS_MAX = 10_000, 1_000_000
+_OFFSET_MAX = 2**62
+_MEDIA_TYPES = {FileFormat.CSV: "text/csv; charset=utf-8", FileFormat.PARQUET: "application/vnd.apache.parquet"}
+
+
+def result_blueprint(api: StatementApi) -> Blueprint:
+    routes, orders = Blueprint("results", __name__), Orders()
+    routes.before_request(api.authenticate)
+
+    @routes.get(f"{API}/statements/<statement_id>/result/rows")
+    def rows(statement_id: str) -> Response:
+        operation, _ = api.find(statement_id)
+        window = _window(len(operation.schema))
+        content = arrow_stream(window_table(operation, orders, window))
+        return Response(content, content_type=CONTENT_TYPES[Format.ARROW_STREAM])
+
+    @routes.get(f"{API}/statements/<statement_id>/result/file")
+    def file(statement_id: str) -> Response:
+        operation, _ = api.find(statement_id)
+        format_ = choice_of("format", FileFormat.CSV)
+        answer = Response(result_file(operation, format_), content_type=_MEDIA_TYPES[format_])
+        answer.headers["Content-Disposition"] = f'attachment; filename="result-{statement_id[:8]}.{format_}"'
+        return answer
+
+    @routes.get(f"{API}/statements/<statement_id>/profile")
+    def profile(statement_id: str) -> dict[str, object]:
+        operation_id = parse_statement_id(statement_id)
+        _, operation = api.registry().find_operation(operation_id, api.identity())
+        if operation.is_call:
+            raise OperationNotFound()
+        return profile_body(operation)
+
+    return routes
+
+
+def profile_body(operation: Operation) -> dict[str, object]:
+    """What is known of a run by now."""
+    profile, tasks = operation.profile, operation.profile.tasks
+    stage = profile.stage
+    return {
+        "statement_id": str(operation.id),
+        "state": state_name(operation.state),
+        "stage": stage,
+        "created_ms": operation.created_ms,
+        "ended_ms": operation.ended_ms,
+        "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in profile.stages],
+        "tasks": {"total": tasks.total, "running": tasks.running, "done": tasks.done, "failed": tasks.failed},
+        "reads": [
+            {
+                "table": read.label,
+                "version": read.version,
+                "files": read.files,
+                "files_after_partitions": read.files_partition,
+                "files_total": read.files_total,
+                "bytes": read.bytes,
+                "bytes_total": read.bytes_total,
+            }
+            for read in profile.reads
+        ],
+        "rows": operation.rows_held,
+        "result_bytes": operation.result_bytes,
+        "log": list(operation.profile.log_lines),
+    }
+
+
+def _window(width: int) -> Window:
+    form = choice_of("form", CellForm.TEXT)
+    limit_max = _NUMBER_ROWS_MAX if form is CellForm.NUMBER else _TEXT_ROWS_MAX
+    return Window(
+        offset=number_of("offset", default=0, largest=_OFFSET_MAX),
+        limit=number_of("limit", default=1000, smallest=1, largest=limit_max),
+        order=_order(width),
+        columns=_columns(width),
+        form=form,
+    )
+
+
+def _order(width: int) -> tuple[int, bool] | None:
+    text = request.args.get("order")
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,6})\.(asc|desc)", text)
+    if not found or int(found[1]) >= width:
+        raise InvalidField("order", f"must be the position of one of {width} columns and asc or desc, as in 0.desc")
+    return int(found[1]), found[2] == "desc"
+
+
+def _columns(width: int) -> tuple[int, ...] | None:
+    text = request.args.get("columns")
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,6}(,[0-9]{1,6}){0,9999}", text) or any(
+        int(each) >= width for each in text.split(",")
+    ):
+        raise InvalidField("columns", f"must be positions among {width} columns, as in 0,2")
+    return tuple(int(each) for each in text.split(","))
