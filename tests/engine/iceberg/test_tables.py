@@ -103,7 +103,8 @@ def test_rows_are_written_for_every_reader(session: LakeSession, version: str) -
     run(
         session,
         f"INSERT INTO {name} VALUES"
-        " (1, 'a', TIMESTAMP_NTZ'2024-01-01 10:00:00', 1.5, array('x', NULL), struct(1, 'y')), (2, '', NULL, NULL, NULL, NULL), (3, NULL, TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', -1, array(), NULL)",
+        " (1, 'a', TIMESTAMP_NTZ'2024-01-01 10:00:00', 1.5, array('x', NULL), struct(1, 'y')),"
+        " (2, '', NULL, NULL, NULL, NULL), (3, NULL, TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', -1, array(), NULL)",
     )
     assert run(session, f"INSERT INTO {name} BY NAME SELECT id + 10 AS id, 'a' AS name FROM range(3)") == 3
     assert len(read_by_all(session, name)) == 6
