@@ -78,15 +78,17 @@ def test_partition_values_are_the_specifications(session: LakeSession) -> None:
     by_term: dict[tuple[str, str], list[tuple[str, Any]]] = {}
     for term, column, value, expected in TRANSFORMS:
         by_term.setdefault((term, column), []).append((value, expected))
-    for (term, column), values in by_term.items():
-        run(session, f"ALTER TABLE transformed ADD PARTITION FIELD {term} AS p")
+    for number, ((term, column), values) in enumerate(by_term.items()):
+        run(session, f"ALTER TABLE transformed ADD PARTITION FIELD {term} AS p{number}")
         given = ", ".join(f"({value})" for value, _ in values)
         run(session, f"INSERT INTO transformed ({column}) VALUES {given}, (NULL)")
-        found = rows(session, "SELECT partition.p, record_count FROM transformed.partitions WHERE record_count > 0")
+        found = rows(
+            session, f"SELECT partition.p{number}, record_count FROM transformed.partitions WHERE record_count > 0"
+        )
         run(session, "TRUNCATE TABLE transformed")
         shown = sorted(str(value.decode() if isinstance(value, bytes) else value) for value, _ in found)
         assert shown == sorted({"None", *(str(expected) for _, expected in values)}), term
-        run(session, "ALTER TABLE transformed DROP PARTITION FIELD p")
+        run(session, f"ALTER TABLE transformed DROP PARTITION FIELD p{number}")
     run(session, "SET TIME ZONE 'UTC'")
     run(session, "DROP TABLE transformed")
 
