@@ -165,6 +165,6 @@ class IcebergRowsNotChangeable(DeltaError, condition="ICEBERG_ROWS_NOT_CHANGEABL
     table: str
     template = (
         "Rows of the Iceberg table {table} cannot be changed one by one: it has equality deletes, or data files that"
-        " are read in different ways. Write its files again first: CALL system.rewrite_data_files(table => ..., options =>"
-        " map('rewrite-all', 'true'))."
+        " are read in different ways. Write its files again first: CALL system.rewrite_data_files(table => ...,"
+        " options => map('rewrite-all', 'true'))."
     )
