@@ -1,4 +1,4 @@
-"""Writers of an Iceberg table that are killed at any moment: what they were told is there is, once, and all is readable."""
+"""Writers of an Iceberg table that are killed: what they were told is there, once, and every version is readable."""
 
 from __future__ import annotations
 
