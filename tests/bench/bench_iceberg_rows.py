@@ -39,7 +39,7 @@ def main() -> None:
     options.add_argument("--repeat", type=int, default=3)
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        session = open_lake(stack.enter_context(two_core_spark(memory="2g")), Path(folder) / "ours")
+        session = open_lake(stack.enter_context(two_core_spark(memory="2g")), Path(folder))
         timer = Path(__file__).with_name("iceberg_spark_timer.py")
         theirs, _ = stack.enter_context(spark_timer(ICEBERG_PYTHON, timer, Path(folder)))
         print(f"{arguments.rows} rows, load {os.getloadavg()[0]:.1f}", flush=True)
