@@ -108,6 +108,10 @@ class FileMetadataStore:
             with suppress(OSError):
                 self.storage.delete(name)
             raise
+        except OSError:
+            logger.warning(
+                "whether the Iceberg table %s was dropped with version %d is unknown", self.storage.root, version + 1
+            )
         self._follow_up(version + 1, dropped if value["properties"].get(DELETE_OLD, "").lower() == "true" else ())
         return committed
 

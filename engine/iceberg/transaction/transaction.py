@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import StatementNotSupported
@@ -214,7 +215,7 @@ class IcebergTransaction:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:
             raise
-        except BaseException:
+        except SqlError:  # any other failure may have come behind the put: what no version has is left to clean-up
             attempts.discard_all()
             raise
         attempts.discard_lost()
