@@ -169,7 +169,7 @@ class SparkProcess:
         while (asked := self._asked.get()) is not None:
             try:
                 asked()
-            except Exception:  # the next statement must be cancelled all the same
+            except Exception:  # noqa: BLE001  the next statement must be cancelled all the same
                 _log.exception("a session of Spark could not be reached")
 
     def _cancel(self, session: Any, statement_id: str) -> None:
