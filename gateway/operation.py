@@ -88,10 +88,9 @@ class Operation:
         result_bytes_max: int,
         whole: bool = False,
         streams: bool = False,
-        tells_counts: bool = False,
     ) -> None:
         """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
-        `streams`: its rows may be fetched while it runs. `tells_counts`: a DML statement answers a row of its counts.
+        `streams`: its rows may be fetched while it runs.
         """
         self.id = uuid.uuid4()
         self.identity, self.text = identity, text
@@ -124,7 +123,6 @@ class Operation:
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
-        self._tells_counts = tells_counts
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
@@ -393,7 +391,7 @@ class Operation:
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
-            self._may_answer_rows = may_answer_rows or self._tells_counts
+            self._may_answer_rows = may_answer_rows
             self._changed.notify_all()
 
     @contextmanager
