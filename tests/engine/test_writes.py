@@ -206,7 +206,11 @@ INSERTS = [
     ("SELECT 1, 1, 1", 1, [(1, "1", 1.0)]),
     ("VALUES (DEFAULT, 'd', DEFAULT)", 1, [(None, "d", None)]),
     ("SELECT * FROM (SELECT 4 AS i, 'b' AS s, 1 AS f) -- end", 1, [(4, "b", 1.0)]),
-    ("VALUES (1, current_user(), if(now() > DATE'2020-01-01', 1, 0)), (2, NULL, 2)", 2, [(1, "ann", 1.0), (2, None, 2.0)]),
+    (
+        "VALUES (1, current_user(), if(now() > DATE'2020-01-01', 1, 0)), (2, NULL, 2)",
+        2,
+        [(1, "ann", 1.0), (2, None, 2.0)],
+    ),
     ("SELECT 1, 'x', 1 UNION ALL VALUES (2, current_user(), 2)", 2, [(1, "x", 1.0), (2, "ann", 2.0)]),
     ("SELECT a.*, b.* FROM VALUES (2, current_user()) a CROSS JOIN VALUES (2) b", 1, [(2, "ann", 2.0)]),
 ]
