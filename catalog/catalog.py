@@ -214,6 +214,7 @@ class Catalog:
                 return [*_adopt_schema(view, view_entry.name.schema_name), change]
             case DropTable(table_name) | DropView(table_name):
                 _ensure_recorded(view, table_name)
+                _ensure_goes(view, view.state.relations.get(table_name))
                 return [change]
             case RenameTable(old, new):
                 _ensure_recorded(view, old)
@@ -331,6 +332,17 @@ def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) 
     for entry in view.discovered_in(name):
         if entry.name not in view.state.relations:
             raise DiscoveredObject(str(entry.name), entry.location) if cascade else SchemaNotEmpty(str(name))
+    if cascade:
+        for recorded in view.state.relations_of(name):
+            _ensure_goes(view, recorded)
+
+
+def _ensure_goes(view: CatalogView, entry: Relation | None) -> None:
+    """A table that the served folder would still have after its record is gone would have lost its grants and policies
+    with the record.
+    """
+    if isinstance(entry, TableEntry) and not entry.managed and view.lies_in_lake(entry.location):
+        raise DiscoveredObject(str(entry.name), entry.location)
 
 
 def _adopt(view: CatalogView, on: Securable) -> list[Change]:

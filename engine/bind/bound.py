@@ -111,6 +111,11 @@ class BoundTable:
         """What it is called to those who may know of it."""
         return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
 
+    def is_used_by_policy(self, column: str) -> bool:
+        """Whether a policy, or a tag that policies may look at, is about a column; by its path as by its name."""
+        entries = (self.entry, *(owner for owner in self.owners if isinstance(owner, TableEntry)))
+        return any(each.policies.uses(column) or each.tags.of_column(column) for each in entries)
+
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
         return _columns_of(self.snapshot.schema)
