@@ -13,12 +13,14 @@ from engine.concurrency.table_locks import file_lock
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
-from engine.iceberg.planning.plans import CallPlan, IcebergPlan, RegisterPlan
+from engine.iceberg.maintenance.reference_changes import reference_updates
+from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan
 from engine.iceberg.procedures.branches import answer_ancestors, move_branch
 from engine.iceberg.procedures.expire import expire
 from engine.iceberg.procedures.orphans import remove_orphans
+from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.plans.format_plan import FormatPlan
-from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
 from engine.statements.calls.procedures import (
     AddFiles,
     AncestorsOf,
@@ -54,8 +56,19 @@ class IcebergWriter:
             case RegisterPlan(entry=entry):
                 registered = replace(entry, created_ms=run.context.now_ms())
                 yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
+            case ReferencePlan(table=table):
+                with naming(table.label):
+                    yield _changing_reference(own)
             case _:
                 assert_never(own)
+
+
+def _changing_reference(plan: ReferencePlan) -> StagedWrite:
+    """Decided on the version that it is committed to."""
+    transaction = plan.table.own.begin(plan.table.snapshot, plan.description, plan.table.label)
+    assert isinstance(transaction, IcebergTransaction)
+    transaction.change_metadata(lambda metadata: reference_updates(plan.change, metadata, plan.table.label))
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
 
 def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:

@@ -40,7 +40,7 @@ from engine.iceberg.spec.errors import (
     IcebergFileNotFound,
     IcebergOperationNotSupported,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
@@ -80,6 +80,7 @@ class IcebergSnapshot:
 
     `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
     None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
+    `branch` is the one that it is the head of; None: nothing is written on top of it.
     """
 
     storage: Storage
@@ -89,6 +90,7 @@ class IcebergSnapshot:
     iceberg_schema: IcebergSchema
     decoded: Decoded
     address: str | None = None
+    branch: str | None = MAIN
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()

@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -43,7 +43,7 @@ from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.metadata import MAIN, Reference
+from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
 from engine.iceberg.transaction.validation import Dependence, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
@@ -60,6 +60,7 @@ from engine.table.transaction import NewFiles
 
 _SNAPSHOT_LEVEL = "snapshot"
 """An isolation level under which rows that others have added meanwhile do not count."""
+DecideUpdates: TypeAlias = Callable[[TableMetadata], tuple[tuple[Requirement, ...], tuple[Update, ...]]]
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
 
@@ -108,6 +109,7 @@ class IcebergTransaction:
         self._removed: list[pa.Table] = []
         self._replaced: list[pa.Table] = []
         """Deletes that others take the place of."""
+        self.decide: DecideUpdates | None = None
         self._is_closed = False
 
     # --- What it depends on ---
@@ -170,10 +172,14 @@ class IcebergTransaction:
         said = tuple(changes)
         self._definition = change_definition(definition, said) if said else definition
 
+    def change_metadata(self, decide: DecideUpdates) -> None:
+        """Whatever `decide` says of the version that is the newest one at the commit; alone in its transaction."""
+        self.decide = decide
+
     @property
     def is_empty(self) -> bool:
         """As `TableTransaction.is_empty`."""
-        return not self._defines and not self._changes_files
+        return not self._defines and not self._changes_files and self.decide is None
 
     @property
     def _defines(self) -> bool:
@@ -258,6 +264,9 @@ class _Attempts:
             return self._create()
         base = of.store.load()
         requirements, updates = self._definition_updates(base)
+        if of.decide is not None:
+            more_requirements, more = of.decide(base.metadata)
+            requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if of._changes_files:
             after = apply(base.json, updates, of.store.clock()) if updates else base.json
             more_requirements, more = self._snapshot_updates(base, after)
@@ -301,6 +310,8 @@ class _Attempts:
     ) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
         of, read = self._of, self._of._read()
         reference = base.metadata.refs.get(of.branch)
+        if reference is None and read.info is not None:
+            raise IcebergConflict(of.table, f"dropped the branch {of.branch}")
         head = replace(
             read,
             metadata_name=base.name,

@@ -198,6 +198,7 @@ export interface RowsQuery {
   order?: string;
   columns?: string;
   form?: "text" | "number";
+  cut?: number;
 }
 
 export const api = {
@@ -229,8 +230,8 @@ export const api = {
     (await ask<{ schemas: { name: string }[] }>("GET", query(`${CATALOG}/schemas`, { catalog }))).schemas,
   tables: async (catalog: string, schema: string) =>
     (await ask<{ tables: TableRow[] }>("GET", query(`${CATALOG}/tables`, { catalog, schema }))).tables,
-  columns: async (catalog: string, schema: string) =>
-    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema }))).columns,
+  columns: async (catalog: string, schema: string, table: string) =>
+    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema, table }))).columns,
   table: (name: TableName, version?: number) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
