@@ -72,7 +72,7 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
     table, snapshot = plan.table, plan.snapshot
     options = rewrite_options(plan.name, procedure.options, snapshot.metadata.properties)
     sorting = _sorting(plan, procedure)
-    within = _within(plan, procedure.where, run)
+    within = _within(plan, procedure.where)
     if sorting is not None:
         options = replace(options, rewrites_all=True)
     bins = chosen_bins(snapshot, within, options)
@@ -149,17 +149,16 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
     return _Sorting(columns=tuple(known[name.casefold()] for name in columns))
 
 
-def _within(plan: CallPlan, where: str | None, run: Run) -> Mask:
+def _within(plan: CallPlan, where: str | None) -> Mask:
     """The files that may hold rows that satisfy a condition."""
     snapshot = plan.snapshot
     if where is None:
         return np.ones(snapshot.num_files, bool)
-    zone = run.session_zone(f"CALL {plan.name}")
     plain = plain_condition(where)
-    typed = None if plain is None else typed_condition(plain, snapshot.columns(zone))
+    typed = None if plain is None else typed_condition(plain, snapshot.columns())
     if typed is None or isinstance(typed, NoAnswer):
         raise WrongArgument(plan.name, "where", "it takes comparisons of columns with values")
-    return np.asarray(snapshot.pruning(zone).prune(typed))
+    return np.asarray(snapshot.pruning().prune(typed))
 
 
 # --- Jobs -------------------------------------------------------------------------------------------------------------
