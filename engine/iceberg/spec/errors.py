@@ -73,6 +73,16 @@ class IcebergSnapshotNotFound(DeltaError, condition="ICEBERG_SNAPSHOT_NOT_FOUND"
 
 
 @dataclass(eq=False)
+class IcebergChangesNotTold(DeltaError, condition="ICEBERG_CHANGES_NOT_AVAILABLE", sqlstate="22003"):
+    table: str
+    reason: str
+    template = (
+        "The changes of the Iceberg table {table} cannot be told: {reason}. Look at the metadata tables history and"
+        " snapshots, and ask for another range."
+    )
+
+
+@dataclass(eq=False)
 class IcebergUpdateRefused(DeltaError, condition="ICEBERG_UPDATE_REFUSED", sqlstate="42000"):
     table: str
     detail: str

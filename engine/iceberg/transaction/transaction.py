@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import StatementNotSupported
@@ -237,8 +238,9 @@ class IcebergTransaction:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:
             raise
-        except BaseException:
-            attempts.discard_all()
+        except BaseException as error:
+            if isinstance(error, SqlError) or not attempts.is_in_doubt:
+                attempts.discard_all()
             raise
         attempts.discard_lost()
         current = ref_snapshot_id(done.json, self.branch)
@@ -273,6 +275,8 @@ class _Attempts:
         self._staged: StagedManifests | None = None
         self._lists: list[str] = []
         self._count = 0
+        self.is_in_doubt = False
+        """Whether the store was asked to commit, and has not answered: the version may be there."""
 
     def attempt(self) -> LoadedMetadata | None:
         """The version that was made; None where another writer's came first."""
@@ -290,7 +294,15 @@ class _Attempts:
             requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if not updates:
             return base
-        return of.store.commit(base, requirements, updates)
+        return self._put(base, requirements, updates)
+
+    def _put(
+        self, base: LoadedMetadata | None, requirements: tuple[Requirement, ...], updates: tuple[Update, ...]
+    ) -> LoadedMetadata | None:
+        self.is_in_doubt = True
+        done = self._of.store.commit(base, requirements, updates)
+        self.is_in_doubt = False
+        return done
 
     def _create(self) -> LoadedMetadata | None:
         of = self._of
@@ -301,7 +313,7 @@ class _Attempts:
             empty = new_metadata("", of.store.location, of.store.clock())
             snapshot = self._new_snapshot(None, apply(empty, updates, of.store.clock()))
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
-        done = of.store.commit(None, (AssertCreate(),), updates)
+        done = self._put(None, (AssertCreate(),), updates)
         if done is None:
             raise IcebergConflict(of.table, "made the table first")
         return done

@@ -78,15 +78,17 @@ def test_partition_values_are_the_specifications(session: LakeSession) -> None:
     by_term: dict[tuple[str, str], list[tuple[str, Any]]] = {}
     for term, column, value, expected in TRANSFORMS:
         by_term.setdefault((term, column), []).append((value, expected))
-    for (term, column), values in by_term.items():
-        run(session, f"ALTER TABLE transformed ADD PARTITION FIELD {term} AS p")
+    for number, ((term, column), values) in enumerate(by_term.items()):
+        run(session, f"ALTER TABLE transformed ADD PARTITION FIELD {term} AS p{number}")
         given = ", ".join(f"({value})" for value, _ in values)
         run(session, f"INSERT INTO transformed ({column}) VALUES {given}, (NULL)")
-        found = rows(session, "SELECT partition.p, record_count FROM transformed.partitions WHERE record_count > 0")
+        found = rows(
+            session, f"SELECT partition.p{number}, record_count FROM transformed.partitions WHERE record_count > 0"
+        )
         run(session, "TRUNCATE TABLE transformed")
         shown = sorted(str(value.decode() if isinstance(value, bytes) else value) for value, _ in found)
         assert shown == sorted({"None", *(str(expected) for _, expected in values)}), term
-        run(session, "ALTER TABLE transformed DROP PARTITION FIELD p")
+        run(session, f"ALTER TABLE transformed DROP PARTITION FIELD p{number}")
     run(session, "SET TIME ZONE 'UTC'")
     run(session, "DROP TABLE transformed")
 
@@ -103,7 +105,8 @@ def test_rows_are_written_for_every_reader(session: LakeSession, version: str) -
     run(
         session,
         f"INSERT INTO {name} VALUES"
-        " (1, 'a', TIMESTAMP_NTZ'2024-01-01 10:00:00', 1.5, array('x', NULL), struct(1, 'y')), (2, '', NULL, NULL, NULL, NULL), (3, NULL, TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', -1, array(), NULL)",
+        " (1, 'a', TIMESTAMP_NTZ'2024-01-01 10:00:00', 1.5, array('x', NULL), struct(1, 'y')),"
+        " (2, '', NULL, NULL, NULL, NULL), (3, NULL, TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', -1, array(), NULL)",
     )
     assert run(session, f"INSERT INTO {name} BY NAME SELECT id + 10 AS id, 'a' AS name FROM range(3)") == 3
     assert len(read_by_all(session, name)) == 6

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chartData, suggestChart } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
+import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { namedTables, namespace, quoted } from "./names";
 import { squarify } from "./treemap";
@@ -101,6 +102,14 @@ test("names are escaped for the editor, and quoted for SQL", () => {
   const found = namespace({ c: { "a.b": { t: ["x"] }, default: { u: [] } } }) as Record<string, unknown>;
   assert.deepEqual(Object.keys(found), ["c", "a\\.b", "default", "u"]);
   assert.deepEqual(["ok_1", "odd name", "a`b", "1x"].map(quoted), ["ok_1", "`odd name`", "`a``b`", "`1x`"]);
+});
+
+test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of an engine that does not tell the source" }, () => {
+  assert.deepEqual(parseExact('{"a": 9007199254740993, "b": [-1, 1.5, 1e300], "c": "9007199254740993"}'), {
+    a: "9007199254740993",
+    b: [-1, 1.5, 1e300],
+    c: "9007199254740993",
+  });
 });
 
 test("numbers for people", () => {
