@@ -2,7 +2,7 @@
 
 New files have the data sequence number of the snapshot that was read, so that equality deletes which others commit
 meanwhile still apply to them. New files of others are no conflict; position deletes and vectors for files that are
-written again are, and so is their removal. Deletes that name a file which goes alone go with it.
+written again are, and so is their removal. Deletes that apply to no other file go.
 
 A table whose files do not hold its rows as they are (equality deletes, several partitionings) is read by the query that
 makes its rows of them, bin by bin.
@@ -25,7 +25,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
 from engine.iceberg.planning.plans import CallPlan
-from engine.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, files_at
+from engine.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, dangling_deletes, files_at
 from engine.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
@@ -85,6 +85,7 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
         ]
         transaction = _begin(table, snapshot)
         transaction.stage_removes(removed)
+        transaction.replace_deletes(dangling_deletes(snapshot, np.concatenate(bins)), removed.slice(0, 0))
         if options.keeps_sequence_number:
             transaction.allow_equality_deletes()
         for each in new:
