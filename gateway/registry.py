@@ -37,6 +37,7 @@ from gateway.origin import Origin
 from gateway.session import Session
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
+from gateway.totals import Totals
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class Registry:
         self._owners: dict[uuid.UUID, Session] = {}
         self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
-        self._history = History()
+        self._history, self.totals = History(), Totals()
         self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
         self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
@@ -302,6 +303,7 @@ class Registry:
     def _remember_end(self, operation: Operation, session: Session) -> None:
         if not operation.is_call:
             operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
+            operation.on_end(lambda: self.totals.add(operation))
 
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):

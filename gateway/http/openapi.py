@@ -72,6 +72,7 @@ _WINDOW: dict[str, Schema] = {
     "order": _ORDER,
     "columns": _COLUMNS,
     "form": _FORM,
+    "cut": {"type": "integer", "minimum": 1, "maximum": 2**62, "description": "Characters of a cell."},
 }
 _FILTER: dict[str, Schema] = {
     "max_results": _PAGE_SIZE,
@@ -119,6 +120,7 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_TOKEN}/delete", "TokenId", "Empty", "Revoke a token."),
     _get("/healthz", "Status", "Whether the process lives.", is_open=True),
     _get("/readyz", "Status", "Whether the server takes statements; 503 where not.", is_open=True),
+    _get("/metrics", "text/plain", "Counts for Prometheus."),
     _get("/", _HTML, "The console.", is_open=True),
     _get("/connect", _HTML, "How to connect other programs.", is_open=True),
     _get("/console/{name}", "text/javascript", "A part of the console.", is_open=True, others=("text/css",)),

@@ -40,8 +40,9 @@ from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
     IcebergOperationNotSupported,
+    IcebergRowsNotChangeable,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
@@ -81,6 +82,7 @@ class IcebergSnapshot:
 
     `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
     None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
+    `branch` is the one that it is the head of; None: nothing is written on top of it.
     """
 
     storage: Storage
@@ -90,6 +92,7 @@ class IcebergSnapshot:
     iceberg_schema: IcebergSchema
     decoded: Decoded
     address: str | None = None
+    branch: str | None = MAIN
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -164,6 +167,8 @@ class IcebergSnapshot:
 
     def ensure_supported(self, operation: TableOperation) -> None:
         self.definition.ensure_supported(operation)
+        if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
+            raise IcebergRowsNotChangeable(self.label)
 
     # --- Files ---
 

@@ -57,6 +57,8 @@ def window(api: Api, path: str, query: str) -> dict[str, list[object]]:
         ("columns=2&form=number", {"d": [2.5, -1.0, None, 10.0]}),
         ("columns=3&form=number", {"at": [1719842400.0, None, None, 3600.0]}),
         ("columns=3", {"at": ["2024-07-01 14:00:00", None, None, "1970-01-01 01:00:00"]}),
+        ("columns=1,3&cut=4", {"s": ["b", "a", None, "a"], "at": ["2024", None, None, "1970"]}),
+        ("columns=0,1&cut=1&form=number", {"n": [3.0, None, 1.0, 2.0], "s": ["b", "a", None, "a"]}),
         ("columns=1&form=number", {"s": ["b", "a", None, "a"]}),
     ],
 )
@@ -78,7 +80,7 @@ def test_windows_of_a_sorted_result_are_its_rows_once_each(api: Api) -> None:
 @pytest.mark.parametrize(
     "query",
     ["limit=0", "limit=10001", "limit=x", "offset=-1", "order=6.asc", "order=0", "order=0.up", "columns=6", "columns="]
-    + ["columns=0,", "form=html", "limit=99999999999999999999", "offset=4611686018427387905"],
+    + ["columns=0,", "cut=0", "form=html", "limit=99999999999999999999", "offset=4611686018427387905"],
 )
 def test_other_windows_are_refused(api: Api, result: str, query: str) -> None:
     assert api.refuse("GET", f"{result}/result/rows?{query}") == (400, "INVALID_PARAMETER_VALUE")

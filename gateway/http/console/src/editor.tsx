@@ -18,12 +18,13 @@ import {
 import { tags } from "@lezer/highlight";
 import { effect } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { names } from "./names";
+import { loadColumns, names } from "./names";
 import { runStatement } from "./runner";
 import { sparkDialect } from "./spark_dialect";
 import { errorRange, statementAt } from "./statements";
 import type { SqlTab } from "./state";
 
+const COLUMNS_AFTER_MS = 300;
 const NONCE = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')?.content ?? "";
 
 const highlighting = HighlightStyle.define([
@@ -79,6 +80,13 @@ export function Editor({ tab }: { tab: SqlTab }) {
       const schema = names.value;
       view.dispatch({ effects: language.reconfigure(sql({ dialect: sparkDialect, schema, upperCaseKeywords: true })) });
     });
+    let timer = 0;
+    const stopColumns = effect(() => {
+      const text = tab.text.value;
+      void names.value; // tables that have come since
+      clearTimeout(timer);
+      timer = window.setTimeout(() => loadColumns(text).catch(() => undefined), COLUMNS_AFTER_MS);
+    });
     const stopMarks = effect(() => {
       const run = tab.run.value;
       const found = run?.failure && errorRange(run.text, run.failure);
@@ -89,6 +97,8 @@ export function Editor({ tab }: { tab: SqlTab }) {
     });
     return () => {
       stopNames();
+      stopColumns();
+      clearTimeout(timer);
       stopMarks();
       if (shown?.view === view) shown = undefined;
       view.destroy();

@@ -83,6 +83,10 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
     if (!extend || !anchor) setAnchor(place);
     go(view.revealing(place.row, top));
   };
+  const open = async (place: Place) => {
+    const [line] = await result.rows.lines(place.row, place.row, [place.column]);
+    setOpened(line?.[0] ?? "NULL");
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const at = head ?? { row: 0, column: 0 };
     const page = Math.max(1, view.shownRows - 2);
@@ -112,7 +116,7 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
       void copyCells(result, box(anchor, head));
     } else if (event.key === "Enter" && !control && head) {
       event.preventDefault();
-      setOpened(result.rows.cell(head.row, head.column) ?? "NULL");
+      void open(head);
     }
   };
   const sortBy = (column: number) => {
@@ -142,9 +146,9 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
               style={{ left: `${gutter + (ends[column - 1] ?? 0) - left}px`, width: `${widths[column]}px` }}
               onMouseDown={(event) => select({ row, column }, event.shiftKey)}
               onMouseEnter={(event) => event.buttons === 1 && setHead({ row, column })}
-              onDblClick={() => setOpened(cell ?? "NULL")}
+              onDblClick={() => void open({ row, column })}
             >
-              {cell === null ? "NULL" : cell === undefined ? "" : cell.length > 500 ? `${cell.slice(0, 500)}…` : cell}
+              {cell === null ? "NULL" : (cell ?? "")}
             </div>
           );
         })}

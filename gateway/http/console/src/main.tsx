@@ -148,7 +148,8 @@ function SqlView({ tab }: { tab: SqlTab }) {
         {run?.failure && !busy && tab.view.value !== "profile" && <pre class="failure" role="alert">{run.failure.message}</pre>}
         {run && !busy && tab.view.value === "profile" && <ProfileView tab={tab} run={run} />}
         {run?.result && !busy && tab.view.value === "chart" && <Chart result={run.result} />}
-        {run?.result && !busy && tab.view.value === "rows" && <Grid key={run.statementId} tab={tab} result={run.result} />}
+        {run?.result?.columns.length === 0 && !busy && tab.view.value === "rows" && <p class="empty">Done.</p>}
+        {run?.result && run.result.columns.length > 0 && !busy && tab.view.value === "rows" && <Grid key={run.statementId} tab={tab} result={run.result} />}
       </div>
     </section>
   );
@@ -177,7 +178,7 @@ function Summary({ run }: { run: Run }) {
   if (isRunning(run)) return null;
   const profile = run.profile;
   const said = [];
-  if (run.result) said.push(`${formatCount(run.result.total)} ${run.result.total === 1 ? "row" : "rows"}${run.result.truncated ? " (more were cut off)" : ""}`);
+  if (run.result?.columns.length) said.push(`${formatCount(run.result.total)} ${run.result.total === 1 ? "row" : "rows"}${run.result.truncated ? " (more were cut off)" : ""}`);
   if (profile?.ended_ms) said.push(formatDuration(profile.ended_ms - profile.created_ms));
   const read = (profile?.reads ?? []).reduce((sum, each) => sum + each.bytes, 0);
   if (read) said.push(`${formatBytes(read)} read`);

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chartData, suggestChart } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
+import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
+import { namedTables, namespace, quoted } from "./names";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
 
@@ -86,6 +88,28 @@ test("types as SQL writes them", () => {
   assert.equal(describeType({ name: "struct", fields: [{ name: "a", type: int }] }), "struct<a: int>");
   assert.equal(describeType({ name: "varchar", length: 5 }), "varchar(5)");
   assert.equal(describeType({ name: "timestamp_ltz" }), "timestamp");
+});
+
+test("the tables that a text names", () => {
+  const catalogs = { c: { default: { Orders: [], other: [] }, s: { orders: ["id"], "odd name": [] } } };
+  const found = (text: string) => namedTables(catalogs, text).map(({ schema, table }) => `${schema}.${table}`);
+  assert.deepEqual(found("SELECT o. FROM ORDERS o"), ["default.Orders", "s.orders"]);
+  assert.deepEqual(found("SELECT * FROM `Odd Name`"), ["s.odd name"]);
+  assert.deepEqual(found("SELECT orders_x, '1'"), []);
+});
+
+test("names are escaped for the editor, and quoted for SQL", () => {
+  const found = namespace({ c: { "a.b": { t: ["x"] }, default: { u: [] } } }) as Record<string, unknown>;
+  assert.deepEqual(Object.keys(found), ["c", "a\\.b", "default", "u"]);
+  assert.deepEqual(["ok_1", "odd name", "a`b", "1x"].map(quoted), ["ok_1", "`odd name`", "`a``b`", "`1x`"]);
+});
+
+test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of an engine that does not tell the source" }, () => {
+  assert.deepEqual(parseExact('{"a": 9007199254740993, "b": [-1, 1.5, 1e300], "c": "9007199254740993"}'), {
+    a: "9007199254740993",
+    b: [-1, 1.5, 1e300],
+    c: "9007199254740993",
+  });
 });
 
 test("numbers for people", () => {

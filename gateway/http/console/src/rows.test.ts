@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tableFromArrays, tableToIPC } from "apache-arrow";
-import { RowWindows, WINDOW_ROWS, asTabbedText, decodeNumbers } from "./rows";
+import { RowWindows, SHOWN_CHARACTERS, WINDOW_ROWS, asTabbedText, decodeNumbers } from "./rows";
 
 function stream(offset: number, limit: number): Uint8Array {
   const ids = Array.from({ length: limit }, (_, at) => String(offset + at));
@@ -42,6 +42,14 @@ test("few windows are kept", async () => {
   for (let at = 0; at < 60; at++) await rows.show(at * WINDOW_ROWS, at * WINDOW_ROWS);
   assert.equal(rows.has(0), false);
   assert.equal(rows.has(59 * WINDOW_ROWS), true);
+});
+
+test("what is looked at is cut, and what is copied is whole", async () => {
+  const cuts: (number | undefined)[] = [];
+  const rows = new RowWindows(10, async (offset, limit, _, cut) => (cuts.push(cut), stream(offset, limit)));
+  await rows.show(0, 1);
+  await rows.lines(0, 1, [0]);
+  assert.deepEqual(cuts, [SHOWN_CHARACTERS, undefined]);
 });
 
 test("lines are those from the first to the last row", async () => {
