@@ -323,6 +323,9 @@ def _ensure_free(view: CatalogView, name: TableName, location: str | None = None
 
 
 def _ensure_recorded(view: CatalogView, name: TableName) -> None:
+    recorded = view.state.relations.get(name)
+    if view.is_rest(name.schema_name.catalog_name) and not isinstance(recorded, ViewEntry):
+        raise RestCatalogNotChanged(name.catalog, "Tables")
     found = None if name in view.state.relations else view.discovered(name)
     if found is not None:
         raise DiscoveredObject(str(name), found.location)

@@ -75,7 +75,7 @@ def _lines(bound: BoundStatement, table: BoundTable, *, with_location: bool) -> 
     if details.description:
         yield f"COMMENT {literal(details.description)}"
     if with_location and not table.entry.managed:
-        yield f"LOCATION {literal(table.entry.location)}"
+        yield f"LOCATION {literal(table.location)}"
     properties = snapshot.creating_properties(table.label)
     if properties:
         yield _properties(properties)

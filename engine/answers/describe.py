@@ -163,7 +163,7 @@ def _table_details(table: BoundTable) -> dict[str, str | None]:
         "Comment": details.description or entry.comment,
         "Provider": snapshot.format,
         "Version": str(snapshot.version),
-        "Location": entry.location,
+        "Location": table.location,
         "Partition Columns": json.dumps(list(snapshot.partition_columns)) if snapshot.partition_columns else None,
         "Table Properties": "[" + ",".join(f"{key}={value}" for key, value in properties.items()) + "]",
     }

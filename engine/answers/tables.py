@@ -84,7 +84,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         details.id,
         ".".join(table.name.parts) if table.name else details.name,
         details.description,
-        table.entry.location if bound.tells_all(table) else None,
+        table.location if bound.tells_all(table) else None,
         _micros(details.created_ms),
         _micros(details.modified_ms),
         list(snapshot.partition_columns),
