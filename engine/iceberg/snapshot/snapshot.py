@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
@@ -171,6 +172,11 @@ class IcebergSnapshot:
             raise IcebergRowsNotChangeable(self.label)
 
     # --- Files ---
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is what a metadata file said once: which one follows, a catalog knows that we do not ask."""
+        return self.address is None and version_of(self.metadata_name) is None
 
     @property
     def places(self) -> Places:
