@@ -28,8 +28,8 @@ import pyarrow as pa
 
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
-from engine.runtime.accesses import StatementAccess
+from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
+from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
@@ -88,10 +88,9 @@ class Operation:
         result_bytes_max: int,
         whole: bool = False,
         streams: bool = False,
-        tells_counts: bool = False,
     ) -> None:
         """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
-        `streams`: its rows may be fetched while it runs. `tells_counts`: a DML statement answers a row of its counts.
+        `streams`: its rows may be fetched while it runs.
         """
         self.id = uuid.uuid4()
         self.identity, self.text = identity, text
@@ -110,6 +109,8 @@ class Operation:
         """Where it is recorded what the statement does."""
         self.is_call = False
         """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
+        self._versions: dict[str, int] = {}
+        """Committed by now, the newest of each table."""
         self._context = StatementContext(
             identity=identity,
             cancel=self.cancel_token,
@@ -118,10 +119,10 @@ class Operation:
             on_parsed=self._note_parsed,
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
+            on_commit=self._note_commit,
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
-        self._tells_counts = tells_counts
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
@@ -133,6 +134,8 @@ class Operation:
         self._thread: int | None = None
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
+        self._is_closing = False
+        self.cancel_token.on_cancel(self._end_early)  # the first one: the engine may not answer
 
     @property
     def state(self) -> OperationState:
@@ -236,6 +239,8 @@ class Operation:
             if not finished:  # cancelled or closed while it ended
                 stream.close()
             self._tell_end()
+        if self._is_closing:
+            self._give_back()
 
     def wait(self, timeout_s: float) -> OperationState:
         """Sleep until the state is settled, at most `timeout_s` seconds; the state then."""
@@ -261,12 +266,11 @@ class Operation:
         self._fail(reason)
 
     def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
-        """End the statement if it has not ended; returns at once. Ending an ended one does nothing."""
-        reason = reason or StatementCancelled()
-        may_run = self._may_run()
-        if not self._state.is_terminal:
-            self._fail(reason)
-        if may_run:
+        """End the statement if it has not ended; returns at once. Ending an ended one does nothing.
+
+        One whose commit is being made, or is made, ends as that does; see `CancelToken`.
+        """
+        if self._may_run():
             self.cancel_token.cancel(reason)
 
     def fetch(
@@ -325,14 +329,21 @@ class Operation:
             return buffer.count()
 
     def close(self) -> None:
-        """Cancel if need be and give back the result; closing twice does nothing."""
-        may_run = self._may_run()
+        """Cancel if need be and give back the result; closing twice does nothing.
+
+        One whose commit is being made, or is made, is closed when it has ended.
+        """
         with self._changed:
-            if not self._move(OperationState.CLOSED):
-                return
+            self._is_closing = True
+            has_ended = self._state.is_terminal
+        is_thrown = not self._may_run() or self.cancel_token.cancel()
+        if is_thrown or has_ended:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        with self._changed:
+            self._move(OperationState.CLOSED)
             buffer, self._buffer = self._buffer, None
-        if may_run:  # told last: the engine may not answer
-            self.cancel_token.cancel()
         if buffer:
             buffer.close()
         self._tell_end()
@@ -373,9 +384,14 @@ class Operation:
         if self.trace:
             self.trace.accesses.append(access)
 
+    def _note_commit(self, commit: Commit) -> None:
+        self._versions[commit.relation] = commit.version
+        if self.trace:
+            self.trace.commits.append(commit)
+
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
-            self._may_answer_rows = may_answer_rows or self._tells_counts
+            self._may_answer_rows = may_answer_rows
             self._changed.notify_all()
 
     @contextmanager
@@ -404,7 +420,16 @@ class Operation:
             raise ResultNotReady()
         return self._buffer
 
+    def _end_early(self) -> None:
+        """The switch was thrown: the state changes at once, though the run may take a while to end."""
+        if self._is_closing:
+            self._give_back()
+        elif self.cancel_token.reason is not None:
+            self._fail(self.cancel_token.reason)
+
     def _fail(self, error: SqlError) -> None:
+        if isinstance(error, StatementEnded):
+            error = error.after(self._versions)
         match error:
             case StatementCancelled():
                 state = OperationState.CANCELED

@@ -25,6 +25,7 @@ from engine.plans.file_writes import (
     Counter,
     Curve,
     NamedExpression,
+    OrderColumn,
     PartitionValue,
     RowRules,
     Step,
@@ -61,6 +62,10 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         partitions=tuple(
             PartitionValue(name=name, text=".".join(map(quote, each.path)), transform=each.transform, width=each.width)
             for name, each in zip(config.partition_keys, config.partition_sources, strict=False)
+        ),
+        order=tuple(
+            OrderColumn(text=".".join(map(quote, each.path)), descending=each.descending, nulls_first=each.nulls_first)
+            for each in config.sort_columns
         ),
         names=tuple(field.name for field in config.schema.fields if is_stored(field)),
     )

@@ -10,25 +10,24 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NoReturn
 
 from catalog.rest.names import RestCatalogs, is_rest
 from catalog.roots import canonical_location
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
-from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, newest_metadata
+from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, load_newest
 from engine.iceberg.commit.metadata_store import MetadataStore
 from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.definition.changes import define_table
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
-    IcebergFileNotFound,
-    IcebergOperationNotSupported,
     IcebergSnapshotNotFound,
     IcebergTableNotFound,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata, parse_metadata, read_metadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
+from engine.iceberg.transaction.errors import IcebergRefNotWritable
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import FileStatus, Storage
@@ -84,9 +83,9 @@ class IcebergFormat:
         metadata = found.metadata
         if version is None:
             current = metadata.current_snapshot_id
-            return self._snapshot(found, current, metadata.current_schema_id)
+            return self._snapshot(found, current, metadata.current_schema_id, branch=MAIN)
         if version == NO_VERSION and metadata.current_snapshot_id is None:
-            return self._snapshot(found, None, metadata.current_schema_id)
+            return self._snapshot(found, None, metadata.current_schema_id, branch=MAIN)
         info = metadata.snapshots.get(version)
         if info is None:
             raise IcebergSnapshotNotFound(found.storage.root, str(version))
@@ -117,28 +116,26 @@ class IcebergFormat:
         if reference is None or info is None:
             raise IcebergSnapshotNotFound(found.storage.root, f"with the name {name}")
         schema = metadata.current_schema_id if reference.is_branch else _schema_of(metadata, info)
-        return self._snapshot(found, info.snapshot_id, schema)
+        return self._snapshot(found, info.snapshot_id, schema, branch=name if reference.is_branch else None)
 
     def _metadata(self, location: str) -> _Found:
         if is_rest(location):
             return self._rest_metadata(location)
-        if is_metadata_file(location):
-            storage, name = self._open(folder_of(location)), location
-        else:
+        if not is_metadata_file(location):
             storage = self._open(location)
-            name = newest_metadata(storage)
+            return load_newest(storage, lambda name: self._read(storage, name))
         try:
-            status = storage.stat(name)
-            key = ("metadata", storage.root, name, status)
-            metadata = self._decoded.get(
-                key,
-                lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
-                lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
-            )
+            return self._read(self._open(folder_of(location)), location)
         except (FileNotFoundError, NotADirectoryError) as error:
-            if is_metadata_file(location):
-                raise IcebergTableNotFound(location) from error
-            raise IcebergFileNotFound(storage.root, name) from error
+            raise IcebergTableNotFound(location) from error
+
+    def _read(self, storage: Storage, name: str) -> _Found:
+        status = storage.stat(name)
+        metadata = self._decoded.get(
+            ("metadata", storage.root, name, status),
+            lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
+            lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
+        )
         return _Found(storage, name, metadata, status)
 
     def _rest_metadata(self, location: str) -> _Found:
@@ -158,9 +155,11 @@ class IcebergFormat:
         stamp = FileStatus(name=str(found.etag), size=0, modified_ms=metadata.last_updated_ms)
         return _Found(storage, name, metadata, stamp, address=location)
 
-    def _snapshot(self, loaded: _Found, snapshot_id: int | None, schema_id: int) -> IcebergSnapshot:
+    def _snapshot(
+        self, loaded: _Found, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
+    ) -> IcebergSnapshot:
         """The one that another statement has made of the same metadata, or a new one."""
-        key = (loaded.storage.root, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id)
+        key = (loaded.storage.root, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
         with self._lock:
             found = self._snapshots.get(key)
             if found is None:
@@ -172,6 +171,7 @@ class IcebergFormat:
                     iceberg_schema=loaded.metadata.schemas[schema_id],
                     decoded=self._decoded,
                     address=loaded.address,
+                    branch=branch,
                 )
                 self._drop_old()
             self._snapshots.move_to_end(key)
@@ -199,7 +199,12 @@ class IcebergFormat:
         assert isinstance(rules, IcebergDefinition)
         location = rules.before.location if rules.before else self._store(folder).location
         schema = FileSchema(
-            location=location, schema=rules.iceberg_schema, spec=rules.spec, properties=rules.properties
+            location=location,
+            schema=rules.iceberg_schema,
+            spec=rules.spec,
+            properties=rules.properties,
+            sort_order_id=rules.order.order_id if rules.sort_columns else None,
+            sorted_ids=frozenset(each.source_id for each in rules.order.fields),
         )
         return describe_files(folder, schema, files)
 
@@ -225,7 +230,9 @@ class IcebergFormat:
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
         assert isinstance(snapshot, IcebergSnapshot)
         snapshot.ensure_supported(description.operation)
-        return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label)
+        if snapshot.branch is None:
+            raise IcebergRefNotWritable(label, f"The snapshot {snapshot.version}")
+        return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label, branch=snapshot.branch)
 
     def _store(self, folder: Storage) -> FileMetadataStore:
         return FileMetadataStore(storage=folder, clock=self._clock)
@@ -238,8 +245,12 @@ class IcebergFormat:
             client=client, namespace=namespace, table=table, storage=snapshot.storage, clock=self._clock
         )
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
-        raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")
+    def changes(
+        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool
+    ) -> IcebergChanges:
+        """As `load_changes`."""
+        assert isinstance(snapshot, IcebergSnapshot)
+        return load_changes(snapshot, start, end, allow_outside=allow_outside)
 
 
 def _schema_of(metadata: TableMetadata, info: SnapshotInfo) -> int:

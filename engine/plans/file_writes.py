@@ -81,6 +81,15 @@ class PartitionValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrderColumn:
+    """`text` is a column in the files, or a field in one."""
+
+    text: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
     """What becomes of a query's rows before they are written; `RowEnforcer` says how.
 
@@ -104,6 +113,8 @@ class RowRules:
     curve: Curve | None = None
     partitions: tuple[PartitionValue, ...] = ()
     """Values by which the rows are divided, and which the files do not have, of `partition_columns`."""
+    order: tuple[OrderColumn, ...] = ()
+    """How the rows of each file are sorted; those of a table without partitions are divided into files by that too."""
     names: tuple[str, ...] = ()
     """What the table calls the first of the stored columns; none for rows that are no table's."""
 

@@ -44,6 +44,15 @@ class PartitionSource:
     width: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SortColumn:
+    """A column, or field in structs, as files have it, by which their rows are sorted."""
+
+    path: tuple[str, ...]
+    descending: bool
+    nulls_first: bool
+
+
 class TableRules(Protocol):
     """Of one version of a table."""
 
@@ -71,6 +80,11 @@ class TableRules(Protocol):
         """For each of `partition_keys` what its values are made from, where files have the columns too; none where the
         values are those of `partition_columns`, which files do not have.
         """
+        ...
+
+    @property
+    def sort_columns(self) -> tuple[SortColumn, ...]:
+        """How the rows of new files are sorted, the first column first."""
         ...
 
     @property
@@ -121,6 +135,10 @@ class NoRules:
 
     @property
     def partition_sources(self) -> tuple[PartitionSource, ...]:
+        return ()
+
+    @property
+    def sort_columns(self) -> tuple[SortColumn, ...]:
         return ()
 
     @property

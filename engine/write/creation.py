@@ -35,6 +35,7 @@ def commit_creation(
     Where it raises anything but an unknown outcome, there is neither log nor name.
     """
     if staged.transaction is None:
+        policy.cancel.seal()
         catalog.change(CreateTable(entry))
         return None
     catalog.view().ensure_location(entry.location)

@@ -76,7 +76,7 @@ from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.result_buffer import Page
 from gateway.row_links import LinkedRows, RowLinks
-from gateway.session import Session
+from gateway.session import Session, WantedResult
 from gateway.status import describe
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
@@ -244,9 +244,11 @@ class Service:
             substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
             parameters=parse_parameters(request.parameters or ()),
             timeout_s=_timeout_s(request.queryTimeout),
-            row_limit=limit if limit and limit > 0 else None,
-            streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
-            tells_counts=client.reads_counts,
+            wanted=WantedResult(
+                row_limit=limit if limit and limit > 0 else None,
+                streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
+                has_counts=client.reads_counts,
+            ),
         )
         self._forms[operation] = asked_form(settings.version, request)
         if not request.runAsync:

@@ -18,8 +18,13 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
+import org.apache.spark.sql.catalyst.expressions.Descending$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NullOrdering;
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.NullsLast$;
+import org.apache.spark.sql.catalyst.expressions.SortDirection;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.SortOrder$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -92,7 +97,7 @@ final class RowEnforcer {
     plan = execution(partitioned(plan, request.get("partitions"))).analyzed();
     guard.ensureMayRun(plan, statementId); // what comes on top of it is made of no text
     if (request.hasNonNull("curve")) plan = alongCurve(plan, request.get("curve"));
-    else if (!isArranged) plan = arranged(plan, isLiteral, request.get("partition_columns"));
+    else plan = sorted(isArranged ? plan : arranged(plan, isLiteral, request.get("partition_columns")), isArranged || isLiteral);
     return execution(plan);
   }
 
@@ -197,6 +202,28 @@ final class RowEnforcer {
       return rebalanced(plan, named(plan, names));
     }
     return plan;
+  }
+
+  /** In the order of the table in each task, partition by partition; without partitions, in all tasks together. */
+  private LogicalPlan sorted(LogicalPlan plan, boolean isDivided) throws Exception {
+    JsonNode columns = request.get("order");
+    if (columns.isEmpty()) return plan;
+    List keys = named(plan, request.get("partition_columns"));
+    ArrayList orders = new ArrayList();
+    for (int i = 0; i < keys.size(); i++) {
+      orders.add(SortOrder$.MODULE$.apply((Expression) keys.get(i), Ascending$.MODULE$, Scala.seq(new ArrayList())));
+    }
+    for (int i = 0; i < columns.size(); i++) {
+      JsonNode each = (JsonNode) columns.get(i);
+      Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
+      guard.ensureMayAnalyze(parsed);
+      orders.add(new SortOrder(
+          parsed,
+          each.get("descending").booleanValue() ? (SortDirection) Descending$.MODULE$ : (SortDirection) Ascending$.MODULE$,
+          each.get("nulls_first").booleanValue() ? (NullOrdering) NullsFirst$.MODULE$ : (NullOrdering) NullsLast$.MODULE$,
+          Scala.seq(new ArrayList())));
+    }
+    return new Sort(Scala.seq(orders), keys.isEmpty() && !isDivided, plan, Scala.none());
   }
 
   /**

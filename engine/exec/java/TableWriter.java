@@ -71,7 +71,8 @@ final class TableWriter {
     final NullCounts nulls = new NullCounts(rowsOf(plan));
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        SparkPlan divided = rules.isNull() || rules.hasNonNull("curve") ? plan : divided(plan, configuration);
+        boolean isPlain = rules.isNull() || rules.hasNonNull("curve") || rules.get("order").size() > 0;
+        SparkPlan divided = isPlain ? plan : divided(plan, configuration);
         List counted = nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls);
         return run(divided, committer, partitionAttributes(divided), counted, configuration);
       }

@@ -20,7 +20,7 @@ from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, NoRules, PartitionSource
+from engine.table.rules import Capability, NoRules, PartitionSource, SortColumn
 from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
@@ -34,7 +34,8 @@ _MODES: Mapping[Capability, str] = {
 }
 """The properties that say whether rows are marked; without them files are written again."""
 MERGE_ON_READ = "merge-on-read"
-_UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
+_UNSORTED = frozenset({SimpleType(Kind.FLOAT), SimpleType(Kind.DOUBLE)})
+_UNSUPPORTED = frozenset({TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ class IcebergDefinition(NoRules):
         """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for what no writer may ignore."""
         if operation in _UNSUPPORTED:
             raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
-        if operation is TableOperation.READ:
+        if operation in (TableOperation.READ, TableOperation.CDF_READ):
             return
         ensure_writable(self.name, self.properties, self.spec, self.order)
         if operation is not TableOperation.METADATA:
@@ -111,6 +112,21 @@ class IcebergDefinition(NoRules):
             path = source_path(self.iceberg_schema, each.source_id)
             assert path is not None, "the spec of a table that is written has its columns"
             found.append(PartitionSource(path, each.transform.kind.value, each.transform.width))
+        return tuple(found)
+
+    @property
+    def sort_columns(self) -> tuple[SortColumn, ...]:
+        """None for an order of transforms or of floating numbers: writers need not follow it, and Spark has another
+        order of zeros.
+        """
+        fields = {each.id: each for _, each in walk(self.iceberg_schema.struct)}
+        found = []
+        for each in self.order.fields:
+            path, source = source_path(self.iceberg_schema, each.source_id), fields.get(each.source_id)
+            is_plain = each.transform.kind is TransformKind.IDENTITY and source is not None
+            if path is None or not is_plain or source is None or source.type in _UNSORTED:
+                return ()
+            found.append(SortColumn(path, each.descending, each.nulls_first))
         return tuple(found)
 
     @property

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from catalog.entries import TableEntry
 from engine.bind.bound import BoundTable
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.statements.alters import ChangeReference
 from engine.statements.calls.procedures import Procedure
+from engine.table.operations import CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,5 +34,14 @@ class RegisterPlan:
     snapshot: IcebergSnapshot
 
 
-IcebergPlan = CallPlan | RegisterPlan
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferencePlan:
+    """Make, move or drop a branch or a tag."""
+
+    table: BoundTable
+    change: ChangeReference
+    description: CommitDescription
+
+
+IcebergPlan = CallPlan | RegisterPlan | ReferencePlan
 """What Iceberg plans by itself."""

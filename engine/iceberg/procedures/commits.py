@@ -51,7 +51,6 @@ def commit(
     store = open_store(plan, run)
 
     def attempt() -> tuple[DecidedChange, Committed] | None:
-        run.context.cancel.ensure_live()
         loaded = load(plan, store)
         change = decide(loaded)
         if not change.updates:
@@ -59,7 +58,7 @@ def commit(
         after = store.commit(loaded, change.requirements, change.updates)
         return None if after is None else (change, Committed(loaded, after))
 
-    done, attempts = RetryPolicy(wait=run.context.cancel.pause).rebase(attempt)
+    done, attempts = RetryPolicy(cancel=run.context.cancel).rebase(attempt)
     if done is None:
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"others committed first, {attempts} times")
     if done[1].after is not done[1].before:

@@ -13,12 +13,16 @@ from engine.concurrency.table_locks import file_lock
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
-from engine.iceberg.planning.plans import CallPlan, IcebergPlan, RegisterPlan
+from engine.iceberg.maintenance.reference_changes import reference_updates
+from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan
 from engine.iceberg.procedures.branches import answer_ancestors, move_branch
 from engine.iceberg.procedures.expire import expire
 from engine.iceberg.procedures.orphans import remove_orphans
+from engine.iceberg.procedures.rewrite_data import rewrite_data_files
+from engine.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files
+from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.plans.format_plan import FormatPlan
-from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
 from engine.statements.calls.procedures import (
     AddFiles,
     AncestorsOf,
@@ -54,8 +58,19 @@ class IcebergWriter:
             case RegisterPlan(entry=entry):
                 registered = replace(entry, created_ms=run.context.now_ms())
                 yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
+            case ReferencePlan(table=table):
+                with naming(table.label):
+                    yield _changing_reference(own)
             case _:
                 assert_never(own)
+
+
+def _changing_reference(plan: ReferencePlan) -> StagedWrite:
+    """Decided on the version that it is committed to."""
+    transaction = plan.table.own.begin(plan.table.snapshot, plan.description, plan.table.label)
+    assert isinstance(transaction, IcebergTransaction)
+    transaction.change_metadata(lambda metadata: reference_updates(plan.change, metadata, plan.table.label))
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
 
 def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
@@ -71,7 +86,13 @@ def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
             return remove_orphans(plan, procedure, run)
         case CherrypickSnapshot() | PublishChanges():
             raise StatementNotSupported(f"CALL {plan.name}")
-        case RewriteDataFiles() | RewriteManifests() | RewritePositionDeleteFiles() | AddFiles():
+        case RewriteDataFiles():
+            return rewrite_data_files(plan, procedure, run)
+        case RewriteManifests():
+            return rewrite_manifests(plan, procedure, run)
+        case RewritePositionDeleteFiles():
+            return rewrite_position_delete_files(plan, procedure, run)
+        case AddFiles():
             raise StatementNotSupported(f"CALL {plan.name}")
         case _:
             assert_never(procedure)

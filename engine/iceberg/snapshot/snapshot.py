@@ -29,18 +29,20 @@ from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_lis
 from engine.iceberg.manifests.metrics import METRICS, metric
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
+from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
 from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
+from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
     IcebergOperationNotSupported,
+    IcebergRowsNotChangeable,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
@@ -48,7 +50,7 @@ from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import Rows
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -80,6 +82,7 @@ class IcebergSnapshot:
 
     `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
     None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
+    `branch` is the one that it is the head of; None: nothing is written on top of it.
     """
 
     storage: Storage
@@ -89,6 +92,7 @@ class IcebergSnapshot:
     iceberg_schema: IcebergSchema
     decoded: Decoded
     address: str | None = None
+    branch: str | None = MAIN
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -163,6 +167,8 @@ class IcebergSnapshot:
 
     def ensure_supported(self, operation: TableOperation) -> None:
         self.definition.ensure_supported(operation)
+        if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
+            raise IcebergRowsNotChangeable(self.label)
 
     # --- Files ---
 
@@ -220,9 +226,9 @@ class IcebergSnapshot:
         """Row for row beside `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
-        return self._as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
+        return self.as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
 
-    def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
+    def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
         files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         for batch in files.to_batches():
@@ -271,7 +277,7 @@ class IcebergSnapshot:
         source = replace(
             self.scan_source(self.files, data),
             equality=equality,
-            equality_files=self._as_scanned(equality),
+            equality_files=self.as_scanned(equality),
             footers=footers,
         )
         found = build_scan(source, relation, label)
@@ -288,7 +294,7 @@ class IcebergSnapshot:
             files=files,
             data=data,
             equality=none,
-            equality_files=self._as_scanned(none),
+            equality_files=self.as_scanned(none),
             footers=None,
             pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
@@ -320,6 +326,9 @@ class IcebergSnapshot:
 
     def partition_texts(self) -> pa.Table:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
+
+    def shown_partitions(self) -> pa.Table:
+        return shown_partitions(self.live_files.data, self.metadata)
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
@@ -369,10 +378,23 @@ class IcebergSnapshot:
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
         """The live entries of some manifests."""
-        found = live_files(
+        found = self.files_of(manifests)
+        yield from (found.data, found.deletes)
+
+    def files_of(self, manifests: Sequence[Manifest]) -> LiveFiles:
+        """The live files of some manifests. Raises as `live_files`."""
+        return live_files(
             manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version, is_whole=False
         )
-        yield from (found.data, found.deletes)
+
+    def deleted_rows(self, files: LiveFiles) -> pa.ChunkedArray:
+        """The deletion vectors of data files, as `files` has them. Raises as `vectors`."""
+        reader = DeleteReader(self.storage, self.places, self.decoded)
+        return pa.chunked_array([vectors(files.data, files.deletes, reader, self.label)], DELETION_VECTOR)
+
+    @property
+    def no_entries(self) -> pa.Table:
+        return LIVE.empty_table()
 
     def last_write_of(self, app_id: str) -> int | None:
         return None
@@ -388,7 +410,7 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `_as_scanned`
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
     makes of the entries that a commit of another writer added.
     """
 

@@ -19,11 +19,12 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import StatementNotSupported
@@ -42,8 +43,9 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
+from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.metadata import MAIN, Reference
+from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
 from engine.iceberg.transaction.validation import Dependence, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
@@ -60,6 +62,7 @@ from engine.table.transaction import NewFiles
 
 _SNAPSHOT_LEVEL = "snapshot"
 """An isolation level under which rows that others have added meanwhile do not count."""
+DecideUpdates: TypeAlias = Callable[[TableMetadata], tuple[tuple[Requirement, ...], tuple[Update, ...]]]
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
 
@@ -106,8 +109,12 @@ class IcebergTransaction:
         self._added: list[IcebergNewFiles] = []
         self._entries: list[pa.Table] = []
         self._removed: list[pa.Table] = []
+        self.rewritten_spec_id: int | None = None
+        self.manifests: tuple[Manifest, ...] = ()
+        """Those of the version, once it is committed."""
         self._replaced: list[pa.Table] = []
         """Deletes that others take the place of."""
+        self.decide: DecideUpdates | None = None
         self._is_closed = False
 
     # --- What it depends on ---
@@ -152,6 +159,19 @@ class IcebergTransaction:
         self._entries.append(marked.added)
         self._replaced.append(marked.removed)
 
+    def replace_deletes(self, deletes: pa.Table, files: pa.Table) -> None:
+        """Live files of deletes go, and others that were added say the same of these live data files."""
+        self._replaced.append(deletes)
+        self.dependence = self.dependence.on_files(self._named(files["path"])["file_path"].to_pylist())
+
+    def allow_equality_deletes(self) -> None:
+        """Of others for files that go here: files that come have the sequence number of these."""
+        self.dependence = replace(self.dependence, ignores_equality_deletes=True)
+
+    def rewrite_manifests(self, spec_id: int) -> None:
+        """All manifests of a partition spec, sorted by partition."""
+        self.rewritten_spec_id = spec_id
+
     def add_change_files(self, new: NewFiles) -> None:
         """As `TableTransaction.add_change_files`."""
         raise AssertionError("it has no such capability")
@@ -170,10 +190,14 @@ class IcebergTransaction:
         said = tuple(changes)
         self._definition = change_definition(definition, said) if said else definition
 
+    def change_metadata(self, decide: DecideUpdates) -> None:
+        """Whatever `decide` says of the version that is the newest one at the commit; alone in its transaction."""
+        self.decide = decide
+
     @property
     def is_empty(self) -> bool:
         """As `TableTransaction.is_empty`."""
-        return not self._defines and not self._changes_files
+        return not self._defines and not self._changes_files and self.decide is None
 
     @property
     def _defines(self) -> bool:
@@ -183,8 +207,8 @@ class IcebergTransaction:
 
     @property
     def _changes_files(self) -> bool:
-        tables = (*(new.entries for new in self._added), *self._entries, *self._removed)
-        return any(table.num_rows for table in tables)
+        tables = (*(new.entries for new in self._added), *self._entries, *self._removed, *self._replaced)
+        return self.rewritten_spec_id is not None or any(table.num_rows for table in tables)
 
     def _read(self) -> IcebergSnapshot:
         assert self.snapshot is not None, "a table that is made has no files"
@@ -214,8 +238,9 @@ class IcebergTransaction:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:
             raise
-        except BaseException:
-            attempts.discard_all()
+        except BaseException as error:
+            if isinstance(error, SqlError) or not attempts.is_in_doubt:
+                attempts.discard_all()
             raise
         attempts.discard_lost()
         current = ref_snapshot_id(done.json, self.branch)
@@ -250,6 +275,8 @@ class _Attempts:
         self._staged: StagedManifests | None = None
         self._lists: list[str] = []
         self._count = 0
+        self.is_in_doubt = False
+        """Whether the store was asked to commit, and has not answered: the version may be there."""
 
     def attempt(self) -> LoadedMetadata | None:
         """The version that was made; None where another writer's came first."""
@@ -258,13 +285,24 @@ class _Attempts:
             return self._create()
         base = of.store.load()
         requirements, updates = self._definition_updates(base)
+        if of.decide is not None:
+            more_requirements, more = of.decide(base.metadata)
+            requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if of._changes_files:
             after = apply(base.json, updates, of.store.clock()) if updates else base.json
             more_requirements, more = self._snapshot_updates(base, after)
             requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if not updates:
             return base
-        return of.store.commit(base, requirements, updates)
+        return self._put(base, requirements, updates)
+
+    def _put(
+        self, base: LoadedMetadata | None, requirements: tuple[Requirement, ...], updates: tuple[Update, ...]
+    ) -> LoadedMetadata | None:
+        self.is_in_doubt = True
+        done = self._of.store.commit(base, requirements, updates)
+        self.is_in_doubt = False
+        return done
 
     def _create(self) -> LoadedMetadata | None:
         of = self._of
@@ -275,7 +313,7 @@ class _Attempts:
             empty = new_metadata("", of.store.location, of.store.clock())
             snapshot = self._new_snapshot(None, apply(empty, updates, of.store.clock()))
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
-        done = of.store.commit(None, (AssertCreate(),), updates)
+        done = self._put(None, (AssertCreate(),), updates)
         if done is None:
             raise IcebergConflict(of.table, "made the table first")
         return done
@@ -301,6 +339,8 @@ class _Attempts:
     ) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
         of, read = self._of, self._of._read()
         reference = base.metadata.refs.get(of.branch)
+        if reference is None and read.info is not None:
+            raise IcebergConflict(of.table, f"dropped the branch {of.branch}")
         head = replace(
             read,
             metadata_name=base.name,
@@ -343,6 +383,7 @@ class _Attempts:
             ),
         )
         self._lists.append(written.name)
+        of.manifests = written.manifests
         value: Json = {
             "snapshot-id": of.snapshot_id,
             **({} if parent_id is None else {"parent-snapshot-id": parent_id}),
@@ -373,6 +414,7 @@ class _Attempts:
 def _stage(of: IcebergTransaction, head: IcebergSnapshot | None, metadata: Json) -> StagedManifests:
     entries_of: Callable[[Any], list[pa.Table]] = (lambda manifests: []) if head is None else head.entries_of
     staged = StagedManifests(of.store.storage, WrittenTable(metadata), of.snapshot_id, entries_of)
+    staged.rewritten_spec_id = of.rewritten_spec_id
     added, removed = of.files
     for entries in added:
         staged.add(entries)

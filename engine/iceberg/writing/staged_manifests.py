@@ -77,6 +77,8 @@ class StagedManifests:
     table: WrittenTable
     snapshot_id: int
     entries_of: EntriesOf
+    rewritten_spec_id: int | None = None
+    """The partition spec of which all manifests are merged."""
     token: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def __post_init__(self) -> None:
@@ -237,15 +239,16 @@ class StagedManifests:
     def _merged(self, manifests: Sequence[Manifest]) -> list[Manifest]:
         """Each group in the place of its first."""
         found: list[Manifest] = []
-        for group in merge_groups(manifests, self.table):
+        for group in merge_groups(manifests, self.table, self.rewritten_spec_id):
             key = tuple(each.path for each in group)
-            if len(group) > 1 and key not in self._rewritten:
+            is_again = len(group) > 1 or group[0].spec_id == self.rewritten_spec_id
+            if is_again and key not in self._rewritten:
                 entries = pa.concat_tables(
                     [_with_status(part, EXISTING) for part in self.entries_of(group)], promote_options="default"
                 )
                 written = tuple(self._write(entries, group[0].spec_id))
                 self._rewritten[key] = _Rewritten(written, frozenset(), entries.slice(0, 0))
-            found += self._rewritten[key].manifests if len(group) > 1 else group
+            found += self._rewritten[key].manifests if is_again else group
         return found
 
 
