@@ -30,6 +30,7 @@ from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
 from engine.enforce.rules import enforce
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
+from engine.errors.statement_errors import StatementEnded
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
 from engine.execute.execute import execute
@@ -147,6 +148,8 @@ def _completed(statement: SingleStatement, plan: Plan, way: _Way, *, is_part: bo
         unmarked = replace(way, run=replace(way.run, parameters=(), context=context))
         try:
             _carried(compaction, _planned(compaction, unmarked), unmarked)
+        except StatementEnded as ended:
+            logger.info("automatic compaction of %s: %s", ".".join(compaction.table_parts), ended)
         except Exception:  # the statement is committed: whatever goes wrong now must not say otherwise
             logger.warning("automatic compaction of %s failed", ".".join(compaction.table_parts), exc_info=True)
     return outcome

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from catalog.no_redirect import NoRedirect
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.options import RestOptions
 
@@ -58,17 +59,12 @@ class NoAnswer(Exception):
         self.was_sent = was_sent
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
 class Transport:
     """Thread-safe; `clock` is in seconds."""
 
     def __init__(self, options: RestOptions, clock: Callable[[], float] = time.monotonic) -> None:
         self._options, self._clock = options, clock
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
+        handlers: list[urllib.request.BaseHandler] = [NoRedirect()]
         if options.uri.startswith("https:") or options.token_url.startswith("https:"):
             tls = ssl.create_default_context(cafile=options.ca_file or None)
             handlers.append(urllib.request.HTTPSHandler(context=tls))

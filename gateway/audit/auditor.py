@@ -105,13 +105,14 @@ class TrailAuditor:
             self._record("login", "ok", identity, origin)
 
     def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
-        """`user` is the name that the client gave, which may be no user's. Never raises: the client is told why.
+        """`user` is what the client gave for a name, which may be a token. Never raises: the client is told why.
 
         Attempts that come too fast to be looked at are recorded once a minute for each name and address.
         """
         if isinstance(error, TooManyFailures) and not self._is_new((user, origin.peer)):
             return
-        fields = {"condition": error.condition, "user": user and user[:200], "peer": origin.peer, "wire": origin.wire}
+        name = user and redact(user)[:200]
+        fields = {"condition": error.condition, "user": name, "peer": origin.peer, "wire": origin.wire}
         with suppress(AuditNotWritten):
             self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
 

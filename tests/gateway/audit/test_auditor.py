@@ -181,6 +181,21 @@ def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(house: H
     assert "hunter2" not in json.dumps(house.lines())
 
 
+@pytest.mark.parametrize(
+    ("user", "shown"),
+    [
+        ("ann", "ann"),
+        ("dgp_9f8aQZsecretsecretsecretsecret", "***"),
+        ("eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln", "***"),
+        ("x" * 190 + " dgp_9f8aQZsecretsecretsecretsecret", "x" * 190 + " ***"),
+    ],
+)
+def test_a_token_that_is_sent_as_the_name_is_not_recorded(house: House, user: str, shown: str) -> None:
+    house.auditor.refused(user, ORIGIN, AuthenticationFailed("no"))
+    (line,) = house.lines()
+    assert line["user"] == shown
+
+
 def test_what_was_denied_is_recorded_with_the_privilege(house: House) -> None:
     house.engine.answers["DENIED"] = fails(InsufficientPermissions("SELECT", "Table 'c.s.t'"))
     house.engine.answers["OWNER"] = fails(ViewOwnerLacksPrivileges("View 'c.s.v'"))
