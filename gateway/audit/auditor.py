@@ -1,10 +1,10 @@
 """What is recorded, and when: the events of log-ins, sessions and statements as fields of a trail's lines.
 
 A line has the same fields wherever they apply: `event`, `outcome`, `sqlstate`, `principal`, `real_user`, `method`,
-`client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`, `owner` (whose it is, if not the principal's). Of a statement there are two lines. The one of its
-beginning is written when it may run and before it has done anything; if that fails, so does the statement. The one of
-its end tells how it ended, which columns it read and wrote and what it committed, and is the only one of a statement
-that was refused, or failed before it was understood.
+`client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`, `owner` (of a session or statement that another
+user ends). Of a statement there are two lines. The one of its beginning is written when it may run and before it has
+done anything; if that fails, so does the statement. The one of its end tells how it ended, which columns it read and
+wrote and what it committed, and is the only one of a statement that was refused, or failed before it was understood.
 
 Never recorded: passwords and tokens, handles of sessions, rows, values of parameters, and messages of errors, which may
 have values of rows in them.
