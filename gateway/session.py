@@ -179,8 +179,8 @@ class Session:
         operation.is_call = True
         return self._start(operation, StatementClass.METADATA)
 
-    def _start(self, operation: Operation, kind: StatementClass, timeout_s: float | None = None) -> Operation:
-        operation.kind = kind
+    def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
+        operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

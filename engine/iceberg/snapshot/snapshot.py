@@ -35,7 +35,7 @@ from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestr
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
 from engine.iceberg.snapshot.pushed_names import pushable_names
-from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
+from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers, with_partition_values
 from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -266,9 +266,13 @@ class IcebergSnapshot:
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
 
-    @property
+    @cached_property
     def has_equality_deletes(self) -> bool:
-        return bool(self._equality.num_rows)
+        """Whether rows are deleted by any of them."""
+        if not self._equality.num_rows:
+            return False
+        source = replace(self.scan_source(self.files, self.live_files.data), equality=self._equality)
+        return bool(applied_deletes(source, self.label))
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
