@@ -29,7 +29,6 @@ from engine.iceberg.spec.errors import (
     IcebergTableNotFound,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
-from engine.iceberg.transaction.errors import IcebergRefNotWritable
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import FileStatus, Storage
@@ -234,8 +233,7 @@ class IcebergFormat:
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
         assert isinstance(snapshot, IcebergSnapshot)
         snapshot.ensure_supported(description.operation)
-        if snapshot.branch is None:
-            raise IcebergRefNotWritable(label, f"The snapshot {snapshot.version}")
+        assert snapshot.branch is not None
         return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label, branch=snapshot.branch)
 
     def _store(self, folder: Storage) -> FileMetadataStore:

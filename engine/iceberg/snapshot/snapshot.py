@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
@@ -39,6 +40,8 @@ from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
     IcebergOperationNotSupported,
+    IcebergRefNotWritable,
+    IcebergTableIsStatic,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
@@ -164,7 +167,14 @@ class IcebergSnapshot:
         return IcebergRowFiles(self)
 
     def ensure_supported(self, operation: TableOperation) -> None:
+        """Raises as `IcebergDefinition.ensure_supported`, and `IcebergTableIsStatic`, `IcebergRefNotWritable`."""
         self.definition.ensure_supported(operation)
+        if operation in (TableOperation.READ, TableOperation.CDF_READ):
+            return
+        if self.address is None and version_of(self.metadata_name) is None:
+            raise IcebergTableIsStatic(self.label, self.metadata_name)
+        if self.branch is None:
+            raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
 
     # --- Files ---
 

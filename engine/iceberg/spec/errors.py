@@ -148,3 +148,10 @@ class IcebergPartitioningRefused(DeltaError, condition="ICEBERG_PARTITIONING_REF
     term: str
     reason: str
     template = "The Iceberg table {table} cannot be partitioned or sorted by {term}: {reason}."
+
+
+@dataclass(eq=False)
+class IcebergRefNotWritable(DeltaError, condition="ICEBERG_REFERENCE_NOT_WRITABLE", sqlstate="42809"):
+    table: str
+    reference: str
+    template = "{reference} of the Iceberg table {table} is no branch, so nothing can be written to it."

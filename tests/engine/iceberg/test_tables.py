@@ -159,7 +159,8 @@ def test_a_replaced_table_keeps_its_history(session: LakeSession) -> None:
     before = StaticTable.from_metadata(str(metadata_of(session, "again"))).metadata.table_uuid
     run(
         session,
-        "CREATE OR REPLACE TABLE again USING iceberg COMMENT 'new' AS SELECT id % 2 AS id, count(*) AS n FROM again GROUP BY 1",
+        "CREATE OR REPLACE TABLE again USING iceberg COMMENT 'new'"
+        " AS SELECT id % 2 AS id, count(*) AS n FROM again GROUP BY 1",
     )
     assert read_by_all(session, "again") == [(0, 5), (1, 4)]
     assert rows(session, f"SELECT count(*), max(id) FROM again VERSION AS OF {first[0]}") == [(9, 8)]
