@@ -21,7 +21,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 import pyarrow as pa
@@ -76,22 +76,6 @@ TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultUse:
-    """How a front end reads the result of a statement.
-
-    `whole`: the statement counts as finished when its whole result is held, not when its first rows are. `streams`: its
-    rows may be fetched while it runs. `tells_counts`: a DML statement answers a row of its counts.
-    """
-
-    whole: bool = False
-    streams: bool = False
-    tells_counts: bool = False
-
-
-DEFAULT_USE = ResultUse()
-
-
 class Operation:
     """One statement's run. Thread-safe; see the module for the states."""
 
@@ -102,8 +86,12 @@ class Operation:
         run: Callable[[StatementContext], ResultStream],
         *,
         result_bytes_max: int,
-        use: ResultUse = DEFAULT_USE,
+        whole: bool = False,
+        streams: bool = False,
     ) -> None:
+        """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
+        `streams`: its rows may be fetched while it runs.
+        """
         self.id = uuid.uuid4()
         self.identity, self.text = identity, text
         self.cancel_token = CancelToken()
@@ -113,7 +101,7 @@ class Operation:
         self.error: SqlError | None = None
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
         """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
-        self.kind = StatementClass.READ
+        self.kind, self.is_kind_known = StatementClass.READ, True
         self.pool: str | None = None
         self.scan_bytes_max = 0
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
@@ -129,13 +117,13 @@ class Operation:
             statement_id=self.id.hex,
             result_bytes_max=result_bytes_max,
             on_parsed=self._note_parsed,
-            on_rows=self._note_rows if use.streams and not use.whole else None,
+            on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
             on_commit=self._note_commit,
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
-        self._run, self._use = run, use
+        self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
         self._stream: ResultStream | None = None
@@ -374,7 +362,7 @@ class Operation:
         buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
         if stream.row_counts is not None:
             self.profile.log(", ".join(f"{name}: {count}" for name, count in stream.row_counts.named.items()))
-        if self._use.whole:
+        if self._whole:
             self.profile.enter(Stage.STREAM)
             try:
                 buffer.count(self.cancel_token)
@@ -403,7 +391,7 @@ class Operation:
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
-            self._may_answer_rows = may_answer_rows or self._use.tells_counts
+            self._may_answer_rows = may_answer_rows
             self._changed.notify_all()
 
     @contextmanager

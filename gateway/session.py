@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from catalog.errors import SqlError
 from engine.engine import EngineSession
@@ -21,10 +21,24 @@ from engine.statements.statement import Statement
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
-from gateway.operation import DEFAULT_USE, Operation, ResultUse
+from gateway.operation import Operation
 from gateway.origin import Origin
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedResult:
+    """What a front end takes of a statement's result: its first rows alone (`row_limit`), those that are there while it
+    computes the others (`streams`), a row of the counts of a DML statement (`has_counts`).
+    """
+
+    row_limit: int | None = None
+    streams: bool = False
+    has_counts: bool = False
+
+
+_ALL_ROWS = WantedResult()
 
 
 class Session:
@@ -66,27 +80,28 @@ class Session:
         *,
         parameters: Sequence[Parameter] = (),
         timeout_s: float | None = None,
-        row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
-        use: ResultUse = DEFAULT_USE,
+        wanted: WantedResult = _ALL_ROWS,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
-        The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
-        `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
-        still counts as running.
+        A front end that must know the whole result before it can answer gives `through`, which may cut the stream
+        short; the result is then pulled on the statement's own thread, while it still counts as running.
         """
 
         _ensure_flat(parameters)
 
         def run(context: StatementContext) -> ResultStream:
+            if wanted.has_counts:
+                on_parsed = context.on_parsed
+                context = replace(context, on_parsed=lambda _: on_parsed(True))
             stream = self.engine_session.execute(text, context, parameters)
-            stream = counts_as_row(stream) if use.tells_counts else stream
-            stream = stream if row_limit is None else stream.limited(row_limit)
+            stream = counts_as_row(stream) if wanted.has_counts else stream
+            stream = stream if wanted.row_limit is None else stream.limited(wanted.row_limit)
             return through(stream) if through else stream
 
-        whole, streams = use.whole or through is not None, use.streams and row_limit is None
-        operation = self._operation(text, run, replace(use, whole=whole, streams=streams))
+        streams = wanted.streams and wanted.row_limit is None
+        operation = self._operation(text, run, whole=through is not None, streams=streams)
         return self._start(operation, class_of(text), timeout_s)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
@@ -148,17 +163,24 @@ class Session:
             self.engine_session.close()
 
     def _operation(
-        self, text: str, run: Callable[[StatementContext], ResultStream], use: ResultUse = DEFAULT_USE
+        self,
+        text: str,
+        run: Callable[[StatementContext], ResultStream],
+        *,
+        whole: bool = False,
+        streams: bool = False,
     ) -> Operation:
-        return Operation(self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, use=use)
+        return Operation(
+            self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
+        )
 
     def _call(self, name: str, run: Callable[[StatementContext], ResultStream]) -> Operation:
         operation = self._operation(name, run)
         operation.is_call = True
         return self._start(operation, StatementClass.METADATA)
 
-    def _start(self, operation: Operation, kind: StatementClass, timeout_s: float | None = None) -> Operation:
-        operation.kind = kind
+    def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
+        operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

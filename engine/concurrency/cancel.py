@@ -38,6 +38,11 @@ class CancelToken:
         """Why the statement ends, or None while it may go on."""
         return self._reason
 
+    @property
+    def is_sealed(self) -> bool:
+        """Whether a commit may have been put since the switch was opened last."""
+        return self._is_sealed
+
     def cancel(self, reason: Reason | None = None) -> bool:
         """Throw the switch; the first reason stays. False: it is sealed, and the reason is kept back."""
         reason = reason or StatementCancelled()

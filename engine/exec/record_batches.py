@@ -106,9 +106,9 @@ class RecordBatches:
             raise ResultRowsDiffer(self._rows_read, self._rows)
 
     def _news(self, segment: Segment) -> Iterator[Segment]:
-        """What of `segment` was not announced before."""
+        """What of `segment` was not announced before, whatever order the announcements come in."""
         known = self._announced.get((segment.path, segment.offset), 0)
-        self._announced[segment.path, segment.offset] = segment.length
+        self._announced[segment.path, segment.offset] = max(known, segment.length)
         if segment.length > known:
             yield Segment(segment.path, segment.offset + known, segment.length - known)
 

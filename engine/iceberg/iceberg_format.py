@@ -10,21 +10,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NoReturn
 
 from catalog.rest.names import RestCatalogs, is_rest
 from catalog.roots import canonical_location
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
-from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, newest_metadata
+from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, load_newest
 from engine.iceberg.commit.metadata_store import MetadataStore
 from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.definition.changes import define_table
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
-    IcebergFileNotFound,
-    IcebergOperationNotSupported,
     IcebergSnapshotNotFound,
     IcebergTableNotFound,
 )
@@ -122,23 +120,21 @@ class IcebergFormat:
     def _metadata(self, location: str) -> _Found:
         if is_rest(location):
             return self._rest_metadata(location)
-        if is_metadata_file(location):
-            storage, name = self._open(folder_of(location)), location
-        else:
+        if not is_metadata_file(location):
             storage = self._open(location)
-            name = newest_metadata(storage)
+            return load_newest(storage, lambda name: self._read(storage, name))
         try:
-            status = storage.stat(name)
-            key = ("metadata", storage.root, name, status)
-            metadata = self._decoded.get(
-                key,
-                lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
-                lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
-            )
+            return self._read(self._open(folder_of(location)), location)
         except (FileNotFoundError, NotADirectoryError) as error:
-            if is_metadata_file(location):
-                raise IcebergTableNotFound(location) from error
-            raise IcebergFileNotFound(storage.root, name) from error
+            raise IcebergTableNotFound(location) from error
+
+    def _read(self, storage: Storage, name: str) -> _Found:
+        status = storage.stat(name)
+        metadata = self._decoded.get(
+            ("metadata", storage.root, name, status),
+            lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
+            lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
+        )
         return _Found(storage, name, metadata, status)
 
     def _rest_metadata(self, location: str) -> _Found:
@@ -247,8 +243,12 @@ class IcebergFormat:
             client=client, namespace=namespace, table=table, storage=snapshot.storage, clock=self._clock
         )
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
-        raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")
+    def changes(
+        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool
+    ) -> IcebergChanges:
+        """As `load_changes`."""
+        assert isinstance(snapshot, IcebergSnapshot)
+        return load_changes(snapshot, start, end, allow_outside=allow_outside)
 
 
 def _schema_of(metadata: TableMetadata, info: SnapshotInfo) -> int:

@@ -34,6 +34,7 @@ from typing import Any, BinaryIO, cast
 
 import fsspec
 
+from catalog.client_errors import as_os_errors
 from catalog.credentials import options_for
 from engine.storage.confinement import Confinement
 from engine.storage.listing import entries_from
@@ -345,7 +346,7 @@ class LocalStorage(Storage):
 
 
 class FsspecStorage(Storage):
-    """Any other scheme."""
+    """Any other scheme. Its failures are `OSError`s, as those of this machine's file systems."""
 
     FETCH_AHEAD = 16
     """Files that `read_many` requests at once."""
@@ -361,6 +362,7 @@ class FsspecStorage(Storage):
     def list_names(self, directory: str, start: str = "") -> list[str]:
         return [status.name for status in self.list_files(directory, start)]
 
+    @as_os_errors()
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         path = self.path_of(directory)
         try:
@@ -371,6 +373,7 @@ class FsspecStorage(Storage):
         found = (_status(entry) for entry in entries if entry["type"] == "file" and entry["name"] != itself)
         return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
 
+    @as_os_errors()
     def list_folder(self, directory: str) -> FolderListing:
         path = self.path_of(directory) if directory else self.root
         try:
@@ -382,15 +385,19 @@ class FsspecStorage(Storage):
         files = tuple(_status(entry) for entry in found if entry["type"] == "file")
         return FolderListing(files, tuple(_status(entry) for entry in found if entry["type"] == "directory"))
 
+    @as_os_errors()
     def stat(self, name: str) -> FileStatus:
         return _status(self.fs.info(self.path_of(name)))
 
+    @as_os_errors()
     def exists(self, name: str) -> bool:
         return bool(self.fs.exists(self.path_of(name)))
 
+    @as_os_errors()
     def read_bytes(self, name: str) -> bytes:
         return cast(bytes, self.fs.cat_file(self.path_of(name)))
 
+    @as_os_errors()
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         return cast(bytes, self.fs.cat_file(self.path_of(name), start=offset, end=offset + length))
 
@@ -403,15 +410,18 @@ class FsspecStorage(Storage):
             for first in range(0, len(names), 4 * self.FETCH_AHEAD):
                 yield from threads.map(self.read_bytes, names[first : first + 4 * self.FETCH_AHEAD])
 
+    @as_os_errors()
     def open_input(self, name: str) -> BinaryIO:
         return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
 
     def ensure_writable(self) -> None:
         ensure_scheme_writable(self.scheme)
 
+    @as_os_errors()
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
         return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
 
+    @as_os_errors()
     def write(self, name: str, data: bytes) -> None:
         self.fs.pipe_file(self.path_of(name), data)
 
@@ -421,8 +431,10 @@ class FsspecStorage(Storage):
         with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
             yield cast(BinaryIO, file)
             file.flush()
-            self.fs.put_file(file.name, self.path_of(name))
+            with as_os_errors():
+                self.fs.put_file(file.name, self.path_of(name))
 
+    @as_os_errors()
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self.fs.rm_file(self.path_of(name))
@@ -430,6 +442,7 @@ class FsspecStorage(Storage):
     def delete_empty_folder(self, name: str) -> bool:
         return False
 
+    @as_os_errors()
     def delete_tree(self) -> None:
         for folder in (*map(self.path_of, VERSION_FOLDERS), self.root):
             for _ in range(_REMOVALS_MAX):

@@ -157,6 +157,10 @@ class TableSnapshot(Protocol):
         """Partition values as texts, row for row beside `files`: a column each, by physical name."""
         ...
 
+    def shown_partitions(self) -> pa.Table:
+        """The partitions of the live files: texts of a column each, by name; some may occur more than once."""
+        ...
+
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """The live files with the statistics of some top-level columns (or of more), to answer counts and extremes."""
         ...

@@ -14,16 +14,14 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 
-from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
-from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.vector_files import VectorRow, inline_vector, write_vectors
 from engine.table.row_files import MarkedFiles
 from engine.table.snapshot import TableSnapshot
 from engine.write.row_sets import RowSet, RowsOfFiles
-from engine.write.staged_files import discard
+from engine.write.staged_files import discard, discarded_on_failure
 
 _INLINE_ROWS_MAX = 20_000
 """Up to so many rows vectors are text in the list of files, some 3 bytes a row at most; others take a file."""
@@ -37,14 +35,9 @@ def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run
     storage = table.snapshot.storage
     storage.ensure_writable()
     marked = table.snapshot.row_files.mark(files, [rows.indices() for rows in going])
-    try:
+    with discarded_on_failure(storage, marked.written, run):
         run.context.cancel.ensure_live()
         yield marked
-    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
-        raise
-    except BaseException:
-        discard(storage, marked.written)
-        raise
 
 
 @contextmanager

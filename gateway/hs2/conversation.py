@@ -41,7 +41,7 @@ class Conversation:
         self._client.links, self._client.agent = links, agent
         try:
             with self._watch.over(self._descriptor, self._hang_up):
-                return self._dispatcher.answer(message)
+                return b"".join(self._dispatcher.answer(message))
         except MalformedMessage as error:
             raise MalformedThriftMessage(str(error)) from error
         finally:

@@ -71,12 +71,12 @@ from gateway.hs2.result_form import (
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, substitute
-from gateway.operation import Operation, OperationState, ResultUse
+from gateway.operation import Operation, OperationState
 from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.result_buffer import Page
 from gateway.row_links import LinkedRows, RowLinks
-from gateway.session import Session
+from gateway.session import Session, WantedResult
 from gateway.status import describe
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
@@ -244,9 +244,10 @@ class Service:
             substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
             parameters=parse_parameters(request.parameters or ()),
             timeout_s=_timeout_s(request.queryTimeout),
-            row_limit=limit if limit and limit > 0 else None,
-            use=ResultUse(
-                streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION, tells_counts=client.reads_counts
+            wanted=WantedResult(
+                row_limit=limit if limit and limit > 0 else None,
+                streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
+                has_counts=client.reads_counts,
             ),
         )
         self._forms[operation] = asked_form(settings.version, request)

@@ -204,6 +204,10 @@ class FolderSnapshot:
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
         return FilePruning(self.columns(time_zone), self.num_files, lambda name: self.partition_texts().column(name))
 
+    def shown_partitions(self) -> pa.Table:
+        texts, physical = self.partition_texts(), self.columns().physical_partition_columns
+        return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
+
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         statistics = pa.table({"num_records": self.files["rows"], "tight_bounds": pa.nulls(self.num_files, pa.bool_())})
         return CountedFiles(files=self.files, statistics=statistics)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors.conflict_errors import ConcurrentModification
+from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
 from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
 from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.manifests.manifest import DATA, SPEC_ID
@@ -167,6 +167,7 @@ def check_history(storage: Storage, ops: Mapping[str, Op], results: Mapping[str,
             versions[version] = who
         else:
             assert result is None or isinstance(result, ConcurrentModification), result
+            assert not isinstance(result, ConcurrentDrop), "nobody drops the table"
     last = max(states)
     for version in range(min(states) + 1, last + 1):
         if version not in states or version - 1 not in states:

@@ -95,11 +95,42 @@ def test_interleavings_of_two_statements_are_serializable(first: Op, second: Op)
     assert explored({"x": first, "y": second}, switches_max=1) > 5
 
 
-@pytest.mark.parametrize("other", [histories.APPEND_A, histories.REWRITE_A], ids=lambda op: op.name)
-def test_metadata_files_may_be_removed_by_the_next_commits(other: Op) -> None:
-    """The version that a writer began with is gone when two others have committed."""
-    ops = {"x": histories.APPEND_A, "y": histories.APPEND_B, "z": other}
-    assert explored(ops, short_lived=True, switches_max=1) > 20
+@pytest.mark.parametrize("when", ["before the put", "after the put"])
+def test_a_version_that_later_commits_have_removed_is_no_drop(when: str) -> None:
+    storage = table_in_memory(_made(short_lived=True))
+    ops = {"x": histories.APPEND_A, "y": histories.APPEND_B, "z": histories.APPEND_B}
+    begun = begin(storage, ops["x"], "x")
+    results: dict[str, Any] = {}
+
+    def around(method: str, name: str, do: Callable[[], Any]) -> Any:
+        found = do() if when == "after the put" and method == "put" else None
+        if method == ("put" if found else "stat") and not results:
+            results.update((who, None) for who in ("y", "z"))
+            results.update((who, run_op(storage, ops[who], who)) for who in ("y", "z"))
+        return do() if found is None else found
+
+    object.__setattr__(begun.store, "storage", Interposed(storage, around))
+    results["x"] = begun.commit()
+    check_history(storage, ops, results)
+    rows = {row for file in state_of(format_over(storage).load(storage.root)).files for row in file.rows}
+    assert rows >= {"x", "y", "z"}
+
+
+def test_a_storage_that_fails_once_the_version_is_there_undoes_nothing() -> None:
+    """Neither the version nor a file that it names goes, whatever the statement is told."""
+    storage = table_in_memory(_made(short_lived=False))
+    is_put = False
+
+    def around(method: str, name: str, do: Callable[[], Any]) -> Any:
+        nonlocal is_put
+        if is_put and method in ("stat", "write"):
+            raise TimeoutError("no answer")
+        found = do()
+        is_put = is_put or method == "put"
+        return found
+
+    committed = run_op(Interposed(storage, around), histories.APPEND_A, "x")
+    check_history(storage, {"x": histories.APPEND_A}, {"x": committed})
 
 
 class Crash(BaseException):
@@ -179,7 +210,6 @@ def test_a_retry_writes_the_list_of_manifests_again_and_no_manifest() -> None:
             written.append(name)
         return do()
 
-    transaction.store.storage  # noqa: B018 the store of the transaction has the plain storage
     object.__setattr__(transaction.store, "storage", Interposed(storage, around))
     transaction.commit()
     lists = [name for name in written if "/snap-" in name]

@@ -12,6 +12,7 @@ from catalog.policies import PolicyArgument, PolicyFunction
 from catalog.policy_changes import SetRowFilter
 from catalog.right_changes import CreateFunction
 from engine.statements.shows import DescribeTable, ListFiles
+from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 
 NOTHING = FunctionEntry(
@@ -93,3 +94,14 @@ def test_an_older_version_is_described_as_it_was(lake: GuardedLake) -> None:
     (older,) = lake.rows("eve", OLDER)[0]
     (newest,) = lake.rows("eve", DescribeTable(table_parts=T, extended=True, as_json=True))[0]
     assert '"later"' in newest and '"later"' not in older and '"version": 0' in older
+
+
+def test_files_of_an_iceberg_table_are_listed(lake: GuardedLake) -> None:
+    columns = [{"id": 1, "name": "id", "required": False, "type": "long"}]
+    table = HandmadeTable(lake.folder / "shop" / "ice", columns=columns)
+    table.commit(table.data({"id": [1, 2, 3]}))
+    lake.do("root", "GRANT SELECT ON shop.ice TO eve")
+    ((path, size, rows, deleted, partition),) = lake.rows(
+        "eve", ListFiles(table_parts=("spark_catalog", "shop", "ice"), limit=10)
+    )
+    assert path.endswith(".parquet") and size > 0 and (rows, deleted, partition) == (3, 0, [])

@@ -302,6 +302,10 @@ class Snapshot:
             self.stats,
         )
 
+    def shown_partitions(self) -> pa.Table:
+        texts, physical = self.partition_texts(), self.columns().physical_partition_columns
+        return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
+
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
         """The live files with all of their statistics, to answer from."""
         self.ensure_files_allowed()

@@ -75,6 +75,9 @@ final class RowBatches implements AutoCloseable {
     } while (++count < rowsMax && rows.hasNext());
     writer.finish();
     batch = unloader.getRecordBatch();
+    if (batch.getLength() != count) { // rows of the batch before, say: better no result than one with other rows
+      throw new IllegalStateException(batch.getLength() + " rows are in a batch that was made of " + count);
+    }
     return true;
   }
 

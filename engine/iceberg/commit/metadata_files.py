@@ -14,8 +14,10 @@ Source: Iceberg table specification, "File System Tables", "Metastore Tables".
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
-from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergTableNotFound
+from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergFileNotFound, IcebergTableNotFound
 from engine.storage.storage import METADATA_FOLDER, Storage
 
 METADATA_SUFFIX = ".metadata.json"
@@ -54,6 +56,26 @@ def newest_metadata(storage: Storage) -> str:
             if _ANY.fullmatch(name) and "/" not in name and storage.exists(f"{METADATA_FOLDER}/{name}"):
                 return f"{METADATA_FOLDER}/{name}"
     return f"{METADATA_FOLDER}/{_listed(storage)}"
+
+
+Loaded = TypeVar("Loaded")
+_LOOKS_MAX = 10
+
+
+def load_newest(storage: Storage, load: Callable[[str], Loaded]) -> Loaded:
+    """What `load` makes of the newest file, which later commits may remove while it is read.
+
+    Raises as `newest_metadata`, `IcebergFileNotFound`, and what `load` raises.
+    """
+    name = newest_metadata(storage)
+    for _ in range(_LOOKS_MAX):
+        try:
+            return load(name)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            before, name = name, newest_metadata(storage)
+            if name == before:
+                raise IcebergFileNotFound(storage.root, name) from error
+    return load(name)
 
 
 def version_of(name: str) -> int | None:

@@ -23,7 +23,7 @@ from engine.table.operations import TableOperation
 from engine.table.rules import Capability, NoRules, PartitionSource, SortColumn
 from engine.types.schema import StructType
 
-_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
+_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS, Capability.WHOLE_FILES})
 """A format version that has no defaults refuses them where they are set."""
 _UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 """Spark writes them as other types than Iceberg's files have."""
@@ -35,7 +35,7 @@ _MODES: Mapping[Capability, str] = {
 """The properties that say whether rows are marked; without them files are written again."""
 MERGE_ON_READ = "merge-on-read"
 _UNSORTED = frozenset({SimpleType(Kind.FLOAT), SimpleType(Kind.DOUBLE)})
-_UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
+_UNSUPPORTED = frozenset({TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class IcebergDefinition(NoRules):
         """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for what no writer may ignore."""
         if operation in _UNSUPPORTED:
             raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
-        if operation is TableOperation.READ:
+        if operation in (TableOperation.READ, TableOperation.CDF_READ):
             return
         ensure_writable(self.name, self.properties, self.spec, self.order)
         if operation is not TableOperation.METADATA:

@@ -16,8 +16,11 @@ from engine.exec.run import Run
 from engine.iceberg.maintenance.reference_changes import reference_updates
 from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan
 from engine.iceberg.procedures.branches import answer_ancestors, move_branch
+from engine.iceberg.procedures.cherry_picks import cherry_pick
 from engine.iceberg.procedures.expire import expire
 from engine.iceberg.procedures.orphans import remove_orphans
+from engine.iceberg.procedures.rewrite_data import rewrite_data_files
+from engine.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.plans.format_plan import FormatPlan
 from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
@@ -83,8 +86,14 @@ def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
         case RemoveOrphanFiles():
             return remove_orphans(plan, procedure, run)
         case CherrypickSnapshot() | PublishChanges():
-            raise StatementNotSupported(f"CALL {plan.name}")
-        case RewriteDataFiles() | RewriteManifests() | RewritePositionDeleteFiles() | AddFiles():
+            return cherry_pick(plan, procedure, run)
+        case RewriteDataFiles():
+            return rewrite_data_files(plan, procedure, run)
+        case RewriteManifests():
+            return rewrite_manifests(plan, procedure, run)
+        case RewritePositionDeleteFiles():
+            return rewrite_position_delete_files(plan, procedure, run)
+        case AddFiles():
             raise StatementNotSupported(f"CALL {plan.name}")
         case _:
             assert_never(procedure)

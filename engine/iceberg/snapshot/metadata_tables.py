@@ -258,16 +258,22 @@ def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | No
             return None
 
 
+def partition_fields(metadata: TableMetadata) -> Mapping[int, tuple[PartitionField, SimpleType]]:
+    """The partition fields of all specs by their id, each by its newest name, with the types of their values."""
+    found: dict[int, tuple[PartitionField, SimpleType]] = {}
+    for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
+        for field in spec.fields:
+            kind = result_type(metadata.schema, field)
+            if kind is not None:
+                found[field.field_id] = (field, kind)
+    return found
+
+
 class _Partitions:
-    """Partition values of all specs as one struct: a field for each field id, by its newest name."""
+    """Partition values of all specs as one struct."""
 
     def __init__(self, metadata: TableMetadata) -> None:
-        self._fields: dict[int, tuple[PartitionField, SimpleType]] = {}
-        for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
-            for field in spec.fields:
-                kind = result_type(metadata.schema, field)
-                if kind is not None:
-                    self._fields[field.field_id] = (field, kind)
+        self._fields = partition_fields(metadata)
 
     @property
     def schema(self) -> StructType | None:

@@ -124,7 +124,7 @@ class _Builder:
 
     def build(self) -> Scan | ComposedScan:
         source = self.source
-        groups, deletes = list(_groups(source)), list(_equality(source, self.label))
+        groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]):
             files, keys = self._with_partition(source.files, groups[0])
             return self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
@@ -152,7 +152,7 @@ class _Builder:
             for each, kind in found
             if is_constant(kind) and (column := self.source.schema.struct.field(each.source_id)) is not None
         }
-        return _with_constants(files, constants), tuple(constants)
+        return with_constants(files, constants), tuple(constants)
 
     def _texts(self, group: _Group, deletes: Sequence[_Deletes]) -> Iterator[str]:
         """The files of a group to which equality deletes apply are read apart from the others."""
@@ -180,7 +180,7 @@ class _Builder:
         if deletes:
             data = self.source.data.take(pa.array(group.rows))
             added[names.sequence], added[names.partition] = data["sequence_number"], data[PARTITION]
-        files = _with_constants(files, added)
+        files = with_constants(files, added)
         scan = self._scan(
             f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
         )
@@ -214,7 +214,7 @@ class _Builder:
         files = self.source.equality_files.take(pa.array(deletes.rows))
         entries = self.source.equality.take(pa.array(deletes.rows))
         constants = {names.sequence: entries["sequence_number"], names.partition: entries[PARTITION]}
-        files = _with_constants(files, constants)
+        files = with_constants(files, constants)
         relation = f"{self.relation}_{len(self.parts)}"
         scan = self._scan(
             relation, tuple(columns.values()), files, _Group(rows=np.empty(0, np.int64)), tuple(constants)
@@ -308,7 +308,7 @@ def _path_sql(path: Sequence[str]) -> str:
     return ".".join(map(quoted, path))
 
 
-def _with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
+def with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
     """Files with these texts or numbers, by name, beside the partition values that they have."""
     if not constants:
         return files
@@ -368,6 +368,12 @@ def _identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionFi
         if each.transform.kind is TransformKind.IDENTITY and each.source_id in simple:
             found.setdefault(each.source_id, each)
     return tuple(found.values())
+
+
+def applied_deletes(source: ScanSource, label: str) -> list[_Deletes]:
+    """Without deletes that are older than all files, or in partitions without older ones."""
+    rows = np.arange(source.files.num_rows)
+    return [each for each in _equality(source, label) if _applies(source, rows, each).any()]
 
 
 def _equality(source: ScanSource, label: str) -> Iterator[_Deletes]:

@@ -27,31 +27,33 @@ from engine.iceberg.definition.definition import IcebergDefinition, definition_o
 from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.manifests.metrics import METRICS, metric
+from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
+from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
+from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
-from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
+from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers, with_partition_values
+from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
     IcebergOperationNotSupported,
     IcebergRefNotWritable,
+    IcebergRowsNotChangeable,
     IcebergTableIsStatic,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
-from engine.iceberg.spec.types import IcebergSchema, SimpleType
+from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import Rows
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -171,12 +173,19 @@ class IcebergSnapshot:
         self.definition.ensure_supported(operation)
         if operation in (TableOperation.READ, TableOperation.CDF_READ):
             return
-        if self.address is None and version_of(self.metadata_name) is None:
+        if self.is_static:
             raise IcebergTableIsStatic(self.label, self.metadata_name)
         if self.branch is None:
             raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
+        if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
+            raise IcebergRowsNotChangeable(self.label)
 
     # --- Files ---
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is what a metadata file said once: which one follows, a catalog knows that we do not ask."""
+        return self.address is None and version_of(self.metadata_name) is None
 
     @property
     def places(self) -> Places:
@@ -232,9 +241,9 @@ class IcebergSnapshot:
         """Row for row beside `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
-        return self._as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
+        return self.as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
 
-    def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
+    def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
         files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         for batch in files.to_batches():
@@ -266,9 +275,13 @@ class IcebergSnapshot:
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
 
-    @property
+    @cached_property
     def has_equality_deletes(self) -> bool:
-        return bool(self._equality.num_rows)
+        """Whether rows are deleted by any of them."""
+        if not self._equality.num_rows:
+            return False
+        source = replace(self.scan_source(self.files, self.live_files.data), equality=self._equality)
+        return bool(applied_deletes(source, self.label))
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
@@ -283,7 +296,7 @@ class IcebergSnapshot:
         source = replace(
             self.scan_source(self.files, data),
             equality=equality,
-            equality_files=self._as_scanned(equality),
+            equality_files=self.as_scanned(equality),
             footers=footers,
         )
         found = build_scan(source, relation, label)
@@ -300,7 +313,7 @@ class IcebergSnapshot:
             files=files,
             data=data,
             equality=none,
-            equality_files=self._as_scanned(none),
+            equality_files=self.as_scanned(none),
             footers=None,
             pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
@@ -333,30 +346,18 @@ class IcebergSnapshot:
     def partition_texts(self) -> pa.Table:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
+    def shown_partitions(self) -> pa.Table:
+        return shown_partitions(self.live_files.data, self.metadata)
+
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        asked = [
-            column
-            for column in self.iceberg_schema.fields
-            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
-        ]
+        statistics = measured_columns(data, self.iceberg_schema, columns)
         return CountedFiles(
-            files=self.files,
-            statistics=pa.table(
-                {
-                    "num_records": counts,
-                    "tight_bounds": tight,
-                    "min_values": _bounds(data, asked, "lower_bounds"),
-                    "max_values": _bounds(data, asked, "upper_bounds"),
-                    "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
-                    ),
-                }
-            ),
+            files=self.files, statistics=pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
         )
 
     def history(self, limit: int | None = None) -> pa.Table:
@@ -381,10 +382,23 @@ class IcebergSnapshot:
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
         """The live entries of some manifests."""
-        found = live_files(
+        found = self.files_of(manifests)
+        yield from (found.data, found.deletes)
+
+    def files_of(self, manifests: Sequence[Manifest]) -> LiveFiles:
+        """The live files of some manifests. Raises as `live_files`."""
+        return live_files(
             manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version, is_whole=False
         )
-        yield from (found.data, found.deletes)
+
+    def deleted_rows(self, files: LiveFiles) -> pa.ChunkedArray:
+        """The deletion vectors of data files, as `files` has them. Raises as `vectors`."""
+        reader = DeleteReader(self.storage, self.places, self.decoded)
+        return pa.chunked_array([vectors(files.data, files.deletes, reader, self.label)], DELETION_VECTOR)
+
+    @property
+    def no_entries(self) -> pa.Table:
+        return LIVE.empty_table()
 
     def last_write_of(self, app_id: str) -> int | None:
         return None
@@ -400,7 +414,7 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `_as_scanned`
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
     makes of the entries that a commit of another writer added.
     """
 
@@ -464,15 +478,3 @@ class IcebergRowFiles:
             added=added,
             removed=replaced,
         )
-
-
-def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
-    return _struct(
-        {column.name: decode_bounds(metric(data, name, column.id), column.type) for column in columns}, data.num_rows
-    )
-
-
-def _struct(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
-    if not columns:
-        return pa.array([{}] * count, pa.struct([]))
-    return pa.StructArray.from_arrays(list(columns.values()), list(columns))

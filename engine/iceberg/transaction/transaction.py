@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import StatementNotSupported
@@ -42,6 +43,8 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
+from engine.iceberg.manifests.manifest import DATA
+from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
@@ -107,9 +110,14 @@ class IcebergTransaction:
         self._added: list[IcebergNewFiles] = []
         self._entries: list[pa.Table] = []
         self._removed: list[pa.Table] = []
+        self.rewritten_spec_id: int | None = None
+        self.manifests: tuple[Manifest, ...] = ()
+        """Those of the version, once it is committed."""
         self._replaced: list[pa.Table] = []
         """Deletes that others take the place of."""
         self.decide: DecideUpdates | None = None
+        self.summary: Mapping[str, str] = {}
+        """More of what the snapshot says of itself."""
         self._is_closed = False
 
     # --- What it depends on ---
@@ -154,6 +162,19 @@ class IcebergTransaction:
         self._entries.append(marked.added)
         self._replaced.append(marked.removed)
 
+    def replace_deletes(self, deletes: pa.Table, files: pa.Table) -> None:
+        """Live files of deletes go, and others that were added say the same of these live data files."""
+        self._replaced.append(deletes)
+        self.dependence = self.dependence.on_files(self._named(files["path"])["file_path"].to_pylist())
+
+    def allow_equality_deletes(self) -> None:
+        """Of others for files that go here: files that come have the sequence number of these."""
+        self.dependence = replace(self.dependence, ignores_equality_deletes=True)
+
+    def rewrite_manifests(self, spec_id: int) -> None:
+        """All manifests of a partition spec, sorted by partition."""
+        self.rewritten_spec_id = spec_id
+
     def add_change_files(self, new: NewFiles) -> None:
         """As `TableTransaction.add_change_files`."""
         raise AssertionError("it has no such capability")
@@ -189,8 +210,8 @@ class IcebergTransaction:
 
     @property
     def _changes_files(self) -> bool:
-        tables = (*(new.entries for new in self._added), *self._entries, *self._removed)
-        return any(table.num_rows for table in tables)
+        tables = (*(new.entries for new in self._added), *self._entries, *self._removed, *self._replaced)
+        return self.rewritten_spec_id is not None or any(table.num_rows for table in tables)
 
     def _read(self) -> IcebergSnapshot:
         assert self.snapshot is not None, "a table that is made has no files"
@@ -220,8 +241,9 @@ class IcebergTransaction:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:
             raise
-        except BaseException:
-            attempts.discard_all()
+        except BaseException as error:
+            if isinstance(error, SqlError) or not attempts.is_in_doubt:
+                attempts.discard_all()
             raise
         attempts.discard_lost()
         current = ref_snapshot_id(done.json, self.branch)
@@ -234,7 +256,7 @@ class IcebergTransaction:
         if not self.description.changes_data:
             return "replace"
         adds = any(new.entries.num_rows for new in self._added)
-        if not self._removed and not self._entries:
+        if not self._removed and not any(_has_deletes(entries) for entries in self._entries):
             return "append"
         return "overwrite" if adds else "delete"
 
@@ -256,6 +278,8 @@ class _Attempts:
         self._staged: StagedManifests | None = None
         self._lists: list[str] = []
         self._count = 0
+        self.is_in_doubt = False
+        """Whether the store was asked to commit, and has not answered: the version may be there."""
 
     def attempt(self) -> LoadedMetadata | None:
         """The version that was made; None where another writer's came first."""
@@ -273,7 +297,15 @@ class _Attempts:
             requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if not updates:
             return base
-        return of.store.commit(base, requirements, updates)
+        return self._put(base, requirements, updates)
+
+    def _put(
+        self, base: LoadedMetadata | None, requirements: tuple[Requirement, ...], updates: tuple[Update, ...]
+    ) -> LoadedMetadata | None:
+        self.is_in_doubt = True
+        done = self._of.store.commit(base, requirements, updates)
+        self.is_in_doubt = False
+        return done
 
     def _create(self) -> LoadedMetadata | None:
         of = self._of
@@ -284,7 +316,7 @@ class _Attempts:
             empty = new_metadata("", of.store.location, of.store.clock())
             snapshot = self._new_snapshot(None, apply(empty, updates, of.store.clock()))
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
-        done = of.store.commit(None, (AssertCreate(),), updates)
+        done = self._put(None, (AssertCreate(),), updates)
         if done is None:
             raise IcebergConflict(of.table, "made the table first")
         return done
@@ -354,13 +386,14 @@ class _Attempts:
             ),
         )
         self._lists.append(written.name)
+        of.manifests = written.manifests
         value: Json = {
             "snapshot-id": of.snapshot_id,
             **({} if parent_id is None else {"parent-snapshot-id": parent_id}),
             **({"sequence-number": number} if version > 1 else {}),
             "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
             "manifest-list": written.path,
-            "summary": on_head.summary(of.operation, None if parent is None else parent.summary),
+            "summary": on_head.summary(of.operation, None if parent is None else parent.summary, of.summary),
             "schema-id": metadata["current-schema-id"],
         }
         return value | _row_ids(written)
@@ -384,12 +417,17 @@ class _Attempts:
 def _stage(of: IcebergTransaction, head: IcebergSnapshot | None, metadata: Json) -> StagedManifests:
     entries_of: Callable[[Any], list[pa.Table]] = (lambda manifests: []) if head is None else head.entries_of
     staged = StagedManifests(of.store.storage, WrittenTable(metadata), of.snapshot_id, entries_of)
+    staged.rewritten_spec_id = of.rewritten_spec_id
     added, removed = of.files
     for entries in added:
         staged.add(entries)
     for entries in removed:
         staged.remove(entries)
     return staged
+
+
+def _has_deletes(entries: pa.Table) -> bool:
+    return bool(pc.any(pc.not_equal(entries["content"], DATA)).as_py())
 
 
 def _row_ids(written: WrittenList) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -58,6 +59,21 @@ def test_rows_are_read_as_their_file_grows_and_none_twice(made: Callable[[str], 
     second.path.unlink()
     assert [row for batch in rows for row in ids(batch)] == [2, 3, 4, 5]
     assert batches.wait_ready(0)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))) + [(0, 0, 2, 2, 1, 1), (2, 1, 0, 2, 1, 0)])
+def test_rows_are_read_once_in_whatever_order_they_are_announced(
+    made: Callable[[str], Growing], order: tuple[int, ...]
+) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    grown = [file.write(number) for number in range(3)]
+    rows, seen = iter(batches), list[int]()
+    for place in order:
+        batches.announce(grown[place])
+        while batches.wait_ready(0):
+            seen += ids(next(rows))
+    batches.complete([grown[-1]], NOTHING, 3)
+    assert seen + [row for batch in rows for row in ids(batch)] == [0, 1, 2]
 
 
 def test_segments_of_one_file_and_of_the_answer_keep_their_order(tmp_path: Path) -> None:

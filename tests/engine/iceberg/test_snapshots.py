@@ -445,3 +445,40 @@ def test_what_was_decoded_stays_within_its_limit(table: HandmadeTable) -> None:
     opened = IcebergFormat(open_storage, 20_000)
     assert opened.load(str(table.folder)).num_files == 20
     assert opened._decoded.num_bytes <= 20_000
+
+
+def test_partitions_are_shown_as_people_write_them(tmp_path: Path) -> None:
+    columns = [
+        {"id": 1, "name": "at", "required": False, "type": "timestamp"},
+        {"id": 2, "name": "name", "required": False, "type": "string"},
+    ]
+    transforms = {
+        "year": 1,
+        "month": 1,
+        "day": 1,
+        "hour": 1,
+        "identity": 2,
+        "truncate[2]": 2,
+        "bucket[8]": 2,
+        "void": 2,
+    }
+    fields = [
+        {"source-id": source, "field-id": 1000 + at, "name": f"f{at}", "transform": transform}
+        for at, (transform, source) in enumerate(transforms.items())
+    ]
+    kinds = ["int", "int", {"type": "int", "logicalType": "date"}, "int", "string", "string", "int", "string"]
+    table = HandmadeTable(
+        tmp_path / "t",
+        columns=columns,
+        specs=[{"spec-id": 0, "fields": []}, {"spec-id": 1, "fields": fields}],
+        partition=[(1000 + at, f"f{at}", kind) for at, kind in enumerate(kinds)],
+    )
+    values = {"f0": 54, "f1": 657, "f2": 20000, "f3": 480013, "f4": "", "f5": "ab", "f6": 3, "f7": None}
+    rows = {"at": pa.array([0], pa.timestamp("us")), "name": ["x"]}
+    for partition in (values, values, dict.fromkeys(values), {**values, "f0": -1}):
+        table.commit(table.data(rows, partition=partition), spec=1)
+    found = load(table.folder).shown_partitions()
+    assert found.column_names == [f"f{at}" for at in range(7)]
+    rest = ("2024-10", "2024-10-04", "2024-10-04-13", "", "ab", "3")
+    shown = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    assert sorted(shown, key=str) == [("1969", *rest), ("2024", *rest), (None,) * 7]

@@ -12,7 +12,7 @@ from engine.runtime.results import ResultStream
 from gateway.http import delivery
 from gateway.http.delivery import Delivery
 from gateway.http.requests import StatementRequest
-from gateway.operation import Operation, ResultUse
+from gateway.operation import Operation
 from tests.gateway.arrow_engine import numbered
 
 
@@ -20,7 +20,7 @@ from tests.gateway.arrow_engine import numbered
 @given(rows=st.integers(0, 3000), chunk_bytes=st.integers(1, 100_000))
 def test_chunks_follow_each_other_and_hold_all_rows(rows: int, chunk_bytes: int) -> None:
     handed = Delivery(StatementRequest(text="x"))
-    operation = Operation(Identity("ann"), "x", numbered(rows), result_bytes_max=1 << 30, use=ResultUse(whole=True))
+    operation = Operation(Identity("ann"), "x", numbered(rows), result_bytes_max=1 << 30, whole=True)
     operation.run()
     kept, delivery._CHUNK_BYTES = delivery._CHUNK_BYTES, chunk_bytes
     try:

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartData, suggestChart } from "./chart_data";
+import { chartData, suggestChart, withKind } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
+import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { namedTables, namespace, quoted } from "./names";
 import { squarify } from "./treemap";
@@ -21,6 +22,20 @@ test("lines ascend and leave out what is no number", () => {
   assert.deepEqual(data.x, [1, 3]);
   assert.deepEqual(data.series, [{ label: "y", values: [null, 30] }]);
   assert.match(data.note ?? "", /^1 rows/);
+});
+
+test("another kind of chart has columns that it can draw", () => {
+  const bar = { kind: "bar" as const, x: 0, y: [2] };
+  assert.deepEqual(withKind("scatter", bar, ["STRING", "INT", "INT"]), { kind: "scatter", x: 1, y: [2] });
+  assert.deepEqual(withKind("line", bar, ["STRING", "INT", "INT", "DATE"]), { kind: "line", x: 3, y: [2] });
+  assert.deepEqual(withKind("line", { ...bar, y: [1] }, ["STRING", "INT"]), { kind: "line", x: 0, y: [1] });
+  assert.deepEqual(withKind("histogram", bar, ["STRING", "INT", "INT"]), { kind: "histogram", x: 2, y: [2] });
+  assert.deepEqual(withKind("line", { kind: "histogram", x: 0, y: [] }, ["INT", "INT"]), { kind: "line", x: 0, y: [1] });
+});
+
+test("texts are drawn in the order of rows", () => {
+  const data = chartData({ kind: "line", x: 0, y: [1] }, ["b", "a", null], [[1, 2, 3]], ["y"], false);
+  assert.deepEqual([data.x, data.categories, data.series[0]?.values], [[0, 1, 2], ["b", "a", "NULL"], [1, 2, 3]]);
 });
 
 test("bars are sums by category", () => {
@@ -101,6 +116,14 @@ test("names are escaped for the editor, and quoted for SQL", () => {
   const found = namespace({ c: { "a.b": { t: ["x"] }, default: { u: [] } } }) as Record<string, unknown>;
   assert.deepEqual(Object.keys(found), ["c", "a\\.b", "default", "u"]);
   assert.deepEqual(["ok_1", "odd name", "a`b", "1x"].map(quoted), ["ok_1", "`odd name`", "`a``b`", "`1x`"]);
+});
+
+test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of an engine that does not tell the source" }, () => {
+  assert.deepEqual(parseExact('{"a": 9007199254740993, "b": [-1, 1.5, 1e300], "c": "9007199254740993"}'), {
+    a: "9007199254740993",
+    b: [-1, 1.5, 1e300],
+    c: "9007199254740993",
+  });
 });
 
 test("numbers for people", () => {
