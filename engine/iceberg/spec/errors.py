@@ -161,6 +161,13 @@ class IcebergPartitioningRefused(DeltaError, condition="ICEBERG_PARTITIONING_REF
 
 
 @dataclass(eq=False)
+class IcebergRefNotWritable(DeltaError, condition="ICEBERG_REFERENCE_NOT_WRITABLE", sqlstate="42809"):
+    table: str
+    reference: str
+    template = "{reference} of the Iceberg table {table} is no branch, so nothing can be written to it."
+
+
+@dataclass(eq=False)
 class IcebergRowsNotChangeable(DeltaError, condition="ICEBERG_ROWS_NOT_CHANGEABLE", sqlstate="0A000"):
     table: str
     template = (
