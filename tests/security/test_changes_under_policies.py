@@ -18,7 +18,7 @@ PROPERTIES = {
     "plain": "",
     "vectors": "TBLPROPERTIES (delta.enableDeletionVectors = true)",
     "feed": "TBLPROPERTIES (delta.enableChangeDataFeed = true, delta.enableRowTracking = true)",
-    "iceberg": "USING iceberg TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read')",
+    "iceberg": "USING iceberg TBLPROPERTIES (write.delete.mode = 'merge-on-read', write.merge.mode = 'merge-on-read')",
 }
 
 
