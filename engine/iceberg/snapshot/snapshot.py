@@ -26,13 +26,13 @@ from engine.iceberg.definition.definition import IcebergDefinition, definition_o
 from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.manifests.metrics import METRICS, metric
+from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
+from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
 from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers
@@ -45,7 +45,7 @@ from engine.iceberg.spec.errors import (
     IcebergTableIsStatic,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
-from engine.iceberg.spec.types import IcebergSchema, SimpleType
+from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
@@ -351,24 +351,9 @@ class IcebergSnapshot:
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        asked = [
-            column
-            for column in self.iceberg_schema.fields
-            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
-        ]
+        statistics = measured_columns(data, self.iceberg_schema, columns)
         return CountedFiles(
-            files=self.files,
-            statistics=pa.table(
-                {
-                    "num_records": counts,
-                    "tight_bounds": tight,
-                    "min_values": _bounds(data, asked, "lower_bounds"),
-                    "max_values": _bounds(data, asked, "upper_bounds"),
-                    "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
-                    ),
-                }
-            ),
+            files=self.files, statistics=pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
         )
 
     def history(self, limit: int | None = None) -> pa.Table:
@@ -421,15 +406,3 @@ class IcebergSnapshot:
             return not self.storage.exists(self.metadata_name)
         except OSError:
             return False
-
-
-def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
-    return _struct(
-        {column.name: decode_bounds(metric(data, name, column.id), column.type) for column in columns}, data.num_rows
-    )
-
-
-def _struct(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
-    if not columns:
-        return pa.array([{}] * count, pa.struct([]))
-    return pa.StructArray.from_arrays(list(columns.values()), list(columns))
