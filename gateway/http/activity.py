@@ -21,6 +21,7 @@ from flask import Blueprint, request
 
 from gateway.errors import OperationNotFound
 from gateway.history import StatementInfo
+from gateway.http.callers import origin_of_request
 from gateway.http.delivery import API
 from gateway.http.errors import InvalidField
 from gateway.http.queries import number_of
@@ -56,7 +57,7 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
     @routes.post(f"{API}/history/queries/<statement_id>/cancel")
     def cancel(statement_id: str) -> dict[str, object]:
         operation_id = parse_statement_id(statement_id)
-        api.end(partial(api.registry().end_operation, operation_id, api.identity()))
+        api.end(partial(api.registry().end_operation, operation_id, api.identity(), origin_of_request()))
         return {}
 
     @routes.get(f"{API}/sessions")
@@ -66,7 +67,7 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.post(f"{API}/sessions/<session_id>/end")
     def end(session_id: str) -> dict[str, object]:
-        api.end(partial(api.registry().end_session, parse_handle(session_id), api.identity()))
+        api.end(partial(api.registry().end_session, parse_handle(session_id), api.identity(), origin_of_request()))
         return {}
 
     @routes.get("/api/2.0/preview/scim/v2/Me")

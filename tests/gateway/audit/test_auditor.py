@@ -132,6 +132,51 @@ def test_a_cancelled_statement_is_told_as_such(house: House) -> None:
     assert eventually(lambda: ("statement.end", "cancelled") in house.events())
 
 
+ADMIN = Identity("root", is_admin=True)
+
+
+def end_of(house: House, by: Identity, what: str) -> None:
+    session = house.registry.open_session(ANN, origin=ORIGIN)
+    operation = session.execute("SLEEP 60")
+    if what == "statement":
+        house.registry.end_operation(operation.id, by, Origin("http", "10.0.0.9"))
+    else:
+        house.registry.end_session(session.id, by, Origin("http", "10.0.0.9"))
+
+
+@pytest.mark.parametrize(("what", "event"), [("statement", "statement.cancel"), ("session", "session.end")])
+def test_who_ends_what_is_of_others_is_recorded_before(house: House, what: str, event: str) -> None:
+    end_of(house, ADMIN, what)
+    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
+    names = [name for name, _ in house.events()]
+    assert names.index(event) < names.index("statement.end")
+    opened = house.lines()[0]
+    line = house.lines()[names.index(event)]
+    assert (line["principal"], line["owner"], line["peer"]) == ("root", "ann", "10.0.0.9")
+    assert line["session"] == opened["session"] and ("statement" in line) == (what == "statement")
+
+
+@pytest.mark.parametrize("what", ["statement", "session"])
+def test_users_end_their_own_without_another_line(house: House, what: str) -> None:
+    end_of(house, ANN, what)
+    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
+    assert not {"statement.cancel", "session.end"} & {name for name, _ in house.events()}
+
+
+def test_what_is_of_others_is_not_ended_where_that_cannot_be_recorded(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = house.registry.open_session(ANN, origin=ORIGIN)
+    operation = session.execute("SLEEP 60")
+    monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
+    with pytest.raises(AuditNotWritten):
+        house.registry.end_operation(operation.id, ADMIN)
+    with pytest.raises(AuditNotWritten):
+        house.registry.end_session(session.id, ADMIN)
+    monkeypatch.undo()
+    assert not operation.state.is_terminal
+
+
 def test_what_cannot_be_recorded_is_not_done(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     session = house.registry.open_session(ANN, origin=ORIGIN)
     monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
