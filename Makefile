@@ -3,12 +3,17 @@ PYTHON ?= python3
 LAKE ?=
 VENV := .venv
 ORACLE := .oracle
+ICEBERG_ORACLE := .oracle-iceberg
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
+CONSOLE := $(wildcard $(addprefix gateway/http/console/,*.* src/*)) deploy/build_console.py
 SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
 SQL_TESTS_URL := https://repo1.maven.org/maven2/org/apache/spark/spark-sql_2.13/4.2.0/spark-sql_2.13-4.2.0-tests.jar
 SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb
+ICEBERG_RUNTIME := $(ICEBERG_ORACLE)/iceberg-spark-runtime.jar
+ICEBERG_RUNTIME_URL := https://repo1.maven.org/maven2/org/apache/iceberg/iceberg-spark-runtime-4.1_2.13/1.12.0/iceberg-spark-runtime-4.1_2.13-1.12.0.jar
+ICEBERG_RUNTIME_SHA256 := 3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82
 TEST_ARGS ?=
 PROCESSES ?= 2
 TABLES ?= 100
@@ -17,7 +22,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java
+.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java chromium
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +38,7 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test java ## run the tests, in PROCESSES=2 with a Spark each
+test: $(VENV)/.installed-test java chromium ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
@@ -55,15 +60,19 @@ format: $(VENV)/.installed-test ## put the code into form
 bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
-oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) java ## compare with packages from Maven, such as delta-spark
+oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
-	rm -rf $(VENV) $(ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
 	@bash deploy/ensure-java.sh
+
+chromium: # the tests of the console need it, and are left out without
+	@bash deploy/ensure-chromium.sh
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -82,10 +91,21 @@ $(SQL_TESTS): # Spark's own SQL tests
 	@echo "$(SQL_TESTS_SHA256)  $@.part" | sha256sum --check --quiet
 	@mv $@.part $@
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+$(ICEBERG_ORACLE)/.installed: Makefile
+	@$(PYTHON) -m venv $(ICEBERG_ORACLE)
+	$(ICEBERG_ORACLE)/bin/python -m pip install --quiet --disable-pip-version-check pyspark==4.1.4 # the newest Spark with an Iceberg
+	@touch $@
+
+$(ICEBERG_RUNTIME):
+	@mkdir -p $(ICEBERG_ORACLE)
+	@curl --fail --silent --show-error --location --output $@.part $(ICEBERG_RUNTIME_URL)
+	@echo "$(ICEBERG_RUNTIME_SHA256)  $@.part" | sha256sum --check --quiet
+	@mv $@.part $@
+
+$(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-test: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/.installed

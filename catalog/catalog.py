@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -36,6 +36,7 @@ from catalog.changes import (
 from catalog.conditions import Condition, ensure_met
 from catalog.discovery import ServedFolder
 from catalog.entries import (
+    CatalogEntry,
     FunctionEntry,
     GroupEntry,
     LocationEntry,
@@ -58,6 +59,8 @@ from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
 from catalog.policy_changes import SetColumnMask, SetRowFilter
 from catalog.privileges import Kind
+from catalog.rest.errors import RestCatalogNotChanged
+from catalog.rest.names import RestCatalogs
 from catalog.right_changes import (
     ChangeGroup,
     CreateFunction,
@@ -73,10 +76,10 @@ from catalog.right_changes import (
 )
 from catalog.right_differences import RightDifference, differences
 from catalog.roots import AllowedRoots, configured_location
-from catalog.state import CatalogState
+from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.store import CatalogStore
 from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags
-from catalog.view import CatalogView
+from catalog.view import CatalogView, NameSource
 
 __all__ = ["Catalog", "CatalogView"]
 
@@ -97,12 +100,24 @@ class Catalog:
         served: ServedFolder | None = None,
         allowed_roots: Iterable[str] = (),
         own_folder: str | None = None,
+        rest: RestCatalogs | None = None,
     ) -> None:
+        """`rest` are catalogs elsewhere, each of which has an entry."""
         self._store, self._served = store, served
+        self.rest = rest or RestCatalogs()
+        own: dict[CatalogName, NameSource] = {} if served is None else {DEFAULT_CATALOG_NAME: served}
+        self._sources: Mapping[CatalogName, NameSource] = {**self.rest.names, **own}
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder)
         self._own_folder = own_folder
         self._lock = threading.Lock()
+
+    def record_rest_catalogs(self) -> None:
+        """Gives an entry to each REST catalog that has none: grants are kept in entries."""
+        known = self.view().state.catalogs
+        for name in self.rest.names:
+            if name not in known:
+                self.change(CreateCatalog(CatalogEntry(name=name)))
 
     @property
     def own_folder(self) -> str | None:
@@ -116,7 +131,7 @@ class Catalog:
 
     def view(self) -> CatalogView:
         """The newest generation: one read of the store."""
-        return CatalogView(self._store.load(), self._served, self._places)
+        return CatalogView(self._store.load(), self._sources, self._places)
 
     def change(self, change: Change, condition: Condition | None = None) -> CatalogView:
         """Make the change, and answer the view of the generation that it made.
@@ -150,7 +165,7 @@ class Catalog:
                     ensure_met(base.state, condition)
                 new = apply(base.state, *self._checked(base, change))
                 if self._swap(base.state, new):
-                    return base, CatalogView(new, self._served, self._places)
+                    return base, CatalogView(new, self._sources, self._places)
                 time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
@@ -170,8 +185,12 @@ class Catalog:
         match change:
             case CreateCatalog(catalog) if catalog.name == CatalogName(SYSTEM_CATALOG):
                 raise ReservedName("CATALOG", str(catalog.name))
+            case DropCatalog(dropped) if view.is_rest(dropped):
+                raise RestCatalogNotChanged(dropped.catalog, "The catalog")
             case CreateCatalog() | DropCatalog():
                 return [change]
+            case CreateSchema(SchemaEntry(name=schema)) | DropSchema(schema, _) if view.is_rest(schema.catalog_name):
+                raise RestCatalogNotChanged(schema.catalog, "Schemas")
             case CreateSchema(entry):
                 if view.discovered_schema(entry.name) is not None and entry.name not in view.state.schemas:
                     raise SchemaAlreadyExists(str(entry.name))
@@ -304,6 +323,9 @@ def _ensure_free(view: CatalogView, name: TableName, location: str | None = None
 
 
 def _ensure_recorded(view: CatalogView, name: TableName) -> None:
+    recorded = view.state.relations.get(name)
+    if view.is_rest(name.schema_name.catalog_name) and not isinstance(recorded, ViewEntry):
+        raise RestCatalogNotChanged(name.catalog, "Tables")
     found = None if name in view.state.relations else view.discovered(name)
     if found is not None:
         raise DiscoveredObject(str(name), found.location)

@@ -25,6 +25,7 @@ class Places:
 
     def __init__(self, roots: AllowedRoots, served: ServedFolder | None, own_folder: str | None = None) -> None:
         self.roots = roots
+        self.served = served
         self._served_root = served.root if served is not None else None
         self._own_folder = configured_location(own_folder) if own_folder else None
         self._trees: dict[str, Tree] = {root: open_tree(root) for root in roots.roots if is_local(root)}

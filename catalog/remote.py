@@ -23,6 +23,7 @@ from typing import Any
 
 import fsspec
 
+from catalog.client_errors import as_os_errors
 from catalog.credentials import options_for
 from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.files import (
@@ -69,12 +70,15 @@ class RemoteFiles:
         self._scheme = root.partition("://")[0]
         self._fs = _open(self.root, options)
 
+    @as_os_errors()
     def names(self, folder: str) -> list[str]:
         return [_base_name(entry) for entry in _list(self._fs, self._full(folder)) if entry["type"] == "file"]
 
+    @as_os_errors()
     def read(self, path: str) -> bytes:
         return bytes(self._fs.cat_file(self._full(path)))
 
+    @as_os_errors()
     def create(self, path: str, data: bytes) -> bool:
         if self._scheme not in ATOMIC_CREATE_SCHEMES:
             raise StoreSchemeNotSupported(self._scheme, ", ".join(("file", *ATOMIC_CREATE_SCHEMES)))
@@ -91,6 +95,7 @@ class RemoteFiles:
             return False
         return True
 
+    @as_os_errors()
     def delete(self, path: str) -> None:
         try:
             self._fs.rm_file(self._full(path))
@@ -198,6 +203,7 @@ def _open(url: str, options: Mapping[str, Any] | None) -> Any:
         raise StorageNotAvailable(url, str(error)) from error
 
 
+@as_os_errors()
 def _list(fs: Any, folder: str) -> list[dict[str, Any]]:
     """One listing, never one that fsspec kept from before."""
     fs.invalidate_cache(folder)

@@ -14,11 +14,12 @@ for lookups, lists and hints alike. What decides where a table may be made looks
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import Protocol
 
 from catalog.audit_table import SYSTEM_CATALOG, audit_view, is_audit_alias, is_audit_schema
-from catalog.discovery import ServedFolder
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -41,28 +42,54 @@ from catalog.names import (
     matches_all,
 )
 from catalog.places import Places, is_below
+from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogNotChanged
+from catalog.rest.names import RestNames
 from catalog.rights import Caller, Rights
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.system_views import is_system_schema, system_schema, system_view, system_views
+
+logger = logging.getLogger(__name__)
+
+
+class NameSource(Protocol):
+    """Knows schemas and tables that are there without an entry: a served folder, or a catalog elsewhere."""
+
+    def schemas(self) -> Iterable[str]: ...
+
+    def find_schema(self, schema: str) -> str | None:
+        """As it is spelled there."""
+        ...
+
+    def tables(self, schema: str) -> Iterable[TableEntry]: ...
+
+    def find(self, schema: str, table: str) -> TableEntry | None:
+        """Raises TableAmbiguous."""
+        ...
 
 
 class CatalogView:
     """Lookups at one generation. Those that raise say what the name may have meant."""
 
     def __init__(
-        self, state: CatalogState, served: ServedFolder | None, places: Places, rights: Rights | None = None
+        self,
+        state: CatalogState,
+        sources: Mapping[CatalogName, NameSource],
+        places: Places,
+        rights: Rights | None = None,
     ) -> None:
-        self.state, self._served, self._places = state, served, places
+        """`sources` know the names that no entry of the state has, by catalog."""
+        self.state, self._sources, self._places = state, sources, places
+        self._served = places.served
         self.rights = rights
 
     def seen_by(self, caller: Caller) -> CatalogView:
         """The same generation, with what `caller` may know of alone."""
-        return CatalogView(self.state, self._served, self._places, Rights(self.state, caller))
+        return CatalogView(self.state, self._sources, self._places, Rights(self.state, caller))
 
     @cached_property
     def unrestricted(self) -> CatalogView:
         """The same generation with all that is there, for what must not be made twice."""
-        return self if self.rights is None else CatalogView(self.state, self._served, self._places)
+        return self if self.rights is None else CatalogView(self.state, self._sources, self._places)
 
     def tells_all(self, entry: SecurableEntry) -> bool:
         """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
@@ -87,10 +114,10 @@ class CatalogView:
         """The schemas whose names match, by name; raises CatalogNotFound."""
         self.catalog(catalog)
         found = {entry.name: entry for entry in self.state.schemas_of(catalog)}
-        if self._served is not None and catalog == DEFAULT_CATALOG_NAME:
-            for schema in self._served.schemas():
-                name = SchemaName(DEFAULT_CATALOG, schema)
-                found.setdefault(name, SchemaEntry(name=name))
+        source = self._sources.get(catalog)
+        for schema in source.schemas() if source is not None else ():
+            name = SchemaName(catalog.catalog, schema)
+            found.setdefault(name, SchemaEntry(name=name))
         return sorted(
             (entry for entry in found.values() if matches(entry.name.schema) and self._shows(entry)),
             key=lambda entry: entry.name.key,
@@ -107,15 +134,29 @@ class CatalogView:
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
 
     def find_schemas(self, catalog: str | None, matches: Matcher = matches_all) -> Iterator[SchemaEntry]:
-        """Matching schemas of one catalog, or of all (None); none for a catalog that does not exist."""
-        wanted = [CatalogName(catalog)] if catalog else [entry.name for entry in self.catalogs()]
-        for name in filter(self.has_catalog, wanted):
-            yield from self.schemas(name, matches)
+        """Matching schemas of one catalog, or of all (None); none for a catalog that does not exist.
+
+        Of all catalogs, one that does not answer has none, and the log says so.
+        """
+        if catalog:
+            name = CatalogName(catalog)
+            yield from self.schemas(name, matches) if self.has_catalog(name) else ()
+            return
+        for entry in self.catalogs():
+            try:
+                yield from self.schemas(entry.name, matches)
+            except RestCatalogNotAvailable as error:
+                logger.warning("%s", error)
 
     def find_relations(self, catalog: str | None, schemas: Matcher, relations: Matcher) -> Iterator[Relation]:
         """Matching tables and views of matching schemas, as :meth:`find_schemas`."""
         for schema in self.find_schemas(catalog, schemas):
-            yield from self.relations(schema.name, relations)
+            try:
+                yield from self.relations(schema.name, relations)
+            except RestCatalogNotAvailable as error:
+                if catalog:
+                    raise
+                logger.warning("%s", error)
 
     def has_catalog(self, catalog: CatalogName) -> bool:
         entry = self.state.catalogs.get(catalog)
@@ -219,9 +260,15 @@ class CatalogView:
         self._places.ensure_files(location)
         return location
 
+    def is_rest(self, catalog: CatalogName) -> bool:
+        """Whether the names of a catalog are those of a REST catalog."""
+        return isinstance(self._sources.get(catalog), RestNames)
+
     def ensure_new_name(self, name: TableName) -> TableName:
         """The name of a table to be made, its schema spelled as it was. Raises InvalidName, SchemaNotFound, …"""
         self.ensure_may_change(name.schema_name)
+        if self.is_rest(name.schema_name.catalog_name):
+            raise RestCatalogNotChanged(name.catalog, "Tables")
         ensure_new_part(name.table)
         return TableName(name.catalog, self.schema(name.schema_name).name.schema, name.table)
 
@@ -260,12 +307,13 @@ class CatalogView:
         return self.ensure_location("/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema, name.table)))
 
     def discovered(self, name: TableName) -> TableEntry | None:
-        """What lies in the served folder under `name`, unless a managed table owns it; raises TableAmbiguous."""
-        if self._served is None or name.schema_name.catalog_name != DEFAULT_CATALOG_NAME:
+        """What the source of the catalog has under `name`, unless a managed table owns it; raises TableAmbiguous."""
+        source = self._sources.get(name.schema_name.catalog_name)
+        if source is None:
             return None
         if self.rights is not None and not self._shows(TableEntry(name=name, location="")):
             return None  # before the folders are asked, whose answer may be an error that names tables
-        entry = self._served.find(name.schema, name.table)
+        entry = source.find(name.schema, name.table)
         return None if entry is None or entry.location in self._owned else entry
 
     def lies_in_lake(self, location: str) -> bool:
@@ -275,17 +323,17 @@ class CatalogView:
         return found is not None and found.location == location
 
     def discovered_in(self, schema: SchemaName) -> list[TableEntry]:
-        """All tables of the schema that lie in the served folder."""
-        if self._served is None or schema.catalog_name != DEFAULT_CATALOG_NAME:
+        """All tables of the schema that the source of its catalog has."""
+        source = self._sources.get(schema.catalog_name)
+        if source is None:
             return []
-        return [entry for entry in self._served.tables(schema.schema) if entry.location not in self._owned]
+        return [entry for entry in source.tables(schema.schema) if entry.location not in self._owned]
 
     def discovered_schema(self, schema: SchemaName) -> SchemaName | None:
-        """The schema as the served folder spells it, or None where that has no such schema."""
-        if self._served is None or schema.catalog_name != DEFAULT_CATALOG_NAME:
-            return None
-        spelling = self._served.find_schema(schema.schema)
-        return None if spelling is None else SchemaName(DEFAULT_CATALOG, spelling)
+        """The schema as the source of its catalog spells it, or None where that has no such schema."""
+        source = self._sources.get(schema.catalog_name)
+        spelling = None if source is None else source.find_schema(schema.schema)
+        return None if spelling is None else SchemaName(schema.catalog, spelling)
 
     def recorded_at(self, location: str) -> list[TableEntry]:
         """The tables of that location that have a record, by name; several may be external."""
@@ -338,7 +386,9 @@ class CatalogView:
         return TableNotFound(str(name), self._elsewhere(name) or _did_you_mean(name.parts, tables))
 
     def _elsewhere(self, name: TableName) -> str:
-        """A hint at a table of that name in another schema."""
+        """A hint at a table of that name in another schema; another server is not asked for each of its schemas."""
+        if self.is_rest(name.schema_name.catalog_name):
+            return ""
         for schema in self.schemas(name.schema_name.catalog_name):
             other = TableName(name.catalog, schema.name.schema, name.table)
             try:

@@ -20,8 +20,10 @@ from catalog.errors import SchemaNotFound, SqlError
 from catalog.file_store import FileStore
 from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
-from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
 from catalog.remote import open_files, open_tree
+from catalog.rest.names import RestCatalogs
+from catalog.rest.options import RestOptions
 from catalog.roots import configured_location, is_local
 from catalog.tokens import TokenStore
 from engine.bind.sight import seen_by
@@ -36,7 +38,10 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.source_files import DeltaFileSource
 from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.iceberg.commit.metadata_files import metadata_times
 from engine.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.planning.planner import IcebergPlanner
+from engine.iceberg.procedures.writer import IcebergWriter
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
@@ -60,7 +65,7 @@ from engine.statements.variables import (
     Script,
     may_answer_rows,
 )
-from engine.storage.storage import open_storage
+from engine.storage.storage import Storage, open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.write.folder_marks import is_abandoned
 
@@ -74,8 +79,8 @@ class EngineOptions:
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
     `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-    table. `snapshot_cache_bytes` bounds the snapshots kept between statements. Temporary files of killed servers go at
-    the start if they are older than `leftovers_age_s`.
+    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between statements.
+    Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
     lake_folder: str | None = None
@@ -83,6 +88,7 @@ class EngineOptions:
     allowed_roots: tuple[str, ...] = ()
     tokens: TokenStore | None = None
     audit_folder: Path | None = None
+    rest_catalogs: tuple[RestOptions, ...] = ()
     snapshot_cache_bytes: int = 1 << 30
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
@@ -119,12 +125,17 @@ def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
             count += remove_lake_leftovers(
-                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s, commit_times)
+                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s, version_times)
             )
     except Exception:  # whatever it is, statements do not depend on it
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
     if count:
         logger.info("removed %d temporary files and dropped tables that killed servers left", count)
+
+
+def version_times(storage: Storage) -> list[int]:
+    """When the versions of a table of whatever format were written, in ms since the epoch."""
+    return [*commit_times(storage), *metadata_times(storage)]
 
 
 def open_sources(options: EngineOptions) -> EngineSources:
@@ -135,20 +146,25 @@ def open_sources(options: EngineOptions) -> EngineSources:
     if served is not None:
         served.own_table()  # a log at the lake's own root is told at the start
     declare_settings(DEFAULT_SETTINGS)
+    rest = RestCatalogs(options.rest_catalogs)
+    catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
+    catalog.record_rest_catalogs()
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
     return EngineSources(
-        catalog=Catalog(store, served, options.allowed_roots, options.catalog_folder),
+        catalog=catalog,
         formats=formats_of(
             DeltaFormat(
                 read=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
                 open=lambda location: open_storage(location, allowed_roots=roots),
             ),
             IcebergFormat(
-                lambda location: open_storage(location, allowed_roots=roots), cache_bytes=options.snapshot_cache_bytes
+                lambda location: open_storage(location, allowed_roots=roots),
+                cache_bytes=options.snapshot_cache_bytes,
+                rest=rest,
             ),
         ),
-        planners={DEFAULT_FORMAT: DeltaPlanner()},
-        writers={DEFAULT_FORMAT: DeltaWriter()},
+        planners={DEFAULT_FORMAT: DeltaPlanner(), ICEBERG: IcebergPlanner()},
+        writers={DEFAULT_FORMAT: DeltaWriter(), ICEBERG: IcebergWriter()},
         tokens=options.tokens,
         audit_folder=options.audit_folder,
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),

@@ -30,6 +30,7 @@ from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
 from engine.enforce.rules import enforce
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
+from engine.errors.statement_errors import StatementEnded
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
 from engine.execute.execute import execute
@@ -139,13 +140,19 @@ def _run_pinned(statement: RoadStatement, way: _Way, parameters: Sequence[Parame
 
 
 def _completed(statement: SingleStatement, plan: Plan, way: _Way, *, is_part: bool = False) -> Outcome:
-    """The outcome of `plan`, with the compaction that its table asks for, which may fail without failing it."""
+    """The outcome of `plan`, with the compaction that its table asks for.
+
+    It may fail, and be cancelled, without changing the outcome of what is committed.
+    """
     outcome = _carried(statement, plan, way, is_part=is_part)
     compaction = follow_up_of(way.sources.planners, plan)
     if compaction is not None:
-        unmarked = replace(way, run=replace(way.run, parameters=()))
+        context = replace(way.run.context, cancel=way.run.context.cancel.follower())
+        unmarked = replace(way, run=replace(way.run, parameters=(), context=context))
         try:
             _carried(compaction, _planned(compaction, unmarked), unmarked)
+        except StatementEnded as ended:
+            logger.info("automatic compaction of %s: %s", ".".join(compaction.table_parts), ended)
         except Exception:  # the statement is committed: whatever goes wrong now must not say otherwise
             logger.warning("automatic compaction of %s failed", ".".join(compaction.table_parts), exc_info=True)
     return outcome
@@ -155,7 +162,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
     """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it. `is_part`: of several
     INSERTs that read one version of their source.
     """
-    policy = RetryPolicy(wait=way.run.context.cancel.pause)
+    policy = RetryPolicy(cancel=way.run.context.cancel)
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, way)
     tried: Plan = first
@@ -190,7 +197,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
 
 def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
-    policy = RetryPolicy(wait=way.run.context.cancel.pause)
+    policy = RetryPolicy(cancel=way.run.context.cancel)
     fresh: Plan | None = first
     left: Rearrangement | None = None
 
@@ -228,6 +235,7 @@ def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
 def _planned(statement: SingleStatement, way: _Way) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
     run, cancel, began_ms = way.run, way.run.context.cancel, way.run.context.now_ms()
+    cancel.reopen()  # behind the commit of another statement or step, or an attempt that was lost
     enter = run.context.profile.enter
     enter(Stage.BIND)
     bound = _bound(statement, way)
@@ -252,6 +260,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
 def _finished(plan: Plan, way: _Way, policy: RetryPolicy) -> Outcome:
     """What `plan` does, committed, and named where it made a table."""
     sources, enter = way.sources, way.run.context.profile.enter
+    way.run.context.cancel.reopen()  # behind the commit of another INSERT that was planned with this one
     enter(Stage.EXECUTE)
     try:
         with execute(plan, sources, sources.writers, way.run) as staged:

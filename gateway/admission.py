@@ -126,7 +126,10 @@ class Admission:
         if operation.kind is StatementClass.METADATA:
             return self._metadata
         rules = self._rules.group_of(operation.identity, operation.kind)
-        operation.scan_bytes_max = rules.scan_bytes_max
+        if not operation.is_kind_known:
+            operation.scan_bytes_max = self._rules.least_scan_bytes_max(operation.identity)
+        else:
+            operation.scan_bytes_max = rules.scan_bytes_max
         operation.pool = rules.name if self._rules.groups else None
         return self._groups[rules.name]
 

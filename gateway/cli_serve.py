@@ -26,7 +26,7 @@ from gateway.config import Config, LogLevel
 from gateway.config_loader import load_config
 from gateway.lake import with_lake
 from gateway.lifecycle import Ports
-from gateway.redaction import RedactingFilter
+from gateway.redaction import RedactingFormatter
 from gateway.release import VERSION
 from gateway.server import Server
 from gateway.start_errors import StartFailed
@@ -76,10 +76,10 @@ def main(arguments: Sequence[str]) -> int:
     console = Console(sys.stderr, signals)
     try:
         config = load_config(chosen.config, os.environ, _flags(chosen))
-        logging.basicConfig(level=config.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        logging.basicConfig(level=config.log.level.upper())
         logging.getLogger("py4j").setLevel(logging.WARNING)
         for handler in logging.getLogger().handlers:
-            handler.addFilter(RedactingFilter())
+            handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         # py4j logs to the root itself, with a trace for each call; that Spark is lost is said once, by its supervisor
         logging.getLogger().addFilter(lambda record: "sending command" not in record.getMessage())
         config = with_lake(config, console.step)

@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 from engine.runtime.identity import Method
 from gateway.config_admission import AdmissionSection, GroupTable, admission_rules
 from gateway.config_authentication import AuthenticationSection, JwtSection, LdapSection
+from gateway.config_catalogs import CatalogsSection, RestCatalogTable
 from gateway.config_fields import NETWORKS_RULE, Rule, setting
 from gateway.config_storage import CredentialTable, StorageSection
 from gateway.limits import Limits
@@ -330,6 +331,7 @@ class Config:
     statements: StatementsSection = field(default_factory=StatementsSection)
     admission: AdmissionSection = field(default_factory=AdmissionSection)
     storage: StorageSection = field(default_factory=StorageSection)
+    catalogs: CatalogsSection = field(default_factory=CatalogsSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
@@ -361,7 +363,11 @@ class Config:
 
 ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
 """The kinds of settings that have one of a few values."""
-TABLES: Mapping[Any, type] = {tuple[GroupTable, ...]: GroupTable, tuple[CredentialTable, ...]: CredentialTable}
+TABLES: Mapping[Any, type] = {
+    tuple[GroupTable, ...]: GroupTable,
+    tuple[CredentialTable, ...]: CredentialTable,
+    tuple[RestCatalogTable, ...]: RestCatalogTable,
+}
 """The kinds of settings that are lists of tables, and what a table has."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)
 

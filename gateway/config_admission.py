@@ -51,7 +51,8 @@ class AdmissionSection:
         (),
         "Groups of users or kinds of statements, each as [[admission.groups]] with: name, members (users, @group, *), "
         "classes (read, write, maintenance), weight, running_max, running_per_user_max, queued_max, queue_timeout_s, "
-        "scan_bytes_max. The first one that takes a statement has it; the settings here are those of all others.",
+        "scan_bytes_max. The first one that takes a statement has it; the settings here are those of all others. A "
+        "script or an EXECUTE IMMEDIATE counts as a write, with the smallest scan_bytes_max of its user's groups.",
         rule=Rule("a list of groups with a name each", _have_own_names),
     )
     running_per_user_max: int = setting(

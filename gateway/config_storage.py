@@ -6,19 +6,16 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from catalog.credentials import Credential
-from catalog.secret_files import read_secret
 from gateway.config_fields import Rule, setting
+from gateway.config_secrets import find_secret, is_reference
 from gateway.start_errors import CredentialInvalid
 
 _SECRET = re.compile(r"(?i)secret|password|token|(?<!public_)key(?!_?id$|file)|sas|signature|credential")
-_REFERENCES = ("file:", "env:", "systemd:")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+(@[^\s/?#@]+)?(/[^\s?#]*)?")
-_FOLDER_OF_SYSTEMD = "CREDENTIALS_DIRECTORY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,19 +72,12 @@ def open_credentials(section: StorageSection, environment: Mapping[str, str] = o
 
 def _credential(table: CredentialTable, environment: Mapping[str, str]) -> Credential:
     def read(key: str, value: str) -> str:
-        kind, colon, rest = value.partition(":")
-        if f"{kind}{colon}" not in _REFERENCES:
+        if not is_reference(value):
             if value and _SECRET.search(key):
                 raise CredentialInvalid(table.name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
             return value
-        if kind == "env":
-            found = environment.get(rest)
-        elif kind == "systemd":
-            folder = environment.get(_FOLDER_OF_SYSTEMD)
-            found = read_secret(Path(folder, rest)).decode().strip() if folder and "/" not in rest else None
-        else:
-            found = read_secret(Path(rest)).decode().strip()
-        if not found:
+        found = find_secret(value, environment)
+        if found is None:
             raise CredentialInvalid(table.name, f"{value} leads to nothing")
         return found
 

@@ -19,7 +19,8 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -27,8 +28,8 @@ import pyarrow as pa
 
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
-from engine.runtime.accesses import StatementAccess
+from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
+from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
@@ -100,7 +101,7 @@ class Operation:
         self.error: SqlError | None = None
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
         """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
-        self.kind = StatementClass.READ
+        self.kind, self.is_kind_known = StatementClass.READ, True
         self.pool: str | None = None
         self.scan_bytes_max = 0
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
@@ -108,6 +109,8 @@ class Operation:
         """Where it is recorded what the statement does."""
         self.is_call = False
         """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
+        self._versions: dict[str, int] = {}
+        """Committed by now, the newest of each table."""
         self._context = StatementContext(
             identity=identity,
             cancel=self.cancel_token,
@@ -116,6 +119,7 @@ class Operation:
             on_parsed=self._note_parsed,
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
+            on_commit=self._note_commit,
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
@@ -130,6 +134,8 @@ class Operation:
         self._thread: int | None = None
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
+        self._is_closing = False
+        self.cancel_token.on_cancel(self._end_early)  # the first one: the engine may not answer
 
     @property
     def state(self) -> OperationState:
@@ -233,6 +239,8 @@ class Operation:
             if not finished:  # cancelled or closed while it ended
                 stream.close()
             self._tell_end()
+        if self._is_closing:
+            self._give_back()
 
     def wait(self, timeout_s: float) -> OperationState:
         """Sleep until the state is settled, at most `timeout_s` seconds; the state then."""
@@ -258,12 +266,11 @@ class Operation:
         self._fail(reason)
 
     def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
-        """End the statement if it has not ended; returns at once. Ending an ended one does nothing."""
-        reason = reason or StatementCancelled()
-        may_run = self._may_run()
-        if not self._state.is_terminal:
-            self._fail(reason)
-        if may_run:
+        """End the statement if it has not ended; returns at once. Ending an ended one does nothing.
+
+        One whose commit is being made, or is made, ends as that does; see `CancelToken`.
+        """
+        if self._may_run():
             self.cancel_token.cancel(reason)
 
     def fetch(
@@ -281,9 +288,9 @@ class Operation:
         now are those of a link, which its reader gets by :meth:`page`. Where none comes within `wait_s` seconds the
         page is empty, and says that more may follow.
         """
-        with self._changed:
-            buffer, offset = self._result(), 0 if from_start else self._next_row
-        page = within(self._pull(buffer, offset, rows_max, wait_s), bytes_max)
+        with self._reading() as buffer:
+            offset = 0 if from_start else self._next_row
+            page = within(buffer.page(offset, rows_max, wait_s), bytes_max)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return self._note(page) if is_sent else page
@@ -307,25 +314,36 @@ class Operation:
 
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
-        return self._note(self._pull(self._result(), offset, rows_max))
+        with self._reading() as buffer:
+            page = buffer.page(offset, rows_max)
+        return self._note(page)
 
     def exceeds(self, bytes_max: int) -> bool:
         """Whether the result has more bytes in memory than that."""
-        return self._result().exceeds(bytes_max)
+        with self._reading() as buffer:
+            return buffer.exceeds(bytes_max)
 
     def row_count(self) -> int:
         """Rows of the whole result."""
-        return self._result().count()
+        with self._reading() as buffer:
+            return buffer.count()
 
     def close(self) -> None:
-        """Cancel if need be and give back the result; closing twice does nothing."""
-        may_run = self._may_run()
+        """Cancel if need be and give back the result; closing twice does nothing.
+
+        One whose commit is being made, or is made, is closed when it has ended.
+        """
         with self._changed:
-            if not self._move(OperationState.CLOSED):
-                return
+            self._is_closing = True
+            has_ended = self._state.is_terminal
+        is_thrown = not self._may_run() or self.cancel_token.cancel()
+        if is_thrown or has_ended:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        with self._changed:
+            self._move(OperationState.CLOSED)
             buffer, self._buffer = self._buffer, None
-        if may_run:  # told last: the engine may not answer
-            self.cancel_token.cancel()
         if buffer:
             buffer.close()
         self._tell_end()
@@ -366,14 +384,28 @@ class Operation:
         if self.trace:
             self.trace.accesses.append(access)
 
+    def _note_commit(self, commit: Commit) -> None:
+        self._versions[commit.relation] = commit.version
+        if self.trace:
+            self.trace.commits.append(commit)
+
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
             self._may_answer_rows = may_answer_rows
             self._changed.notify_all()
 
-    def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
+    @contextmanager
+    def _reading(self) -> Iterator[ResultBuffer]:
+        """The result, for a block that may wait for its rows.
+
+        Where the operation is ended in between, its error is raised, whatever the block made of the closed stream.
+        """
+        buffer = self._result()
         self.last_used = time.monotonic()
-        return buffer.page(offset, rows_max, wait_s)
+        try:
+            yield buffer
+        finally:
+            self._result()
 
     def _note(self, page: Page) -> Page:
         self._handed_out[page.row_offset] = page.rows.num_rows
@@ -388,7 +420,16 @@ class Operation:
             raise ResultNotReady()
         return self._buffer
 
+    def _end_early(self) -> None:
+        """The switch was thrown: the state changes at once, though the run may take a while to end."""
+        if self._is_closing:
+            self._give_back()
+        elif self.cancel_token.reason is not None:
+            self._fail(self.cancel_token.reason)
+
     def _fail(self, error: SqlError) -> None:
+        if isinstance(error, StatementEnded):
+            error = error.after(self._versions)
         match error:
             case StatementCancelled():
                 state = OperationState.CANCELED

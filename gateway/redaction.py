@@ -53,12 +53,8 @@ def without_literals(text: str) -> str:
     return _LITERALS.sub(lambda found: found[0] if found[0].startswith("`") else "?", text)
 
 
-class RedactingFilter(logging.Filter):
-    """For handlers of the log: what they write has no secrets."""
+class RedactingFormatter(logging.Formatter):
+    """For handlers of the log: what they write has no secrets, tracebacks included."""
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        hidden = redact(message)
-        if hidden != message:
-            record.msg, record.args = hidden, ()
-        return True
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))

@@ -27,7 +27,7 @@ from functools import partial
 from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.runtime.identity import Identity
-from gateway.audit.auditor import Auditor, NoAudit
+from gateway.audit.auditor import Auditor, Ended, NoAudit
 from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.history import History, StatementInfo, as_seen_by, may_manage, statement_info
 from gateway.limits import Limits
@@ -37,6 +37,7 @@ from gateway.origin import Origin
 from gateway.session import Session
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
+from gateway.totals import Totals
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class Registry:
         self._owners: dict[uuid.UUID, Session] = {}
         self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
-        self._history = History()
+        self._history, self.totals = History(), Totals()
         self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
         self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
@@ -175,20 +176,27 @@ class Registry:
         """Those that `identity` may see and end."""
         return tuple(session for session in self.sessions() if may_manage(identity, session.identity))
 
-    def end_session(self, session_id: uuid.UUID, identity: Identity) -> None:
-        """As :meth:`close_session`, for administrators too; raises :class:`SessionNotFound`."""
+    def end_session(self, session_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
+        """As :meth:`close_session`, for administrators too, who are recorded; raises :class:`SessionNotFound`."""
         session = self._sessions.get(session_id)
         if session is None or not may_manage(identity, session.identity):
             raise SessionNotFound()
-        self._drop_session(session_id, "client" if session.identity.admits(identity) else "administrator")
+        is_own = session.identity.admits(identity)
+        if not is_own:
+            told = Ended(session=str(session_id))
+            self._auditor.ended("session.end", identity, origin or Origin(), session.identity, told)
+        self._drop_session(session_id, "client" if is_own else "administrator")
 
-    def end_operation(self, operation_id: uuid.UUID, identity: Identity) -> None:
-        """Cancel an operation of `identity`, or as an administrator; raises :class:`OperationNotFound`."""
+    def end_operation(self, operation_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
+        """Cancel an operation of `identity`, or, recorded, as an administrator; raises :class:`OperationNotFound`."""
         session = self._owners.get(operation_id)
         operation = session.operation(operation_id) if session else None
         if session is None or operation is None or not may_manage(identity, session.identity):
             raise OperationNotFound()
         logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
+        if not session.identity.admits(identity):
+            told = Ended(session=str(session.id), statement=str(operation.id))
+            self._auditor.ended("statement.cancel", identity, origin or Origin(), session.identity, told)
         operation.cancel()
 
     def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
@@ -302,6 +310,7 @@ class Registry:
     def _remember_end(self, operation: Operation, session: Session) -> None:
         if not operation.is_call:
             operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
+            operation.on_end(lambda: self.totals.add(operation))
 
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):

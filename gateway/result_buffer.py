@@ -36,7 +36,7 @@ class ResultBuffer:
         self.bytes_held, self._bytes_max = 0, bytes_max
         self.is_exhausted = False
         self._error: Exception | None = None
-        """What ended the stream, which can raise it only once."""
+        """What ended the reading: the stream can raise it only once, and what is left behind it is not all there is."""
         self._lock = threading.Lock()
 
     def page(self, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
@@ -99,7 +99,7 @@ class ResultBuffer:
             if self._error is not None:
                 raise self._error
             try:
-                batch = next(self._batches, None)
+                batch = self._next_batch()
             except Exception as error:
                 self._error = error
                 raise
@@ -109,12 +109,17 @@ class ResultBuffer:
                 if self._stream.has_rows:
                     self._log(f"rows: {self._rows}")
             elif batch.num_rows:
-                self.bytes_held += batch.nbytes
-                if self.bytes_held > self._bytes_max:
-                    raise ResultTooLarge(self._bytes_max)
                 self._starts.append(self._rows)
                 self._pulled.append(batch)
                 self._rows += batch.num_rows
+
+    def _next_batch(self) -> pa.RecordBatch | None:
+        batch = next(self._batches, None)
+        if batch is not None:
+            self.bytes_held += batch.nbytes
+            if self.bytes_held > self._bytes_max:
+                raise ResultTooLarge(self._bytes_max)
+        return batch
 
     def close(self) -> None:
         self._stream.close()

@@ -8,14 +8,14 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from catalog.errors import SqlError
 from engine.engine import EngineSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from engine.runtime.results import ResultStream
+from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.statements.statement import Statement
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
@@ -25,6 +25,20 @@ from gateway.operation import Operation
 from gateway.origin import Origin
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedResult:
+    """What a front end takes of a statement's result: its first rows alone (`row_limit`), those that are there while it
+    computes the others (`streams`), a row of the counts of a DML statement (`has_counts`).
+    """
+
+    row_limit: int | None = None
+    streams: bool = False
+    has_counts: bool = False
+
+
+_ALL_ROWS = WantedResult()
 
 
 class Session:
@@ -66,25 +80,28 @@ class Session:
         *,
         parameters: Sequence[Parameter] = (),
         timeout_s: float | None = None,
-        row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
-        streams: bool = False,
+        wanted: WantedResult = _ALL_ROWS,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
-        The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
-        `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
-        still counts as running. With `streams` its first rows may be fetched while it computes the others.
+        A front end that must know the whole result before it can answer gives `through`, which may cut the stream
+        short; the result is then pulled on the statement's own thread, while it still counts as running.
         """
 
         _ensure_flat(parameters)
 
         def run(context: StatementContext) -> ResultStream:
+            if wanted.has_counts:
+                on_parsed = context.on_parsed
+                context = replace(context, on_parsed=lambda _: on_parsed(True))
             stream = self.engine_session.execute(text, context, parameters)
-            stream = stream if row_limit is None else stream.limited(row_limit)
+            stream = counts_as_row(stream) if wanted.has_counts else stream
+            stream = stream if wanted.row_limit is None else stream.limited(wanted.row_limit)
             return through(stream) if through else stream
 
-        operation = self._operation(text, run, whole=through is not None, streams=streams and row_limit is None)
+        streams = wanted.streams and wanted.row_limit is None
+        operation = self._operation(text, run, whole=through is not None, streams=streams)
         return self._start(operation, class_of(text), timeout_s)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
@@ -146,7 +163,12 @@ class Session:
             self.engine_session.close()
 
     def _operation(
-        self, text: str, run: Callable[[StatementContext], ResultStream], *, whole: bool = False, streams: bool = False
+        self,
+        text: str,
+        run: Callable[[StatementContext], ResultStream],
+        *,
+        whole: bool = False,
+        streams: bool = False,
     ) -> Operation:
         return Operation(
             self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
@@ -157,8 +179,8 @@ class Session:
         operation.is_call = True
         return self._start(operation, StatementClass.METADATA)
 
-    def _start(self, operation: Operation, kind: StatementClass, timeout_s: float | None = None) -> Operation:
-        operation.kind = kind
+    def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
+        operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

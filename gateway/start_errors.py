@@ -122,6 +122,13 @@ class LakeNotFound(SqlError, condition="LAKE_NOT_FOUND", sqlstate="58030"):
 
 
 @dataclass(eq=False)
+class RestCatalogInvalid(SqlError, condition="REST_CATALOG_INVALID", sqlstate="F0000"):
+    name: str
+    reason: str
+    template = "The REST catalog {name} of the configuration cannot be used: {reason}."
+
+
+@dataclass(eq=False)
 class CredentialInvalid(SqlError, condition="STORAGE_CREDENTIAL_INVALID", sqlstate="F0000"):
     name: str
     reason: str

@@ -20,6 +20,4 @@ class Trace:
 
     def following(self, context: StatementContext) -> StatementContext:
         """The context of a run that this is told of."""
-        return replace(
-            context, on_lineage=self.lineage.append, on_commit=self.commits.append, on_rights=self.rights.extend
-        )
+        return replace(context, on_lineage=self.lineage.append, on_rights=self.rights.extend)

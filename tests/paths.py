@@ -17,4 +17,9 @@ GOLDEN = TESTDATA / "delta" / "golden"
 HAS_TESTDATA = TESTDATA.is_dir()
 SLAPD_ROOT = Path(os.environ.get("SLAPD_ROOT", "/"))
 """Where Debian's packages of slapd are unpacked: slapd, libargon2-1, libltdl7, libodbc2, libwrap0."""
+CONSOLE = ROOT / "gateway" / "http" / "console"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+"""The browser that drives the console."""
+HAS_CONSOLE = CHROMIUM is not None and (CONSOLE / "dist" / "index.html").exists()
+HAS_NODE_MODULES = (CONSOLE / "node_modules").is_dir()
 SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/usr/sbin:/usr/sbin")

@@ -68,12 +68,14 @@ def _lines(bound: BoundStatement, table: BoundTable, *, with_location: bool) -> 
     yield f"USING {snapshot.format}"
     if snapshot.partition_columns:
         yield f"PARTITIONED BY ({', '.join(map(quote, snapshot.partition_columns))})"
+    if details.partition_terms:
+        yield f"PARTITIONED BY ({', '.join(map(str, details.partition_terms))})"
     if details.clustering_columns:
         yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"
     if details.description:
         yield f"COMMENT {literal(details.description)}"
     if with_location and not table.entry.managed:
-        yield f"LOCATION {literal(table.entry.location)}"
+        yield f"LOCATION {literal(table.location)}"
     properties = snapshot.creating_properties(table.label)
     if properties:
         yield _properties(properties)

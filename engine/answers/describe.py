@@ -89,7 +89,17 @@ def _columns(relation: NamedRelation) -> Iterator[Row]:
             if column.name in names:
                 yield column.name, column.type, column.comment
     if isinstance(relation, BoundTable):
+        yield from _partitioning(relation)
         yield from _clustering(relation)
+
+
+def _partitioning(table: BoundTable) -> Iterator[Row]:
+    """As Spark tells of tables that are partitioned by transforms."""
+    terms = table.snapshot.details.partition_terms
+    if terms:
+        yield "# Partitioning", "", ""
+    for number, term in enumerate(terms):
+        yield f"Part {number}", str(term), ""
 
 
 def _clustering(table: BoundTable) -> Iterator[Row]:
@@ -153,7 +163,7 @@ def _table_details(table: BoundTable) -> dict[str, str | None]:
         "Comment": details.description or entry.comment,
         "Provider": snapshot.format,
         "Version": str(snapshot.version),
-        "Location": entry.location,
+        "Location": table.location,
         "Partition Columns": json.dumps(list(snapshot.partition_columns)) if snapshot.partition_columns else None,
         "Table Properties": "[" + ",".join(f"{key}={value}" for key, value in properties.items()) + "]",
     }

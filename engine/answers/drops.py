@@ -18,7 +18,7 @@ from engine.errors.definition_errors import SchemaNotRemovable, TableNotRemovabl
 from engine.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.storage.errors import LogPathNotAllowed
-from engine.storage.storage import LOG_FOLDER, open_storage
+from engine.storage.storage import VERSION_FOLDERS, open_storage
 from engine.write.folder_marks import mark_dropped, marked, unmark
 
 logger = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def _remove_files(entry: TableEntry, catalog: Catalog, before_removal: Callable[
     except LogPathNotAllowed:
         logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)
     except OSError:
-        if storage.list_names(LOG_FOLDER):
+        if any(map(storage.list_names, VERSION_FOLDERS)):
             raise
         logger.warning("files of the dropped table %s stay at %s", entry.name, entry.location)
 

@@ -16,7 +16,7 @@ _COLUMNS = {"path": STRING, "size": BIGINT, "rows": BIGINT, "deleted_rows": BIGI
 def list_files(bound: BoundStatement, statement: ListFiles) -> Outcome:
     """The largest first, with their live rows where statistics tell them; `deleted_rows` are in deletion vectors."""
     snapshot = bound.tables[0].snapshot
-    counted = snapshot.counted_files()
+    counted = snapshot.counted_files(())
     files = counted.files
     order = np.argsort(-files["size"].to_numpy(), kind="stable")[: statement.limit]
     taken, rows = files.take(pa.array(order)), counted.live_rows()[order]

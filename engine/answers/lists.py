@@ -69,13 +69,14 @@ def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
     found = _FoundColumns()
     for relation in bound.named:
         if isinstance(relation, BoundTable):
-            found.add_fields(relation.entry.name.parts, *_chosen(relation.snapshot.schema.fields, matches))
+            found.add_fields(relation.entry.name.parts, relation.snapshot.schema.fields, matches)
         else:
             found.add_columns(relation.entry.name.parts, *_chosen(relation.columns, matches))
     return found.result()
 
 
 _Column = TypeVar("_Column", StructField, ColumnInfo)
+_Cells = tuple[Iterable[Any], ...]
 
 
 def _chosen(
@@ -96,13 +97,24 @@ class _FoundColumns:
         self._counts: list[int] = []
         self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [])
         self._types: dict[int, str] = {}
-        """SQL's spelling by the identity of a type; there are few, and all live as long as their tables."""
+        """SQL's spelling by the identity of a type, of which there are few."""
+        self._of_fields: dict[int, tuple[Sequence[StructField], _Cells]] = {}
+        """The cells by the identity of a table's fields, which tables with the same schema share. The fields are kept,
+        and their types with them: the identity of an object that is gone may be another's.
+        """
 
-    def add_fields(self, table: tuple[str, ...], fields: Sequence[StructField], positions: Sequence[int]) -> None:
-        self._add(
-            table,
+    def add_fields(
+        self, table: tuple[str, ...], fields: Sequence[StructField], matches: Callable[[str], bool] | None
+    ) -> None:
+        known = self._of_fields.get(id(fields))
+        if known is None:
+            known = self._of_fields[id(fields)] = fields, self._cells_of(*_chosen(fields, matches))
+        self._add(table, known[1])
+
+    def _cells_of(self, fields: Sequence[StructField], positions: Sequence[int]) -> _Cells:
+        return (
             [column.name for column in fields],
-            map(self._type, fields),
+            [self._type(column) for column in fields],
             [column.nullable for column in fields],
             positions,
             [column.comment if column.metadata else None for column in fields],
@@ -114,9 +126,9 @@ class _FoundColumns:
             (one.name, one.type, one.nullable, position, one.comment, one.default)
             for one, position in zip(columns, positions, strict=True)
         )
-        self._add(relation, *(zip(*own, strict=True) if columns else ((),) * 6))
+        self._add(relation, tuple(zip(*own, strict=True)) if columns else ((),) * 6)
 
-    def _add(self, relation: tuple[str, ...], *cells: Iterable[Any]) -> None:
+    def _add(self, relation: tuple[str, ...], cells: _Cells) -> None:
         before = len(self._cells[0])
         for known, more in zip(self._cells, cells, strict=True):
             known += more

@@ -84,7 +84,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         details.id,
         ".".join(table.name.parts) if table.name else details.name,
         details.description,
-        table.entry.location if bound.tells_all(table) else None,
+        table.location if bound.tells_all(table) else None,
         _micros(details.created_ms),
         _micros(details.modified_ms),
         list(snapshot.partition_columns),
@@ -131,12 +131,10 @@ def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome
     """
     table = bound.tables[0]
     snapshot = table.snapshot
-    if not snapshot.partition_columns:
+    values = snapshot.shown_partitions()
+    names = values.column_names
+    if not names:
         raise NotPartitioned(table.label)
-    names = list(snapshot.partition_columns)
-    texts = snapshot.partition_texts()
-    physical = snapshot.columns().physical_partition_columns
-    values = pa.table([texts.column(name).cast(pa.string()) for name in physical], names)
     wanted = {key.casefold(): value for key, value in statement.spec}
     for name in names:
         if name.casefold() in wanted:

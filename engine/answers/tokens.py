@@ -11,7 +11,7 @@ from engine.plans.tokens import TokenPlan
 from engine.runtime.identity import Scope
 from engine.runtime.results import STRING, TIMESTAMP, empty_result, small_result
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
-from engine.statements.tokens import CreateToken, RevokeToken, ShowTokens
+from engine.statements.rights import CreateToken, RevokeToken, ShowTokens
 
 _COLUMNS = {
     **dict.fromkeys(("token_id", "owner", "comment", "scope"), STRING),

@@ -43,6 +43,23 @@ from engine.statements.alters import (
     SetLocation,
     TableChange,
 )
+from engine.statements.calls.procedures import (
+    AddFiles,
+    AncestorsOf,
+    Call,
+    CherrypickSnapshot,
+    ExpireSnapshots,
+    FastForward,
+    PublishChanges,
+    RegisterTable,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
 from engine.statements.catalog import (
     Commentable,
     CommentOn,
@@ -77,6 +94,7 @@ from engine.statements.rights import (
     ShowLocations,
     ShowPolicies,
     ShowUsers,
+    TokenStatement,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -110,7 +128,6 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import REPLACES, CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
@@ -168,6 +185,12 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
                 yield from _on_target(bound, Privilege.SELECT)
         case Vacuum() | GenerateManifest() | AnalyzeTable():
             yield from _on_target(bound, Privilege.MODIFY)
+        case Call():
+            yield from _called(bound, statement)
+        case RegisterTable():
+            assert isinstance(bound.target, FreeName | TakenName)
+            named = bound.target.name if isinstance(bound.target, FreeName) else bound.target.entry.name
+            yield from _new_table(bound, named.parts)
         case CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
             yield from _containers(bound, statement)
         case CreateView():
@@ -270,6 +293,30 @@ def _altered(bound: BoundStatement, statement: AlterTable) -> Needs:
 def checks_rows(change: TableChange) -> bool:
     """Whether the outcome depends on the rows that are stored, and so tells of them."""
     return isinstance(change, AddConstraint) or (isinstance(change, AlterColumn) and change.nullable is False)
+
+
+def _called(bound: BoundStatement, statement: Call) -> Needs:
+    """As the statement of other tables that does the same: RESTORE, OPTIMIZE, VACUUM, an INSERT that replaces rows."""
+    match statement.procedure:
+        case AncestorsOf():
+            yield from _on_target(bound, Privilege.SELECT)
+        case RollbackToSnapshot() | RollbackToTimestamp() | SetCurrentSnapshot():
+            yield from _on_target(bound, Privilege.MANAGE)
+        case CherrypickSnapshot() | PublishChanges() | FastForward():
+            yield from (*_on_target(bound, Privilege.MODIFY), *_on_target(bound, Privilege.SELECT))
+        case AddFiles(source_table=source):
+            yield from _on_target(bound, Privilege.MODIFY)
+            yield from (_on_owner(owner, Privilege.SELECT, None) for owner in _places(bound, source))
+        case ExpireSnapshots() | RemoveOrphanFiles():
+            yield from _on_target(bound, Privilege.MODIFY)
+        case RewriteDataFiles(where=where) | RewritePositionDeleteFiles(where=where):
+            yield from _on_target(bound, Privilege.MODIFY)
+            if where is not None:
+                yield from _on_target(bound, Privilege.SELECT)
+        case RewriteManifests():
+            yield from _on_target(bound, Privilege.MODIFY)
+        case _:
+            assert_never(statement.procedure)
 
 
 def _new_table(bound: BoundStatement, parts: tuple[str, ...], *, replaces: bool = False) -> Needs:

@@ -32,6 +32,14 @@ from engine.statements.alters import (
     ReplaceColumns,
     TableChange,
 )
+from engine.statements.calls.procedures import (
+    Call,
+    ExpireSnapshots,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+)
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
@@ -74,7 +82,7 @@ def hides_texts(bound: BoundStatement) -> bool:
 
 def answers_work(statement: RoadStatement) -> bool:
     """Whether all that the statement answers is what it did."""
-    return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum)
+    return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum | Call)
 
 
 def ensure_hides(bound: BoundStatement) -> None:
@@ -106,8 +114,23 @@ def ensure_hides(bound: BoundStatement) -> None:
     if isinstance(statement, Optimize | Reorg) and statement.condition is not None:
         name = "OPTIMIZE" if isinstance(statement, Optimize) else "REORG TABLE"
         raise PolicyForbidsStatement(f"{name} WHERE", target.label)
+    if isinstance(statement, Call) and _tells(statement):
+        raise PolicyForbidsStatement(f"CALL {statement.name}", target.label)
     if isinstance(statement, AlterTable) and any(map(checks_rows, statement.changes)):
         raise PolicyForbidsStatement("A constraint that stored rows are checked for", target.label)
+
+
+def _tells(call: Call) -> bool:
+    """Whether a procedure tells of files or the history, or takes rows away or brings them back; others rearrange."""
+    match call.procedure:
+        case ExpireSnapshots() | RewriteManifests():
+            return False
+        case RemoveOrphanFiles(dry_run=dry_run):
+            return dry_run
+        case RewriteDataFiles(where=where) | RewritePositionDeleteFiles(where=where):
+            return where is not None
+        case _:
+            return True
 
 
 def _called(relation: BoundRelation) -> str:

@@ -78,7 +78,7 @@ _LINE = _struct(
         (
             *("event", "outcome", "sqlstate", "condition", "principal", "real_user", "user", "method", "client_id"),
             *("peer", "wire", "user_agent", "session", "statement", "kind", "text", "text_sha256"),
-            *("token_id", "reason", "part", "file"),
+            *("token_id", "reason", "part", "file", "owner"),
         ),
         _STRING,
     ),
@@ -101,7 +101,9 @@ _LINE = _struct(
 )
 """What is read of a line; the last column is the file's."""
 
-_PARAMETERS = {"statement": "text"} | {name: name for name in ("kind", "user", "token_id", "reason", "part", "file")}
+_PARAMETERS = {"statement": "text"} | {
+    name: name for name in ("kind", "user", "owner", "token_id", "reason", "part", "file")
+}
 _VALUES = {
     "account_id": "CAST(NULL AS STRING)",
     "workspace_id": "CAST(NULL AS STRING)",

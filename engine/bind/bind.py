@@ -10,13 +10,18 @@ from typing import assert_never
 
 from catalog.entries import SecurableEntry
 from catalog.names import (
+    DEFAULT_SCHEMA,
+    ICEBERG,
     PATH_SCHEMA,
+    CatalogName,
     Matcher,
+    SchemaName,
     any_matcher,
     fold,
     jdbc_matcher,
     like_matcher,
     matches_all,
+    path_of,
 )
 from engine.bind.binder import Binder
 from engine.bind.bound import (
@@ -30,8 +35,9 @@ from engine.bind.drops import dropped
 from engine.bind.securables import bind_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
-from engine.bind.time_travel import Unevaluated, ValueNeeded
+from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.catalog import (
     Commentable,
     CommentOn,
@@ -73,7 +79,9 @@ from engine.statements.rights import (
     ShowGroups,
     ShowLocations,
     ShowPolicies,
+    ShowTokens,
     ShowUsers,
+    TokenStatement,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -107,7 +115,6 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement, TableStatement, WriteStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import ShowTokens, TokenStatement
 from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
@@ -118,6 +125,9 @@ from engine.statements.variables import (
 )
 from engine.statements.writes import Delete, Insert, Update
 
+_IN_CATALOG_MAX = 2
+"""Parts of a name without the catalog's."""
+
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
     """Resolve what `statement` names, or say of which expressions `binder` has to know the values first.
@@ -125,11 +135,14 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
     Raises the catalog's and the log's errors, by name.
     """
     statement, functions = binder.functions.in_statement(statement, binder.state.current)
+    time_ms = None
     try:
         if isinstance(statement, AnsweredStatement):
             target, relations = None, _shown(statement, binder)
         else:
             target, relations = _named(statement, binder)
+        if isinstance(statement, Call) and statement.time is not None:
+            time_ms = read_time(statement.time, binder.values)
     except ValueNeeded as needed:
         return Unevaluated(needed.expressions)
     return BoundStatement(
@@ -140,6 +153,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
         target=target,
         functions=functions,
         securable=_securable(statement, binder),
+        time_ms=time_ms,
     )
 
 
@@ -170,7 +184,7 @@ def _named(
     """What the statement writes, makes or drops, and the relations that it reads."""
     if isinstance(statement, AlterTags) and statement.column is not None:
         return binder.table(statement.securable.parts), ()
-    if isinstance(statement, RightStatement | TokenStatement | DropFunction):
+    if isinstance(statement, RightStatement | TokenStatement | DropFunction | DeclareVariables | DropVariable):
         return None, ()
     current = binder.state.current
     if isinstance(statement, TableStatement):
@@ -182,12 +196,8 @@ def _named(
             return None, binder.relations(query.relations, current)
         case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
             return None, binder.relations(query.relations, current)
-        case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
-            replaced = binder.replaced_table(parts, location, mode, provider)
-            target = replaced or binder.new_table(parts, location, provider)
-            if written is None:
-                return target, binder.parents(parts, statement.all_keys)
-            return target, binder.relations(written.relations, current)
+        case CreateTable() | CreateTableLike() | CloneTable():
+            return _made(statement, binder)
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
         case ExplainWrite(inner=inner):
@@ -213,11 +223,6 @@ def _named(
             return binder.table(parts), binder.relations(named, current)
         case RestoreTable(table_parts=parts, to=to):
             return binder.table(parts), (binder.restored(parts, to),)
-        case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
-            return binder.new_table(parts, location, provider), (binder.table(source_parts),)
-        case CloneTable(table_parts=parts, location=location, mode=mode):
-            cloned = binder.relation(statement.source_parts, statement.time_travel, current)
-            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
             return target, (_files(statement, target, binder),)
@@ -227,10 +232,31 @@ def _named(
             return binder.new_table(parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return dropped(binder, parts, if_exists), ()
-        case DeclareVariables() | DropVariable():
-            return None, ()
+        case Call() | RegisterTable():
+            return _called(statement, binder), ()
         case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
             return None, ()
+        case _:
+            assert_never(statement)
+
+
+def _made(
+    statement: CreateTable | CreateTableLike | CloneTable, binder: Binder
+) -> tuple[Target | None, tuple[BoundRelation, ...]]:
+    """A table that is made or replaced, and what it is made of."""
+    current = binder.state.current
+    match statement:
+        case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
+            replaced = binder.replaced_table(parts, location, mode, provider)
+            target = replaced or binder.new_table(parts, location, provider)
+            if written is None:
+                return target, binder.parents(parts, statement.all_keys)
+            return target, binder.relations(written.relations, current)
+        case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
+            return binder.new_table(parts, location, provider), (binder.table(source_parts),)
+        case CloneTable(table_parts=parts, location=location, mode=mode):
+            cloned = binder.relation(statement.source_parts, statement.time_travel, current)
+            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case _:
             assert_never(statement)
 
@@ -247,6 +273,23 @@ def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundR
         *(table for _ in range(own)),
         *binder.policy_relations(replace(call.probe, relations=call.probe.relations[own:])),
     )
+
+
+def _called(statement: Call | RegisterTable, binder: Binder) -> Target:
+    parts = _in_catalog(statement.table_parts, statement.catalog, binder.state.current)
+    if isinstance(statement, RegisterTable):
+        return binder.new_table(parts, statement.metadata_file, ICEBERG)
+    return binder.table(parts)
+
+
+def _in_catalog(parts: tuple[str, ...], catalog: str | None, current: SchemaName) -> tuple[str, ...]:
+    """The name of a table as a procedure of a catalog is given it."""
+    if catalog is None or path_of(parts) is not None or len(parts) > _IN_CATALOG_MAX:
+        return parts
+    if len(parts) == _IN_CATALOG_MAX:
+        return (catalog, *parts)
+    is_current = CatalogName(catalog) == current.catalog_name
+    return (catalog, current.schema if is_current else DEFAULT_SCHEMA, *parts)
 
 
 def _named_so(name: str | None) -> Matcher:

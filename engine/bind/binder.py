@@ -49,7 +49,7 @@ from engine.bind.bound import (
 )
 from engine.bind.functions import Functions, ensure_names_known
 from engine.bind.information_rows import information_view
-from engine.bind.metadata_parts import relation_or_part
+from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
 from engine.bind.sight import free_path_owners, is_hidden, may_hear_of, path_owners, seen_by
 from engine.bind.sources import Sources
@@ -136,7 +136,13 @@ class Binder:
         self, each: Relation, current: SchemaName, inside: tuple[ViewEntry, ...], view: CatalogView | None = None
     ) -> NamedRelation | BoundChanges | BoundMetadata:
         if each.changes is None:
-            look = partial(self.relation, time_travel=each.time_travel, current=current, inside=inside, view=view)
+            find = partial(self.relation, current=current, inside=inside, view=view)
+
+            def look(parts: tuple[str, ...]) -> NamedRelation:
+                if each.time_travel is not None:
+                    return find(parts, each.time_travel)
+                return branch_or_tag(parts, find)
+
             return relation_or_part(each.name_parts, look)
         return self.changes(each.name_parts, each.changes, current, inside, view)
 
@@ -307,7 +313,9 @@ class Binder:
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
         """A name that must be a table's, looked up in `view` if given."""
-        found = self.relation(parts, None, self.state.current, view=view, is_read=False)
+        found = branch_or_tag(
+            parts, lambda name, travel: self.relation(name, travel, self.state.current, view=view, is_read=False)
+        )
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
         return found

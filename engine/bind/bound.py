@@ -22,6 +22,7 @@ from catalog.conditions import Condition
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.names import TableName
 from catalog.policies import NO_POLICIES, Policies
+from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
@@ -115,6 +116,11 @@ class BoundTable:
         """Whether a policy, or a tag that policies may look at, is about a column; by its path as by its name."""
         entries = (self.entry, *(owner for owner in self.owners if isinstance(owner, TableEntry)))
         return any(each.policies.uses(column) or each.tags.of_column(column) for each in entries)
+
+    @property
+    def location(self) -> str:
+        """Where it lies: a table of a REST catalog where its metadata says."""
+        return self.snapshot.table_root if is_rest(self.entry.location) else self.entry.location
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
@@ -341,6 +347,8 @@ class BoundStatement:
     """Those that its queries call, without those in views."""
     securable: SecurableEntry | None = None
     """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
+    time_ms: int | None = None
+    """The time among the arguments of a procedure, in milliseconds since the epoch."""
     condition: Condition | None = None
     """What a change of the catalog looks at again. Set by `authorize`, where privileges count."""
 

@@ -6,12 +6,17 @@ policy hides rows or values from.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from catalog.errors import CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts
 from engine.bind.bound import BoundMetadata, BoundTable, NamedRelation
 from engine.errors.policy_errors import PolicyForbidsStatement
+from engine.errors.statement_errors import TimeTravelOnView
+from engine.sql.dialect.errors import InvalidTimeTravel
+from engine.statements.queries import AsOfReference, TimeTravel
 
+_REFERENCE = re.compile("(?:branch|tag)_(.+)", re.IGNORECASE | re.DOTALL)
 _NOT_FOUND = (CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts)
 
 
@@ -26,6 +31,26 @@ def relation_or_part(
         if found is None:
             raise
         return found
+
+
+def branch_or_tag(
+    parts: tuple[str, ...], look: Callable[[tuple[str, ...], TimeTravel | None], NamedRelation]
+) -> NamedRelation:
+    """What a name means; `t.branch_x` and `t.tag_x` are the snapshots of `t` of that name, unless a table has the name.
+
+    `look` finds tables and views; what it raises is raised where the name means nothing.
+    """
+    try:
+        return look(parts, None)
+    except _NOT_FOUND:
+        named = _REFERENCE.fullmatch(parts[-1])
+        if named is None or len(parts) == 1:
+            raise
+        try:
+            return look(parts[:-1], AsOfReference(named[1]))
+        except (*_NOT_FOUND, TimeTravelOnView, InvalidTimeTravel):
+            pass
+        raise
 
 
 def _part(parts: tuple[str, ...], look: Callable[[tuple[str, ...]], NamedRelation]) -> BoundMetadata | None:

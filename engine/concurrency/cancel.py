@@ -1,4 +1,11 @@
-"""Cancelling: one switch for each run of a statement."""
+"""Cancelling: one switch for each run of a statement.
+
+Before a commit is put the run seals its switch. From then on the outcome of the commit is the outcome of the statement:
+a statement that was told to be cancelled is run again by its user, and rows that were committed would be there twice.
+What asks for an end is kept back, and takes effect when the run reopens the switch, because the attempt has lost to
+another writer or because there is more to do: the next statement of a script, the next step. A run that ends sealed
+was not cancelled. Work behind a commit that the outcome does not depend on has a switch of its own (`follower`).
+"""
 
 from __future__ import annotations
 
@@ -7,33 +14,74 @@ from collections.abc import Callable
 
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 
+Reason = StatementCancelled | StatementTimedOut
+
 
 class CancelToken:
-    """A one-way switch shared by the thread that runs a statement and those that may end it.
+    """A switch shared by the thread that runs a statement and those that may end it; thrown once.
 
-    Callbacks run once, on the thread that cancels, and must not block for long; one that is registered after the
-    switch was thrown runs at once.
+    Callbacks run once, in their order, on the thread that cancels or reopens, and must not block for long; one that is
+    registered after the switch was thrown runs at once.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._reason: StatementCancelled | StatementTimedOut | None = None
+        """Guards all below."""
+        self._reason: Reason | None = None
         self._callbacks: list[Callable[[], None]] = []
+        self._is_sealed = False
+        self._kept_back: Reason | None = None
+        self._follower: CancelToken | None = None
 
     @property
-    def reason(self) -> StatementCancelled | StatementTimedOut | None:
+    def reason(self) -> Reason | None:
         """Why the statement ends, or None while it may go on."""
         return self._reason
 
-    def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
-        """Throw the switch; the first reason stays."""
+    @property
+    def is_sealed(self) -> bool:
+        """Whether a commit may have been put since the switch was opened last."""
+        return self._is_sealed
+
+    def cancel(self, reason: Reason | None = None) -> bool:
+        """Throw the switch; the first reason stays. False: it is sealed, and the reason is kept back."""
+        reason = reason or StatementCancelled()
         with self._lock:
-            if self._reason is not None:
-                return
-            self._reason = reason or StatementCancelled()
-            callbacks, self._callbacks = self._callbacks, []
+            is_sealed, follower = self._is_sealed, self._follower
+            if is_sealed:
+                self._kept_back = self._kept_back or reason
+            callbacks = [] if is_sealed else self._throw(reason)
         for callback in callbacks:
             callback()
+        if follower is not None:
+            follower.cancel(reason)
+        return not is_sealed
+
+    def seal(self) -> None:
+        """Keep back what asks for an end from now on. Raises the reason if the switch was thrown."""
+        with self._lock:
+            self._is_sealed = self._reason is None
+        self.ensure_live()
+
+    def reopen(self) -> None:
+        """Undo :meth:`seal`: throw the switch if that was asked for since. Raises the reason if it was thrown."""
+        with self._lock:
+            self._is_sealed, self._follower = False, None
+            kept_back, self._kept_back = self._kept_back, None
+            callbacks = self._throw(kept_back) if kept_back else []
+        for callback in callbacks:
+            callback()
+        self.ensure_live()
+
+    def follower(self) -> CancelToken:
+        """A switch that is thrown, until this one is reopened, by whatever asks for an end, sealed or not."""
+        follower = CancelToken()
+        with self._lock:
+            reason = self._reason or self._kept_back
+            self._follower = follower
+        if reason is not None:
+            follower.cancel(reason)
+        return follower
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         """Run `callback` when the switch is thrown (at once if it was)."""
@@ -61,3 +109,11 @@ class CancelToken:
         """Raise the reason if the statement was cancelled or ran out of time."""
         if self._reason is not None:
             raise self._reason
+
+    def _throw(self, reason: Reason) -> list[Callable[[], None]]:
+        """The callbacks that are due; the caller has the lock, and runs them without it."""
+        if self._reason is not None:
+            return []
+        self._reason = reason
+        callbacks, self._callbacks = self._callbacks, []
+        return callbacks

@@ -20,10 +20,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from catalog.errors import SqlError
+from engine.concurrency.cancel import CancelToken
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ _PATIENT_REBASES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often, for how long, and with which pauses. `wait` sleeps for so many seconds, or raises when cancelled."""
+    """How often, how long, and with which pauses. Attempts to commit seal `cancel`; once thrown, it ends all of it."""
 
     rebases_max: int = 1000
     rebase_s_max: float = 300.0
@@ -42,15 +43,20 @@ class RetryPolicy:
     pause_min_s: float = 0.02
     pause_max_s: float = 1.0
     """The longest pause after the first loss, and after any."""
-    wait: Callable[[float], None] = time.sleep
+    cancel: CancelToken = field(default_factory=CancelToken)
 
     def rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
-        """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits."""
+        """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits.
+
+        The statement is not cancelled in the middle of an attempt, nor after one that has committed.
+        """
         begun_s = time.monotonic()
         for number in range(1, self.rebases_max + 1):
+            self.cancel.seal()
             done = attempt()
             if done is not None:
                 return done, number
+            self.cancel.reopen()
             if time.monotonic() - begun_s > self.rebase_s_max:
                 return None, number
             if number >= _PATIENT_REBASES:
@@ -70,4 +76,4 @@ class RetryPolicy:
         return run()
 
     def _pause(self, lost: int) -> None:
-        self.wait(random.uniform(0, min(self.pause_max_s, self.pause_min_s * 2.0 ** min(lost, 30))))
+        self.cancel.pause(random.uniform(0, min(self.pause_max_s, self.pause_min_s * 2.0 ** min(lost, 30))))

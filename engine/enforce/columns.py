@@ -18,6 +18,7 @@ from engine.enforce.errors import NoPartitionColumn, PartitionColumnListed
 from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
+from engine.types.partition_terms import IDENTITY
 from engine.types.schema import StructField
 
 
@@ -58,7 +59,9 @@ def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField,
 
 
 def _partition_column(plan: WritePlan, name: str) -> str:
-    columns = plan.config.partition_columns
+    columns = plan.config.partition_columns or tuple(
+        each.path[0] for each in plan.config.partition_sources if each.transform == IDENTITY and len(each.path) == 1
+    )
     for column in columns:
         if column.casefold() == name.casefold():
             return column

@@ -25,6 +25,8 @@ from engine.plans.file_writes import (
     Counter,
     Curve,
     NamedExpression,
+    OrderColumn,
+    PartitionValue,
     RowRules,
     Step,
 )
@@ -57,6 +59,14 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         rebalanced=bool(config.optimizes_writes) or target is not None,
         file_bytes=target or FILE_BYTES,
         small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
+        partitions=tuple(
+            PartitionValue(name=name, text=".".join(map(quote, each.path)), transform=each.transform, width=each.width)
+            for name, each in zip(config.partition_keys, config.partition_sources, strict=False)
+        ),
+        order=tuple(
+            OrderColumn(text=".".join(map(quote, each.path)), descending=each.descending, nulls_first=each.nulls_first)
+            for each in config.sort_columns
+        ),
         names=tuple(field.name for field in config.schema.fields if is_stored(field)),
     )
     return _arranged(rules, plan)

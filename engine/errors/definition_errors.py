@@ -166,7 +166,7 @@ class ClusteredAndPartitioned(DeltaError, condition="DELTA_CLUSTER_BY_WITH_PARTI
 
 
 @dataclass(eq=False)
-class LayoutNotSupported(DeltaError, condition="UNSUPPORTED_TABLE_LAYOUT", sqlstate="0A000"):
+class LayoutNotSupported(DeltaError, condition="UNSUPPORTED_LAYOUT", sqlstate="0A000"):
     """`what` is a clause, `advice` a sentence."""
 
     what: str

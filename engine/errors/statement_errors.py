@@ -6,20 +6,43 @@ from :class:`catalog.errors.SqlError`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from catalog.errors import SqlError
 
-
-@dataclass(eq=False)
-class StatementCancelled(SqlError, condition="OPERATION_CANCELED", sqlstate="HY008"):
-    template = "The statement was cancelled."
+_NAMED_MAX = 20
 
 
 @dataclass(eq=False)
-class StatementTimedOut(SqlError, condition="STATEMENT_TIMEOUT", sqlstate="57014"):
+class StatementEnded(SqlError):
+    """What ended a statement from outside, and what it had committed by then: it is more than one commit."""
+
+    committed: str = field(default="", kw_only=True)
+
+    def after(self, versions: Mapping[str, int]) -> Self:
+        """With the newest version that the statement made of each table."""
+        if not versions:
+            return self
+        shown = [f"{table} (version {version})" for table, version in versions.items()]
+        more = f" and {len(shown) - _NAMED_MAX} more" if len(shown) > _NAMED_MAX else ""
+        committed = f" These commits were made before, and stay: {', '.join(shown[:_NAMED_MAX])}{more}."
+        return replace(self, committed=committed)
+
+
+@dataclass(eq=False)
+class StatementCancelled(StatementEnded, condition="OPERATION_CANCELED", sqlstate="HY008"):
+    template = "The statement was cancelled.{committed}"
+
+
+@dataclass(eq=False)
+class StatementTimedOut(StatementEnded, condition="STATEMENT_TIMEOUT", sqlstate="57014"):
     timeout_s: float
-    template = "The statement ran longer than its limit of {timeout_s:g} s and was ended. Raise the limit or narrow it."
+    template = (
+        "The statement ran longer than its limit of {timeout_s:g} s and was ended. Raise the limit or narrow it."
+        "{committed}"
+    )
 
 
 @dataclass(eq=False)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from subprocess import TimeoutExpired
@@ -62,10 +63,10 @@ class SparkProcess:
         self._illness: str | None = None
         self._beat_at = time.monotonic()
         self._ended = threading.Event()
-        self._cancelled: SimpleQueue[tuple[Any, str] | None] = SimpleQueue()
+        self._asked: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._profiles: dict[str, Profile] = {}
         """Of the statements that run here, by their ids."""
-        for name, run in (("spark-beat", self._beat), ("spark-cancel", self._cancel_all)):
+        for name, run in (("spark-beat", self._beat), ("spark-cancel", self._do_asked)):
             threading.Thread(target=run, name=name, daemon=True).start()
 
     @classmethod
@@ -125,7 +126,14 @@ class SparkProcess:
 
     def cancel(self, session: Any, statement_id: str) -> None:
         """Have a session of Java end a statement; returns at once."""
-        self._cancelled.put((session, statement_id))
+        self._asked.put(partial(self._cancel, session, statement_id))
+
+    def detach(self, session: Any) -> None:
+        """Let Java forget a session when the statements that were cancelled before are; returns at once.
+
+        Java finds no session that it has forgotten, and a statement in it would run on.
+        """
+        self._asked.put(partial(self.gateway.detach, session))
 
     def kill(self) -> None:
         self._end()
@@ -137,7 +145,7 @@ class SparkProcess:
 
     def _end(self) -> None:
         self._ended.set()
-        self._cancelled.put(None)
+        self._asked.put(None)
 
     def _beat(self) -> None:
         while not self._ended.wait(_BEAT_EVERY_S):
@@ -157,14 +165,19 @@ class SparkProcess:
             statement_id, *numbers = line.split()
             watched[statement_id].count_tasks(TaskCounts(*map(int, numbers)))
 
-    def _cancel_all(self) -> None:
-        while (asked := self._cancelled.get()) is not None:
-            session, statement_id = asked
+    def _do_asked(self) -> None:
+        while (asked := self._asked.get()) is not None:
             try:
-                session.cancel(statement_id)
-            except Exception as error:  # noqa: BLE001  the next statement must be cancelled all the same
-                level = logging.DEBUG if isinstance(error, Py4JError | ConnectionError) else logging.ERROR
-                _log.log(level, "statement %s was not cancelled: %s", statement_id, error)
+                asked()
+            except Exception:  # noqa: BLE001  the next statement must be cancelled all the same
+                _log.exception("a session of Spark could not be reached")
+
+    def _cancel(self, session: Any, statement_id: str) -> None:
+        try:
+            session.cancel(statement_id)
+        except (Py4JError, ConnectionError) as error:
+            has_ended = self._ended.is_set() or self.gateway.proc.poll() is not None
+            _log.log(logging.DEBUG if has_ended else logging.WARNING, "%s was not cancelled: %s", statement_id, error)
 
 
 def _shown(error: Py4JError | ConnectionError) -> str:

@@ -206,7 +206,7 @@ class ExecSession:
         """Forget the session; waits for nothing, not even for a call that hangs."""
         opened, self._opened = self._opened, None
         if opened is not None:
-            opened.process.gateway.detach(opened.session)
+            opened.process.detach(opened.session)
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """The session of the Spark that runs now."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from engine.errors.statement_errors import StatementCancelled
 from engine.exec.errors import ResultRowsDiffer, ResultTypeNotSupported
 
 _TOO_DEEP = "Max recursion depth reached"
@@ -34,7 +35,8 @@ class RecordBatches:
     """Iterates a result's batches in their order, once: what was read is let go. Thread-safe.
 
     A batch that has not been announced is waited for. After :meth:`fail` the iteration raises that error, though there
-    may be rows left. At its end the rows are counted: where they are not as many as Spark's tasks made, it raises
+    may be rows left, and after :meth:`release` it raises `StatementCancelled`: only a result that was read to its end
+    has an end. There the rows are counted: where they are not as many as Spark's tasks made, it raises
     `ResultRowsDiffer`.
     """
 
@@ -81,8 +83,10 @@ class RecordBatches:
             self._forget()
 
     def release(self) -> None:
-        """Let the memory go; what was already pulled stays valid."""
+        """Let the memory go; what was already pulled stays valid. Who waits for more, or asks for it, gets an error."""
         with self._changed:
+            if self._error is None:
+                self._error = StatementCancelled()
             self._forget()
 
     def wait_ready(self, seconds: float) -> bool:
@@ -102,9 +106,9 @@ class RecordBatches:
             raise ResultRowsDiffer(self._rows_read, self._rows)
 
     def _news(self, segment: Segment) -> Iterator[Segment]:
-        """What of `segment` was not announced before."""
+        """What of `segment` was not announced before, whatever order the announcements come in."""
         known = self._announced.get((segment.path, segment.offset), 0)
-        self._announced[segment.path, segment.offset] = segment.length
+        self._announced[segment.path, segment.offset] = max(known, segment.length)
         if segment.length > known:
             yield Segment(segment.path, segment.offset + known, segment.length - known)
 

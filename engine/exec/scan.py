@@ -61,11 +61,12 @@ def _layout(scan: Scan) -> FileLayout:
     return FileLayout(schema=plain, partition_keys=scan.partition_columns)
 
 
-def _row_tracking(scan: Scan, tracking: RowTracking) -> dict[str, str | None]:
+def _row_tracking(scan: Scan, tracking: RowTracking) -> dict[str, Any]:
     return {
         **{column: _unused_name(scan, f"__{column}") for column in _ROW_TRACKING},
         "row_id_column": tracking.row_id_column,
         "row_commit_version_column": tracking.row_commit_version_column,
+        "field_ids": tracking.field_ids,
     }
 
 

@@ -86,6 +86,7 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
         case TokenPlan():
             return answer_tokens(plan, sources.tokens)
         case CatalogPlan():
+            run.context.cancel.seal()
             return change_catalog(plan, sources.catalog, run.context)
         case DeclarePlan(read=read, or_replace=or_replace):
             return declare_variables(run.executor.values(read, run.context, run.parameters), or_replace=or_replace)
@@ -101,8 +102,10 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
         case DropTemporaryViewPlan():
             return drop_temporary_view(plan)
         case DropSchemaPlan():
+            run.context.cancel.seal()
             return drop_schema(plan, sources.catalog, sources.before_removal)
         case DropTablePlan():
+            run.context.cancel.seal()
             return drop_table(plan, sources.catalog, sources.before_removal)
         case _:
             assert_never(plan)

@@ -1,28 +1,34 @@
 """Iceberg as one of the formats of `engine.table`.
 
-A table is a folder with metadata, or a metadata file: that is the table as the file says, whatever was committed since.
+A table is a folder with metadata, or a metadata file (the table as the file says, whatever was committed since), or one
+of a REST catalog, which gives out its metadata.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import NoReturn
 
+from catalog.rest.names import RestCatalogs, is_rest
+from catalog.roots import canonical_location
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
-from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, newest_metadata
+from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, load_newest
+from engine.iceberg.commit.metadata_store import MetadataStore
+from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.definition.changes import define_table
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
-    IcebergFileNotFound,
-    IcebergOperationNotSupported,
     IcebergSnapshotNotFound,
+    IcebergTableIsStatic,
     IcebergTableNotFound,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata, parse_metadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
+from engine.iceberg.transaction.errors import IcebergRefNotWritable
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import FileStatus, Storage
@@ -38,15 +44,33 @@ from engine.types.schema import StructType
 _SNAPSHOTS_MAX = 200
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Metadata as it was found; `stamp` tells it from other metadata of that name."""
+
+    storage: Storage
+    name: str
+    metadata: TableMetadata
+    stamp: FileStatus
+    address: str | None = None
+
+
 class IcebergFormat:
     """`open` gives the folder at a location. `cache_bytes` bounds what is kept between statements: half is for what was
     decoded of immutable files, half for snapshots, of which the most recently used one is always kept.
+    `rest` are catalogs whose tables have addresses.
     """
 
     name = FORMAT
 
-    def __init__(self, open: Callable[[str], Storage], cache_bytes: int, clock: Callable[[], int] = clock_ms) -> None:
-        self._open, self._clock = open, clock
+    def __init__(
+        self,
+        open: Callable[[str], Storage],
+        cache_bytes: int,
+        clock: Callable[[], int] = clock_ms,
+        rest: RestCatalogs | None = None,
+    ) -> None:
+        self._open, self._clock, self._rest = open, clock, rest or RestCatalogs()
         self._decoded = Decoded(cache_bytes // 2)
         self._lock = Lock()
         self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()
@@ -56,16 +80,17 @@ class IcebergFormat:
         """Raises `IcebergTableNotFound`, `IcebergSnapshotNotFound`, `MalformedIcebergFile`,
         `IcebergFeatureNotSupported`.
         """
-        storage, name, metadata, status = self._metadata(location)
+        found = self._metadata(location)
+        metadata = found.metadata
         if version is None:
             current = metadata.current_snapshot_id
-            return self._snapshot(storage, name, status, metadata, current, metadata.current_schema_id)
+            return self._snapshot(found, current, metadata.current_schema_id, branch=MAIN)
         if version == NO_VERSION and metadata.current_snapshot_id is None:
-            return self._snapshot(storage, name, status, metadata, None, metadata.current_schema_id)
+            return self._snapshot(found, None, metadata.current_schema_id, branch=MAIN)
         info = metadata.snapshots.get(version)
         if info is None:
-            raise IcebergSnapshotNotFound(storage.root, str(version))
-        return self._snapshot(storage, name, status, metadata, version, _schema_of(metadata, info))
+            raise IcebergSnapshotNotFound(found.storage.root, str(version))
+        return self._snapshot(found, version, _schema_of(metadata, info))
 
     def find(self, location: str) -> IcebergSnapshot | None:
         try:
@@ -75,64 +100,79 @@ class IcebergFormat:
 
     def load_at(self, location: str, timestamp_ms: int) -> IcebergSnapshot:
         """The snapshot that was current at a time, by the log of current snapshots."""
-        storage, name, metadata, status = self._metadata(location)
-        found = [id for time, id in metadata.snapshot_log if time <= timestamp_ms]
-        info = metadata.snapshots.get(found[-1]) if found else None
+        found = self._metadata(location)
+        metadata = found.metadata
+        ids = [id for time, id in metadata.snapshot_log if time <= timestamp_ms]
+        info = metadata.snapshots.get(ids[-1]) if ids else None
         if info is None:
-            raise IcebergSnapshotNotFound(storage.root, f"of {timestamp_ms} ms since the epoch, or before")
-        return self._snapshot(storage, name, status, metadata, info.snapshot_id, _schema_of(metadata, info))
+            raise IcebergSnapshotNotFound(found.storage.root, f"of {timestamp_ms} ms since the epoch, or before")
+        return self._snapshot(found, info.snapshot_id, _schema_of(metadata, info))
 
     def find_reference(self, location: str, name: str) -> IcebergSnapshot | None:
         """A tag has the columns of its snapshot, a branch those of the table. Raises `IcebergSnapshotNotFound`."""
-        storage, file, metadata, status = self._metadata(location)
+        found = self._metadata(location)
+        metadata = found.metadata
         reference = metadata.refs.get(name)
         info = None if reference is None else metadata.snapshots.get(reference.snapshot_id)
         if reference is None or info is None:
-            raise IcebergSnapshotNotFound(storage.root, f"with the name {name}")
+            raise IcebergSnapshotNotFound(found.storage.root, f"with the name {name}")
         schema = metadata.current_schema_id if reference.is_branch else _schema_of(metadata, info)
-        return self._snapshot(storage, file, status, metadata, info.snapshot_id, schema)
+        return self._snapshot(found, info.snapshot_id, schema, branch=name if reference.is_branch else None)
 
-    def _metadata(self, location: str) -> tuple[Storage, str, TableMetadata, FileStatus]:
-        if is_metadata_file(location):
-            storage, name = self._open(folder_of(location)), location
-        else:
+    def _metadata(self, location: str) -> _Found:
+        if is_rest(location):
+            return self._rest_metadata(location)
+        if not is_metadata_file(location):
             storage = self._open(location)
-            name = newest_metadata(storage)
+            return load_newest(storage, lambda name: self._read(storage, name))
         try:
-            status = storage.stat(name)
-            key = ("metadata", storage.root, name, status)
-            metadata = self._decoded.get(
-                key,
-                lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
-                lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
-            )
+            return self._read(self._open(folder_of(location)), location)
         except (FileNotFoundError, NotADirectoryError) as error:
-            if is_metadata_file(location):
-                raise IcebergTableNotFound(location) from error
-            raise IcebergFileNotFound(storage.root, name) from error
-        return storage, name, metadata, status
+            raise IcebergTableNotFound(location) from error
+
+    def _read(self, storage: Storage, name: str) -> _Found:
+        status = storage.stat(name)
+        metadata = self._decoded.get(
+            ("metadata", storage.root, name, status),
+            lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
+            lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
+        )
+        return _Found(storage, name, metadata, status)
+
+    def _rest_metadata(self, location: str) -> _Found:
+        """As a catalog describes it: no metadata file is read. Raises `PathNotAllowed` for tables out of our roots."""
+        found = self._rest.load(location)
+        if found is None:
+            raise IcebergTableNotFound(location)
+        name = found.metadata_location or location
+        name = name.removeprefix(f"{str(found.metadata.get('location')).rstrip('/')}/")
+        key = ("rest metadata", location, name, found.etag, found.metadata.get("last-updated-ms"))
+        metadata = self._decoded.get(
+            key,
+            lambda: read_metadata(found.metadata, name, location),
+            lambda parsed: 20_000 + 3000 * len(parsed.snapshots),
+        )
+        storage = self._open(canonical_location(metadata.location))
+        stamp = FileStatus(name=str(found.etag), size=0, modified_ms=metadata.last_updated_ms)
+        return _Found(storage, name, metadata, stamp, address=location)
 
     def _snapshot(
-        self,
-        storage: Storage,
-        name: str,
-        status: FileStatus,
-        metadata: TableMetadata,
-        snapshot_id: int | None,
-        schema_id: int,
+        self, loaded: _Found, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
     ) -> IcebergSnapshot:
         """The one that another statement has made of the same metadata, or a new one."""
-        key = (storage.root, name, status, snapshot_id, schema_id)
+        key = (loaded.storage.root, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
         with self._lock:
             found = self._snapshots.get(key)
             if found is None:
                 found = self._snapshots[key] = IcebergSnapshot(
-                    storage=storage,
-                    metadata_name=name,
-                    metadata=metadata,
-                    info=None if snapshot_id is None else metadata.snapshots[snapshot_id],
-                    iceberg_schema=metadata.schemas[schema_id],
+                    storage=loaded.storage,
+                    metadata_name=loaded.name,
+                    metadata=loaded.metadata,
+                    info=None if snapshot_id is None else loaded.metadata.snapshots[snapshot_id],
+                    iceberg_schema=loaded.metadata.schemas[schema_id],
                     decoded=self._decoded,
+                    address=loaded.address,
+                    branch=branch,
                 )
                 self._drop_old()
             self._snapshots.move_to_end(key)
@@ -160,7 +200,12 @@ class IcebergFormat:
         assert isinstance(rules, IcebergDefinition)
         location = rules.before.location if rules.before else self._store(folder).location
         schema = FileSchema(
-            location=location, schema=rules.iceberg_schema, spec=rules.spec, properties=rules.properties
+            location=location,
+            schema=rules.iceberg_schema,
+            spec=rules.spec,
+            properties=rules.properties,
+            sort_order_id=rules.order.order_id if rules.sort_columns else None,
+            sorted_ids=frozenset(each.source_id for each in rules.order.fields),
         )
         return describe_files(folder, schema, files)
 
@@ -186,13 +231,29 @@ class IcebergFormat:
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
         assert isinstance(snapshot, IcebergSnapshot)
         snapshot.ensure_supported(description.operation)
-        return IcebergTransaction(self._store(snapshot.storage), snapshot, description, table=label)
+        if snapshot.is_static:
+            raise IcebergTableIsStatic(label, snapshot.metadata_name)
+        if snapshot.branch is None:
+            raise IcebergRefNotWritable(label, f"The snapshot {snapshot.version}")
+        return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label, branch=snapshot.branch)
 
     def _store(self, folder: Storage) -> FileMetadataStore:
         return FileMetadataStore(storage=folder, clock=self._clock)
 
-    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
-        raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")
+    def _store_of(self, snapshot: IcebergSnapshot) -> MetadataStore:
+        if snapshot.address is None:
+            return self._store(snapshot.storage)
+        client, namespace, table = self._rest.place(snapshot.address)
+        return RestMetadataStore(
+            client=client, namespace=namespace, table=table, storage=snapshot.storage, clock=self._clock
+        )
+
+    def changes(
+        self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool
+    ) -> IcebergChanges:
+        """As `load_changes`."""
+        assert isinstance(snapshot, IcebergSnapshot)
+        return load_changes(snapshot, start, end, allow_outside=allow_outside)
 
 
 def _schema_of(metadata: TableMetadata, info: SnapshotInfo) -> int:

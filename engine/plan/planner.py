@@ -53,10 +53,9 @@ from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import RightStatement
+from engine.statements.rights import RightStatement, TokenStatement
 from engine.statements.statement import AnsweredStatement, FormatStatement
 from engine.statements.tables import CreateTable, DropTable
-from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 

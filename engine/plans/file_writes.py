@@ -69,6 +69,27 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionValue:
+    """`text` is a column in the files, or a field in one; `transform` a partition transform of Iceberg, and `width` its
+    number. The files of a partition are in a folder of this name.
+    """
+
+    name: str
+    text: str
+    transform: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderColumn:
+    """`text` is a column in the files, or a field in one."""
+
+    text: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
     """What becomes of a query's rows before they are written; `RowEnforcer` says how.
 
@@ -90,6 +111,10 @@ class RowRules:
     is_arranged: bool = False
     """Whether each task of the query has the rows of a file."""
     curve: Curve | None = None
+    partitions: tuple[PartitionValue, ...] = ()
+    """Values by which the rows are divided, and which the files do not have, of `partition_columns`."""
+    order: tuple[OrderColumn, ...] = ()
+    """How the rows of each file are sorted; those of a table without partitions are divided into files by that too."""
     names: tuple[str, ...] = ()
     """What the table calls the first of the stored columns; none for rows that are no table's."""
 

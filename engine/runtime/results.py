@@ -143,6 +143,19 @@ def small_result(columns: Columns, rows: Iterable[Sequence[object]]) -> ResultSt
     return ResultStream(schema=batch.schema, source=(batch,))
 
 
+def counts_as_row(stream: ResultStream) -> ResultStream:
+    """The counts of a DML statement as a result, as Databricks answers it; any other stream as it is.
+
+    Those of a CREATE TABLE … AS are columns without a row.
+    """
+    if stream.has_rows or stream.row_counts is None:
+        return stream
+    counts = stream.row_counts.named
+    told = [] if stream.row_counts.defines_table else [tuple(counts.values())]
+    counted = small_result(dict.fromkeys(counts, BIGINT), told)
+    return replace(counted, row_counts=stream.row_counts, on_close=stream.close)
+
+
 def string_rows(names: Iterable[str], rows: Iterable[Sequence[str | None]]) -> ResultStream:
     """A small result of text columns."""
     return small_result(dict.fromkeys(names, STRING), rows)

@@ -1,4 +1,8 @@
-"""What kind of work a statement is, as its first words tell: enough to choose a queue, before anything is parsed."""
+"""What kind of work a statement is, as its first words tell: enough to choose a queue, before anything is parsed.
+
+A queue is no protection. What a statement may take is bounded by its class where that is known, and for the others
+(a script, EXECUTE IMMEDIATE) by what any statement of its user may take.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,26 @@ class StatementClass(StrEnum):
     MAINTENANCE = "maintenance"
 
 
-_HEAD_CHARS = 4096
-_COMMENTS = re.compile(r"(?s)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*")
+_COMMENTS = re.compile(r"(?s)(?:\s|--[^\n]*+(?:\n|$)|/\*.*?\*/)*+")
 _WORDS = re.compile(r"[A-Za-z_]+")
 _METADATA = frozenset({"SHOW", "DESCRIBE", "DESC", "USE", "SET", "RESET"})
 _READ = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE", "EXPLAIN"})
-_MAINTENANCE = frozenset({"OPTIMIZE", "VACUUM", "ANALYZE", "RESTORE", "FSCK", "REORG", "CONVERT", "MSCK", "SYNC"})
+_MAINTENANCE = frozenset(
+    {"OPTIMIZE", "VACUUM", "ANALYZE", "RESTORE", "FSCK", "REORG", "CONVERT", "MSCK", "CALL", "SYNC"}
+)
+_WRITE = frozenset(
+    {
+        "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "TRUNCATE", "CREATE", "REPLACE", "ALTER", "DROP", "UNDROP",
+        "COMMENT", "GRANT", "REVOKE", "GENERATE", "CACHE", "UNCACHE", "CLEAR", "REFRESH",
+    }
+)  # fmt: skip
 _QUERIES = frozenset({("DESCRIBE", "QUERY"), ("DESC", "QUERY"), ("SET", "VAR"), ("SET", "VARIABLE")})
 """Which have a query behind them."""
 
 
-def class_of(text: str) -> StatementClass:
-    """Of SQL text. What is not understood counts as a write, the most careful one."""
-    begin = _COMMENTS.match(text[:_HEAD_CHARS])
+def class_of(text: str) -> StatementClass | None:
+    """Of SQL text; None where its first words do not tell."""
+    begin = _COMMENTS.match(text)
     at = begin.end() if begin else 0
     if text[at : at + 1] == "(":
         return StatementClass.READ
@@ -37,4 +48,6 @@ def class_of(text: str) -> StatementClass:
         return StatementClass.READ if has_query else StatementClass.METADATA
     if head in _READ:
         return StatementClass.READ
-    return StatementClass.MAINTENANCE if head in _MAINTENANCE else StatementClass.WRITE
+    if head in _WRITE:
+        return StatementClass.WRITE
+    return StatementClass.MAINTENANCE if head in _MAINTENANCE else None

@@ -123,7 +123,7 @@ class _Run:
     def _part(self, part: ScriptPart) -> None:
         """Run `part`. An error of its own is handled here; those of parts inside it were, when they arose."""
         try:
-            self._road.cancel.ensure_live()
+            self._road.cancel.reopen()
             self._run(part)
         except SqlError as error:
             self._handle(error)
@@ -222,7 +222,7 @@ class _Run:
 
     def _turn(self, body: Sequence[ScriptPart], label: str | None) -> bool:
         """Run a loop's body once; whether the loop goes on."""
-        self._road.cancel.ensure_live()
+        self._road.cancel.reopen()
         try:
             self._body(body)
         except _Jump as jump:

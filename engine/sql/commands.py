@@ -28,6 +28,7 @@ from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Absent, ShowAbsent
 from engine.statements.functions import DescribeFunction
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode
+from engine.statements.rights import ShowTokens
 from engine.statements.session import UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -52,7 +53,6 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import Statement
-from engine.statements.tokens import ShowTokens
 
 _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})

@@ -14,9 +14,11 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from catalog.errors import SqlError
+from engine.pruning.predicates import Predicate
 from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
+from engine.sql.query.conditions import parse_condition
 from engine.statements.queries import Span
 
 _HEAD = "SELECT "
@@ -54,6 +56,11 @@ def parse_any_expression(text: str) -> Expression:
     columns = {tuple(part.name for part in column.parts) for column in root.find_all(exp.Column)}
     has_star = any(_is_of_outside(star) for star in root.find_all(exp.Star))
     return Expression(text, tuple(sorted(columns)), root.find(exp.Query) is not None, has_star)
+
+
+def plain_condition(text: str) -> Predicate | None:
+    """The condition as a value, where it is a plain one (`engine.sql.query.conditions`)."""
+    return parse_condition(_tree(text), "")
 
 
 def _is_of_outside(star: exp.Expr) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.tables import Check, ColumnDef, Position, Properties
-from engine.table.partition_terms import PartitionTerm, SortTerm
+from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,30 @@ class ChangeIdentifierFields:
     dropped: bool
 
 
+class ReferenceAction(StrEnum):
+    """What becomes of a branch or a tag."""
+
+    CREATE = "CREATE"
+    CREATE_IF_NOT_EXISTS = "CREATE IF NOT EXISTS"
+    CREATE_OR_REPLACE = "CREATE OR REPLACE"
+    REPLACE = "REPLACE"
+    DROP = "DROP"
+    DROP_IF_EXISTS = "DROP IF EXISTS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeReference:
+    """`CREATE | REPLACE | DROP BRANCH | TAG name …`; `snapshot_id` None is the current one, limits in ms."""
+
+    name: str
+    is_branch: bool
+    action: ReferenceAction
+    snapshot_id: int | None = None
+    max_ref_age_ms: int | None = None
+    min_snapshots_to_keep: int | None = None
+    max_snapshot_age_ms: int | None = None
+
+
 TableChange = (
     AddColumns
     | ReplaceColumns
@@ -138,6 +163,7 @@ TableChange = (
     | ChangePartitionField
     | WriteOrdered
     | ChangeIdentifierFields
+    | ChangeReference
 )
 
 

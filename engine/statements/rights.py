@@ -1,5 +1,5 @@
-"""Statements about privileges, owners, groups, external locations, tags, and policies by tag. Values before names are
-bound.
+"""Statements about privileges, owners, groups, external locations, tags, and policies by tag, and about one's own
+personal access tokens. Values before names are bound.
 """
 
 from __future__ import annotations
@@ -201,3 +201,27 @@ RightStatement = (
     | TagStatement
 )
 """Statements that change it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateToken:
+    """`CREATE TOKEN [COMMENT 'text'] [LIFETIME n SECONDS|MINUTES|HOURS|DAYS] [READ ONLY]`"""
+
+    comment: str = ""
+    lifetime_s: int | None = None
+    is_read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeToken:
+    """`REVOKE TOKEN 'id'`"""
+
+    token_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTokens:
+    """`SHOW TOKENS`"""
+
+
+TokenStatement = CreateToken | RevokeToken | ShowTokens

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.statements.alters import AlterTable
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.catalog import (
     CommentOn,
     CreateCatalog,
@@ -28,7 +29,7 @@ from engine.statements.maintenance import (
 from engine.statements.merges import Merge
 from engine.statements.policies import PolicyStatement
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import RightQuestion, RightStatement
+from engine.statements.rights import CreateToken, RevokeToken, RightQuestion, RightStatement, ShowTokens
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -60,7 +61,6 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import CreateToken, RevokeToken, ShowTokens
 from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
@@ -129,10 +129,12 @@ QuerylessStatement = (
     | DropView
     | DropFunction
     | CommentOn
+    | Call
+    | RegisterTable
 )
 """Statements without a query whose columns would have to be known before they are planned."""
 
-FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement
+FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement | Call | RegisterTable
 """Statements that the format of the table may plan by itself (`engine.formats.planning`)."""
 
 WriteStatement = (
@@ -162,6 +164,8 @@ WriteStatement = (
     | CreateFunction
     | DropFunction
     | MaintenanceStatement
+    | Call
+    | RegisterTable
 )
 
 OneStatement = Statement | WriteStatement

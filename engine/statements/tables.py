@@ -8,7 +8,7 @@ from enum import StrEnum
 from engine.statements.keys import KeyDef
 from engine.statements.policies import NewPolicy
 from engine.statements.queries import Query, TimeTravel
-from engine.table.partition_terms import PartitionTerm
+from engine.types.partition_terms import PartitionTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
 from engine.storage.errors import LogPathNotAllowed
 from engine.storage.paths import paths_of
+from engine.storage.real_paths import real_path
 from engine.types.arrow_types import Array, RecordBatch
 
 FILE_BYTES_MAX = 1 << 40
@@ -160,7 +161,7 @@ class Confinement:
     @cached_property
     def _real_root(self) -> str:
         """The table's own folder. Raises `LogPathNotAllowed` where that leads out of the allowed roots itself."""
-        real = os.path.realpath(self.root)
+        real = real_path(self.root)
         if self._is_bound and not _is_below(real, self._real_allowed):
             raise LogPathNotAllowed(self.root, self.root)
         return real
@@ -168,14 +169,14 @@ class Confinement:
     @cached_property
     def _real_allowed(self) -> tuple[str, ...]:
         places = (_one_spelling(place) for place in self._allowed)
-        return tuple(os.path.realpath(place) for place in places if "://" not in place)
+        return tuple(real_path(place) for place in places if "://" not in place)
 
     def ensure_real(self, place: str, *, to_write: bool = False) -> None:
         """For a local place: where it really lies, links followed. Raises `LogPathNotAllowed`.
 
         `to_write`: it must lie in the table's own folder, just where it seems to lie.
         """
-        real, own = os.path.realpath(place), self._real_root
+        real, own = real_path(place), self._real_root
         if to_write:
             relative = os.path.relpath(place, self.root)
             allowed = real == os.path.normpath(os.path.join(own, relative)) and _is_below(real, (own,))
@@ -228,7 +229,7 @@ def _ensure_sizes(sizes: Array, most: int | None, paths: Array) -> None:
 def _spellings(place: str) -> tuple[str, ...]:
     """A root as it was given and, where links lead to it, as it really is."""
     place = _one_spelling(place)
-    return (os.path.abspath(place), os.path.realpath(place)) if "://" not in place else (place,)
+    return (os.path.abspath(place), real_path(place)) if "://" not in place else (place,)
 
 
 def _one_spelling(place: str) -> str:

@@ -137,12 +137,12 @@ def write_temporary(path: str, data: bytes, *, in_place: bool = False) -> str:
 
 def sync_directory(directory: str) -> None:
     """Make the names in `directory` durable. File systems that cannot are as durable as they are."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # the file has its name, so nothing here is a failure of the put
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _link(temporary: str, path: str) -> bool:

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from catalog.errors import SqlError
 from engine.storage.storage import Storage
 
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
@@ -65,14 +66,16 @@ def put_settled(
     `in_place` as for `Storage.put_if_absent`. Raises `FolderGone`, `PutRefused`, `PutOutcomeUnknown`,
     `StorageNotWritable`.
     """
-    failure: OSError | None = None
+    failure: Exception | None = None
     for tries in range(1, retries.tries_max + 1):
         try:
             if (failure is None or not storage.exists(name)) and _put(storage, name, data, in_place=in_place):
                 return True
             return is_ours(storage.read_bytes(name))
-        except OSError as error:
-            if failure is None and error.errno in _REFUSALS:
+        except (FolderGone, SqlError):
+            raise
+        except Exception as error:
+            if failure is None and isinstance(error, OSError) and error.errno in _REFUSALS:
                 raise PutRefused(str(error)) from error
             failure = error
             if tries < retries.tries_max:

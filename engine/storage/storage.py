@@ -34,6 +34,7 @@ from typing import Any, BinaryIO, cast
 
 import fsspec
 
+from catalog.client_errors import as_os_errors
 from catalog.credentials import options_for
 from engine.storage.confinement import Confinement
 from engine.storage.listing import entries_from
@@ -51,6 +52,11 @@ LOG_FOLDER = "_delta_log"
 """The folder whose files make versions of a table, in the formats that there are: listed with every statement, removed
 before all others.
 """
+
+METADATA_FOLDER = "metadata"
+"""The folder of Iceberg's metadata, which makes versions of a table as a log does; removed before others too."""
+
+VERSION_FOLDERS = (LOG_FOLDER, METADATA_FOLDER)
 
 REMOVED_PREFIX = ".removed-"
 """Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
@@ -301,7 +307,7 @@ class LocalStorage(Storage):
             return
         except OSError:
             root = self.root
-        for folder in (f"{root}/{LOG_FOLDER}", root):
+        for folder in (*(f"{root}/{name}" for name in VERSION_FOLDERS), root):
             _remove_folder(folder)
 
     def _open(self, name: str) -> int:
@@ -340,7 +346,7 @@ class LocalStorage(Storage):
 
 
 class FsspecStorage(Storage):
-    """Any other scheme."""
+    """Any other scheme. Its failures are `OSError`s, as those of this machine's file systems."""
 
     FETCH_AHEAD = 16
     """Files that `read_many` requests at once."""
@@ -356,6 +362,7 @@ class FsspecStorage(Storage):
     def list_names(self, directory: str, start: str = "") -> list[str]:
         return [status.name for status in self.list_files(directory, start)]
 
+    @as_os_errors()
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         path = self.path_of(directory)
         try:
@@ -366,6 +373,7 @@ class FsspecStorage(Storage):
         found = (_status(entry) for entry in entries if entry["type"] == "file" and entry["name"] != itself)
         return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
 
+    @as_os_errors()
     def list_folder(self, directory: str) -> FolderListing:
         path = self.path_of(directory) if directory else self.root
         try:
@@ -377,15 +385,19 @@ class FsspecStorage(Storage):
         files = tuple(_status(entry) for entry in found if entry["type"] == "file")
         return FolderListing(files, tuple(_status(entry) for entry in found if entry["type"] == "directory"))
 
+    @as_os_errors()
     def stat(self, name: str) -> FileStatus:
         return _status(self.fs.info(self.path_of(name)))
 
+    @as_os_errors()
     def exists(self, name: str) -> bool:
         return bool(self.fs.exists(self.path_of(name)))
 
+    @as_os_errors()
     def read_bytes(self, name: str) -> bytes:
         return cast(bytes, self.fs.cat_file(self.path_of(name)))
 
+    @as_os_errors()
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         return cast(bytes, self.fs.cat_file(self.path_of(name), start=offset, end=offset + length))
 
@@ -398,15 +410,18 @@ class FsspecStorage(Storage):
             for first in range(0, len(names), 4 * self.FETCH_AHEAD):
                 yield from threads.map(self.read_bytes, names[first : first + 4 * self.FETCH_AHEAD])
 
+    @as_os_errors()
     def open_input(self, name: str) -> BinaryIO:
         return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
 
     def ensure_writable(self) -> None:
         ensure_scheme_writable(self.scheme)
 
+    @as_os_errors()
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
         return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
 
+    @as_os_errors()
     def write(self, name: str, data: bytes) -> None:
         self.fs.pipe_file(self.path_of(name), data)
 
@@ -416,8 +431,10 @@ class FsspecStorage(Storage):
         with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
             yield cast(BinaryIO, file)
             file.flush()
-            self.fs.put_file(file.name, self.path_of(name))
+            with as_os_errors():
+                self.fs.put_file(file.name, self.path_of(name))
 
+    @as_os_errors()
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self.fs.rm_file(self.path_of(name))
@@ -425,8 +442,9 @@ class FsspecStorage(Storage):
     def delete_empty_folder(self, name: str) -> bool:
         return False
 
+    @as_os_errors()
     def delete_tree(self) -> None:
-        for folder in (self.path_of(LOG_FOLDER), self.root):
+        for folder in (*map(self.path_of, VERSION_FOLDERS), self.root):
             for _ in range(_REMOVALS_MAX):
                 self.fs.invalidate_cache(folder)
                 paths = self.fs.find(folder)

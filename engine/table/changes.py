@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol, TypeAlias
@@ -10,10 +11,21 @@ import pyarrow as pa
 
 from engine.pruning.pruning import FilePruning
 from engine.table.scan import FileLayout
-from engine.types.schema import StructType
+from engine.types.schema import PrimitiveType, StructField, StructType
 
 CHANGE_TYPE = "_change_type"
 """The column of a feed that says what became of a row."""
+
+COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
+FEED_COLUMNS = (
+    StructField(CHANGE_TYPE, PrimitiveType.STRING),
+    StructField(COMMIT_VERSION, PrimitiveType.LONG),
+    StructField(COMMIT_TIMESTAMP, PrimitiveType.TIMESTAMP),
+)
+"""Those that a feed has beside the table's."""
+
+INSERTED, DELETED = "insert", "delete"
+"""Values of `CHANGE_TYPE`."""
 
 CHANGE_FOLDER = "_change_data/"
 """Below a table's root: files that hold nothing but changes."""
@@ -48,8 +60,8 @@ class TableChanges(Protocol):
     """A change data feed; its schema is the table's and the feed's own columns."""
 
     @property
-    def versions(self) -> range:
-        """Empty where the range has none."""
+    def versions(self) -> Sequence[int]:
+        """In their order, and hashable; empty where the range has none."""
         ...
 
     @property

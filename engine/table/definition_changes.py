@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from engine.table.column_metadata import HIGH_WATER_MARK
 from engine.table.identity import IdentityColumn
 from engine.table.keys import TableKey
-from engine.table.partition_terms import PartitionTerm, SortTerm
 from engine.types.column_paths import Path
+from engine.types.partition_terms import PartitionTerm, SortTerm
 from engine.types.schema import DataType, StructField
 from engine.types.schema_changes import Position
 

@@ -1,8 +1,9 @@
 """What statements that change rows ask of the files of a table, and of its format.
 
 Rows are known by their file and their index in it. A file is written again without the rows that go, or, where the
-table has the capability `ROW_MARKS`, stays and gets marks of these rows beside it: Delta's deletion vectors, or what
-another format has in their place. `files` are rows of `TableSnapshot.files`, or what a commit of another writer added.
+table has a capability such as `DELETED_ROW_MARKS`, stays and gets marks of these rows beside it: Delta's deletion
+vectors, or what another format has in their place. `files` are rows of `TableSnapshot.files`, or what a commit of
+another writer added.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -50,6 +51,12 @@ class RowFiles(Protocol):
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """A condition on rows as one on files. `time_zone` as for `TableSnapshot.columns`."""
+        ...
+
+    def partitions(self, files: Any) -> list[str] | None:
+        """For each file a text that the files of its partition have in common; None in formats whose files tell their
+        partitions by `partition_values`.
+        """
         ...
 
     def live_rows(self, files: pa.Table) -> Array:

@@ -24,11 +24,34 @@ class Capability(Enum):
     """What a table can do beyond what every table can, by its format and its settings."""
 
     CHANGE_FEED = "records which rows a commit deleted, changed and inserted"
-    ROW_MARKS = "marks rows that go beside their files, which stay"
+    DELETED_ROW_MARKS = "marks rows that are deleted or replaced beside their files, which stay"
+    UPDATED_ROW_MARKS = "the same of rows that an UPDATE changes"
+    MERGED_ROW_MARKS = "the same of rows that a MERGE changes or deletes"
+    WHOLE_FILES = "tells, where rows are deleted, which files have no others, whatever its partitions are"
     ROW_IDS = "gives rows ids, which they keep wherever they are moved to"
     TYPE_WIDENING = "gives columns wider types while rows are written"
     COLUMN_DEFAULTS = "has columns with defaults"
     ADDED_DEFAULTS = "gives the rows that are there the default of a column that is added"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSource:
+    """A partition value that is made from the column, or field in structs, at `path`, as files have it: by a transform,
+    and its number where it has one.
+    """
+
+    path: tuple[str, ...]
+    transform: str
+    width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SortColumn:
+    """A column, or field in structs, as files have it, by which their rows are sorted."""
+
+    path: tuple[str, ...]
+    descending: bool
+    nulls_first: bool
 
 
 class TableRules(Protocol):
@@ -51,6 +74,18 @@ class TableRules(Protocol):
     @property
     def partition_keys(self) -> tuple[str, ...]:
         """What the partition columns are called where the values of files are kept, in their order."""
+        ...
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        """For each of `partition_keys` what its values are made from, where files have the columns too; none where the
+        values are those of `partition_columns`, which files do not have.
+        """
+        ...
+
+    @property
+    def sort_columns(self) -> tuple[SortColumn, ...]:
+        """How the rows of new files are sorted, the first column first."""
         ...
 
     @property
@@ -98,6 +133,14 @@ class NoRules:
 
     def has(self, capability: Capability) -> bool:
         return False
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        return ()
+
+    @property
+    def sort_columns(self) -> tuple[SortColumn, ...]:
+        return ()
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

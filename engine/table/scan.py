@@ -32,6 +32,11 @@ NO_FILES = pa.schema(
 FIELD_ID = "parquet.field.id"
 """Spark's key in the metadata of a column for its id in Parquet files."""
 
+PUSHED_NAME = "gateway.pushed.name"
+"""The key in the metadata of a column that is found by its id, for a name by which conditions on it may be pushed into
+the files: no file has another column of that name.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRead:
@@ -76,10 +81,13 @@ class Choice(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowTracking:
-    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over."""
+    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over,
+    and the ids of these columns in Parquet files where they have some.
+    """
 
     row_id_column: str | None
     row_commit_version_column: str | None
+    field_ids: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ first asked for, and belongs to the pinned version whatever is committed since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Protocol
@@ -157,8 +157,12 @@ class TableSnapshot(Protocol):
         """Partition values as texts, row for row beside `files`: a column each, by physical name."""
         ...
 
-    def counted_files(self) -> CountedFiles:
-        """The live files with their statistics, to answer counts and extremes from."""
+    def shown_partitions(self) -> pa.Table:
+        """The partitions of the live files: texts of a column each, by name; some may occur more than once."""
+        ...
+
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
+        """The live files with the statistics of some top-level columns (or of more), to answer counts and extremes."""
         ...
 
     def history(self, limit: int | None = None) -> pa.Table:

@@ -19,7 +19,7 @@ from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
 from engine.errors.table_errors import naming
-from engine.storage.storage import LOG_FOLDER, open_storage
+from engine.storage.storage import VERSION_FOLDERS, open_storage
 from engine.table.transaction import TableCommit, TableTransaction
 from engine.write.folder_marks import mark_new, unmark
 from engine.write.staged_write import StagedWrite
@@ -35,6 +35,7 @@ def commit_creation(
     Where it raises anything but an unknown outcome, there is neither log nor name.
     """
     if staged.transaction is None:
+        policy.cancel.seal()
         catalog.change(CreateTable(entry))
         return None
     catalog.view().ensure_location(entry.location)
@@ -62,7 +63,8 @@ def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterato
 
 
 def _has_log(entry: TableEntry, catalog: Catalog) -> bool:
-    return bool(open_storage(entry.location, allowed_roots=catalog.allowed_roots).list_names(LOG_FOLDER))
+    storage = open_storage(entry.location, allowed_roots=catalog.allowed_roots)
+    return any(map(storage.list_names, VERSION_FOLDERS))
 
 
 def _log_and_name(

@@ -1,8 +1,9 @@
 """Rows that are told apart from others of their file: marked as gone for good, or for one statement alone.
 
-Where the table marks rows (`Capability.ROW_MARKS`), its format does that (`engine.table.row_files`). Whatever the
-format, a copy reads a file without the rows that go, new values are made from those that change, and a file that is
-written again has both. No version has the vectors that tell these apart; small ones travel with the list of files.
+Where the table marks rows (`Capability.DELETED_ROW_MARKS` and its like), its format does that
+(`engine.table.row_files`). Whatever the format, a copy reads a file without the rows that go, new values are made from
+those that change, and a file that is written again has both. No version has the vectors that tell these apart; small
+ones travel with the list of files.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 
-from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
-from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.vector_files import VectorRow, inline_vector, write_vectors
 from engine.table.row_files import MarkedFiles
 from engine.table.snapshot import TableSnapshot
 from engine.write.row_sets import RowSet, RowsOfFiles
-from engine.write.staged_files import discard
+from engine.write.staged_files import discard, discarded_on_failure
 
 _INLINE_ROWS_MAX = 20_000
 """Up to so many rows vectors are text in the list of files, some 3 bytes a row at most; others take a file."""
@@ -36,20 +35,15 @@ def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run
     storage = table.snapshot.storage
     storage.ensure_writable()
     marked = table.snapshot.row_files.mark(files, [rows.indices() for rows in going])
-    try:
+    with discarded_on_failure(storage, marked.written, run):
         run.context.cancel.ensure_live()
         yield marked
-    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
-        raise
-    except BaseException:
-        discard(storage, marked.written)
-        raise
 
 
 @contextmanager
 def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
     """The files of the snapshot with these rows, to read no others: a scan's `files`."""
-    files = _taken(table, rows)
+    files = table.snapshot.row_files.readable(_taken(table, rows))
     with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
         yield _with_column(files, "deletion_vector", pa.nulls(len(files), DELETION_VECTOR)).append_column(
             "selected_rows", pa.array(vectors, DELETION_VECTOR)

@@ -116,15 +116,19 @@ def without_files(table: BoundTable, found: FoundRows) -> Remainder:
 
 
 @contextmanager
-def without_rows(table: BoundTable, found: FoundRows, run: Run) -> Iterator[Remainder]:
-    """What takes the rows away; if the block that commits it fails, the files that it wrote go."""
+def without_rows(
+    table: BoundTable, found: FoundRows, run: Run, marks: Capability = Capability.DELETED_ROW_MARKS
+) -> Iterator[Remainder]:
+    """What takes the rows away, by marks where the table has `marks`; if the block that commits it fails, the files
+    that it wrote go.
+    """
     files, rows = table.snapshot.files, found.all
     counts = np.zeros(files.num_rows, np.int64)
     for position, each in rows.items():
         counts[position] = len(each)
     live = live_rows(table, files)
     partly = (counts > 0) & (counts != live)
-    marked = partly & (live >= 0) if table.snapshot.rules.has(Capability.ROW_MARKS) else np.zeros(files.num_rows, bool)
+    marked = partly & (live >= 0) if table.snapshot.rules.has(marks) else np.zeros(files.num_rows, bool)
     remainder = without_files(table, found)
     with ExitStack() as staged:
         copied = {position: rows[position] for position in np.flatnonzero(partly & ~marked).tolist()}

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from catalog.errors import CatalogOutcomeUnknown
+from catalog.errors import CatalogOutcomeUnknown, SqlError
 from engine.bind.bound import BoundTable
 from engine.enforce.row_rules import row_rules, violation
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
@@ -44,7 +44,7 @@ def written_files(
     """The same for a table of the format `own` that may be not there yet."""
     target.ensure_writable()
     written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), run)
-    try:
+    with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], run):
         files = [
             DataFile(
                 path=f"{folder}{file.path}",
@@ -59,10 +59,21 @@ def written_files(
         discard(target, new.empty)
         run.context.cancel.ensure_live()
         yield new
+
+
+@contextmanager
+def discarded_on_failure(storage: Storage, paths: Iterable[str], run: Run) -> Iterator[None]:
+    """If the block fails, and surely has not committed, the data files at `paths` go.
+
+    A failure of ours while a commit is put says nothing about the commit: the files stay.
+    """
+    try:
+        yield
     except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
-    except BaseException:
-        discard(target, (f"{folder}{file.path}" for file in written))
+    except BaseException as error:
+        if isinstance(error, SqlError) or not run.context.cancel.is_sealed:
+            discard(storage, paths)
         raise
 
 

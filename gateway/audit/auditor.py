@@ -1,10 +1,10 @@
 """What is recorded, and when: the events of log-ins, sessions and statements as fields of a trail's lines.
 
 A line has the same fields wherever they apply: `event`, `outcome`, `sqlstate`, `principal`, `real_user`, `method`,
-`client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`. Of a statement there are two lines. The one of its
-beginning is written when it may run and before it has done anything; if that fails, so does the statement. The one of
-its end tells how it ended, which columns it read and wrote and what it committed, and is the only one of a statement
-that was refused, or failed before it was understood.
+`client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`, `owner` (of a session or statement that another
+user ends). Of a statement there are two lines. The one of its beginning is written when it may run and before it has
+done anything; if that fails, so does the statement. The one of its end tells how it ended, which columns it read and
+wrote and what it committed, and is the only one of a statement that was refused, or failed before it was understood.
 
 Never recorded: passwords and tokens, handles of sessions, rows, values of parameters, and messages of errors, which may
 have values of rows in them.
@@ -19,7 +19,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Protocol, assert_never
+from typing import Any, NotRequired, Protocol, TypedDict, assert_never
 
 from catalog.errors import SqlError
 from catalog.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
@@ -43,6 +43,13 @@ OBJECTS_MAX = 200
 _KNOWN_S, _KNOWN_MAX = 60.0, 10_000
 
 
+class Ended(TypedDict):
+    """A session that is ended, or a statement in it."""
+
+    session: str
+    statement: NotRequired[str]
+
+
 class Auditor(Protocol):
     """Told of what happens; a method that raises stops what it was told of."""
 
@@ -59,6 +66,8 @@ class Auditor(Protocol):
     def session_opened(self, session: str, identity: Identity, origin: Origin) -> None: ...
 
     def session_closed(self, session: str, identity: Identity, origin: Origin, reason: str) -> None: ...
+
+    def ended(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None: ...
 
     def trace(self) -> Trace | None:
         """What is to be filled while a statement runs, for its end; None where nobody asks for it."""
@@ -83,7 +92,7 @@ class NoAudit:
     def _ignored(self, *_: object) -> None:
         pass
 
-    logged_in = logged_out = refused = token_changed = session_opened = session_closed = _ignored
+    logged_in = logged_out = refused = token_changed = session_opened = session_closed = ended = _ignored
     statement_began = statement_ended = link_followed = reloaded = close = _ignored
 
 
@@ -105,13 +114,14 @@ class TrailAuditor:
             self._record("login", "ok", identity, origin)
 
     def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
-        """`user` is the name that the client gave, which may be no user's. Never raises: the client is told why.
+        """`user` is what the client gave for a name, which may be a token. Never raises: the client is told why.
 
         Attempts that come too fast to be looked at are recorded once a minute for each name and address.
         """
         if isinstance(error, TooManyFailures) and not self._is_new((user, origin.peer)):
             return
-        fields = {"condition": error.condition, "user": user and user[:200], "peer": origin.peer, "wire": origin.wire}
+        name = user and redact(user)[:200]
+        fields = {"condition": error.condition, "user": name, "peer": origin.peer, "wire": origin.wire}
         with suppress(AuditNotWritten):
             self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
 
@@ -139,6 +149,10 @@ class TrailAuditor:
         """`reason`: its client closed it, or has read all of its only statement, it was idle, or had to make room."""
         with suppress(AuditNotWritten):
             self._record("session.close", "ok", identity, origin, session=session, reason=reason)
+
+    def ended(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None:
+        """Before an administrator ends what is another's, which then has the line of its own end."""
+        self._record(event, "ok", identity, origin, owner=owner.principal, **target)
 
     def trace(self) -> Trace | None:
         return Trace()

@@ -1,8 +1,8 @@
 """Sends events to a collector of lineage, each at least once: they are files until the collector has taken them.
 
 A file for each event, the oldest sent first. What cannot be delivered now is tried again, later each time; an event
-that the collector refuses for good is renamed, so that it is in nobody's way. Where too many wait, the oldest go, and
-the log says so: lineage keeps no statement from running.
+that the collector refuses for good, or redirects, is renamed, so that it is in nobody's way. Where too many wait, the
+oldest go, and the log says so: lineage keeps no statement from running.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from catalog.no_redirect import NoRedirect
 from catalog.secret_files import make_private_folder
 
 SPOOLED_MAX = 10_000
 _PAUSE_S, _PAUSE_S_MAX, _TIMEOUT_S = 1.0, 60.0, 10.0
 _AGAIN = (408, 425, 429)
 _REFUSED = ".refused"
+_OPENER = urllib.request.build_opener(NoRedirect())
 logger = logging.getLogger(__name__)
 
 
@@ -92,7 +94,7 @@ class LineageSender:
             headers["Authorization"] = f"Bearer {self._token}"
         request = urllib.request.Request(self._url, file.read_bytes(), headers)
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S):
+            with _OPENER.open(request, timeout=_TIMEOUT_S):
                 pass
         except urllib.error.HTTPError as error:
             if error.code >= 500 or error.code in _AGAIN:

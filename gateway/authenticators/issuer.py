@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
 
+from catalog.no_redirect import NoRedirect
 from gateway.authenticators.errors import IssuerUnusable
 from gateway.authenticators.peer import Peer
 
@@ -107,7 +108,7 @@ class Issuer:
         parts = urlsplit(url)
         if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
             raise IssuerUnusable(self._issuer, f"{url[:200]!r} is no https URL")
-        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self._tls), _NoRedirect())
+        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self._tls), NoRedirect())
         try:
             with opener.open(url, timeout=_TIMEOUT_S) as answer:
                 content = answer.read(_BYTES_MAX + 1)
@@ -117,11 +118,6 @@ class Issuer:
         if not isinstance(document, dict):
             raise IssuerUnusable(self._issuer, f"{url[:200]} is no JSON object, or larger than {_BYTES_MAX} bytes")
         return document
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
 
 
 def _public(document: Mapping[str, Any]) -> dict[str, Any]:

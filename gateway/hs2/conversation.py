@@ -31,17 +31,17 @@ class Conversation:
         self._client = Client(peer, is_connected=False)
         self._dispatcher = Dispatcher(service, self._client)
 
-    def answer(self, message: bytes, identity: Identity, links: RowLinks | None) -> bytes:
-        """The reply to one message; rows may be `links`, where there are some. Raises :class:`MalformedThriftMessage`
-        for bytes that are none.
+    def answer(self, message: bytes, identity: Identity, links: RowLinks | None, agent: str = "") -> bytes:
+        """The reply to one message of the program `agent`; rows may be `links`, where there are some. Raises
+        :class:`MalformedThriftMessage` for bytes that are none.
         """
         if self._client.identity != identity:  # a proxy sends the requests of many users on one connection
             self._client = Client(self._peer, identity, is_connected=False)
             self._dispatcher = Dispatcher(self._service, self._client)
-        self._client.links = links
+        self._client.links, self._client.agent = links, agent
         try:
             with self._watch.over(self._descriptor, self._hang_up):
-                return self._dispatcher.answer(message)
+                return b"".join(self._dispatcher.answer(message))
         except MalformedMessage as error:
             raise MalformedThriftMessage(str(error)) from error
         finally:

@@ -40,6 +40,8 @@ from gateway.operation import Operation, OperationState
 
 logger = logging.getLogger(__name__)
 
+Pieces = tuple[bytes, ...]
+
 _SUCCESS_FIELD, _STOP = b"\x0c\x00\x00", b"\x00"
 
 
@@ -115,11 +117,14 @@ class Dispatcher:
         self._service, self._client = service, client
         self._memo: StatusMemo | None = None
 
-    def answer(self, message: bytes) -> bytes:
-        """The reply to one message. Raises :class:`~gateway.hs2.messages.MalformedMessage` for bytes that are none."""
+    def answer(self, message: bytes) -> Pieces:
+        """The reply to one message, in pieces: rows are not copied for what is around them.
+
+        Raises :class:`~gateway.hs2.messages.MalformedMessage` for bytes that are none.
+        """
         recalled = self.recall(message)
         if recalled is not None:
-            return recalled
+            return (recalled,)
         header = parse_header(message)
         if header.kind not in (TMessageType.CALL, TMessageType.ONEWAY):
             raise MalformedMessage(f"a message of kind {header.kind} is no call")
@@ -138,13 +143,13 @@ class Dispatcher:
         if response is None:
             return _exception(header, TApplicationException.INTERNAL_ERROR, f"{header.name} failed")
         reply = (format_header(header.name, TMessageType.REPLY, header.sequence), _SUCCESS_FIELD, *response, _STOP)
-        return self._memorize(message, header, b"".join(reply))
+        return self._memorize(message, header, reply)
 
     def recall(self, message: bytes) -> bytes | None:
         """The reply if it is known from the message before; None otherwise. At once, whatever others do."""
         return self._memo.recall(message) if self._memo else None
 
-    def _call(self, rpc: Rpc, request: Any) -> tuple[bytes, ...] | None:
+    def _call(self, rpc: Rpc, request: Any) -> Pieces | None:
         """The response struct, None for an error that the RPC cannot express.
 
         The second of the three rims where any exception is caught; `describe` logs those that are bugs.
@@ -156,10 +161,11 @@ class Dispatcher:
             status = error_status(error)
             return (encode_struct(rpc.refuse(status)),) if rpc.refuse else None
 
-    def _memorize(self, message: bytes, header: Header, reply: bytes) -> bytes:
-        """`reply`, kept if it is the status of a statement that has ended."""
+    def _memorize(self, message: bytes, header: Header, pieces: Pieces) -> Pieces:
+        """`pieces`, kept if they are the status of a statement that has ended."""
         operation = self._client.settled
         if operation is not None:
+            reply = b"".join(pieces)
             at = header.body_at - 4  # the sequence number is at the same place in both
             self._memo = StatusMemo(
                 (message[:at], message[header.body_at :]),
@@ -167,8 +173,8 @@ class Dispatcher:
                 operation,
                 operation.state,
             )
-        return reply
+        return pieces
 
 
-def _exception(header: Header, kind: int, text: str) -> bytes:
-    return format_exception(header.name, header.sequence, kind, text)
+def _exception(header: Header, kind: int, text: str) -> Pieces:
+    return (format_exception(header.name, header.sequence, kind, text),)

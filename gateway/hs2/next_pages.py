@@ -55,8 +55,8 @@ class NextPages:
             page = operation.next_page(rows_max, bytes_max)
             if page is None:
                 return None
-            pieces = encode(page)
-            return _Made(page, pieces, sum(map(len, pieces)))
+            content = b"".join(encode(page))
+            return _Made(page, (content,), len(content))
 
         future = self._threads.submit(run)
         with self._lock:

@@ -1,7 +1,8 @@
 """In which form a statement's rows reach its client: chosen once, when the statement is sent, and kept with it.
 
-Hive's clients get columns, those before V6 rows. Databricks' clients say with each statement what they can read, and
-are told in the metadata what they get. Metadata calls and logs are columns for everybody.
+Hive's clients get columns, those before V6 rows; intervals are strings to those before V8, which have no types for
+them. Databricks' clients say with each statement what they can read, and are told in the metadata what they get.
+Metadata calls and logs are columns for everybody.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from gateway.lz4_frames import lz4_frame
 from gateway.result_buffer import Page
 
 FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
+FIRST_INTERVAL_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V8
 FIRST_SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V1
 TIMESTAMP_AS_STRING = "spark.thriftserver.arrowBasedRowSet.timestampAsString"
 SUCCESS = t.TStatus(t.TStatusCode.SUCCESS_STATUS)
@@ -42,12 +44,13 @@ class RowSetKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultForm:
-    """`is_extended`: the client knows the extensions, and is told of the form. `may_link`: a large result may be links
-    to Arrow documents, which the client fetches several at once.
+    """`is_extended`: the client knows the extensions, and is told of the form. `has_intervals`: it knows the types of
+    intervals. `may_link`: a large result may be links to Arrow documents, which the client fetches several at once.
     """
 
     kind: RowSetKind
     is_extended: bool = False
+    has_intervals: bool = True
     types: ArrowTypes = ArrowTypes()
     is_compressed: bool = False
     may_link: bool = False
@@ -67,7 +70,9 @@ class ShapedResult:
 
     def metadata(self) -> Any:
         """A TGetResultSetMetadataResp."""
-        response = t.TGetResultSetMetadataResp(SUCCESS, table_schema(self.schema))
+        response = t.TGetResultSetMetadataResp(
+            SUCCESS, table_schema(self.schema, has_intervals=self.form.has_intervals)
+        )
         if self.form.is_extended:
             response.resultFormat = self.form.kind.value
             response.isStagingOperation = False
@@ -123,7 +128,8 @@ class ShapedResult:
 def plain_form(version: int) -> ResultForm:
     """What a client of protocol `version` gets where it may not choose."""
     kind = RowSetKind.COLUMNS if version >= FIRST_COLUMNAR_VERSION else RowSetKind.ROWS
-    return ResultForm(kind=kind, is_extended=version >= FIRST_SPARK_VERSION)
+    has_intervals = version >= FIRST_INTERVAL_VERSION
+    return ResultForm(kind=kind, is_extended=version >= FIRST_SPARK_VERSION, has_intervals=has_intervals)
 
 
 def asked_form(version: int, request: Any) -> ResultForm:

@@ -92,10 +92,12 @@ class Connection:
         dispatcher = Dispatcher(self._service, self._client)
         while True:
             message = messages.read(None if self._client.sessions else transport.SESSIONLESS_S)
-            reply = dispatcher.recall(message)
-            if reply is None:
-                with self._watch.over(self._socket.fileno(), self.hang_up):
-                    reply = dispatcher.answer(message)
+            recalled = dispatcher.recall(message)
+            if recalled is not None:
+                messages.write((recalled,))
+                continue
+            with self._watch.over(self._socket.fileno(), self.hang_up):
+                reply = dispatcher.answer(message)
             messages.write(reply)
 
 

@@ -76,7 +76,7 @@ from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.result_buffer import Page
 from gateway.row_links import LinkedRows, RowLinks
-from gateway.session import Session
+from gateway.session import Session, WantedResult
 from gateway.status import describe
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
@@ -93,6 +93,8 @@ NEXT_PAGES_BYTES_MAX = 64 << 20
 EXPANDED_LENGTH_MAX = 4 << 20
 """Characters of a statement with its variables' values; the engine takes no longer text either."""
 _LOG_FETCH = 1
+_DATABRICKS_JDBC = "DatabricksJDBCDriver"
+"""What the driver's User-Agent begins with."""
 
 _STATES = {
     OperationState.PENDING: t.TOperationState.INITIALIZED_STATE,
@@ -114,8 +116,8 @@ class Client:
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
     the client's last question; `awaited` is the statement whose end it waits for without having its handle;
-    `links` are for rows that it may fetch by URL. A call on a connection of its own (`is_connected`) may take its time;
-    over HTTP somebody between us may end it.
+    `links` are for rows that it may fetch by URL; `agent` is its User-Agent. A call on a connection of its own
+    (`is_connected`) may take its time; over HTTP somebody between us may end it.
     """
 
     peer: Peer
@@ -124,7 +126,13 @@ class Client:
     settled: Operation | None = None
     awaited: Operation | None = None
     links: RowLinks | None = None
+    agent: str = ""
     is_connected: bool = True
+
+    @property
+    def reads_counts(self) -> bool:
+        """Whether it takes the number of changed rows from a row of the result alone, as Databricks' JDBC driver."""
+        return self.agent.startswith(_DATABRICKS_JDBC)
 
     @contextlib.contextmanager
     def awaiting(self, operation: Operation) -> Iterator[None]:
@@ -236,8 +244,11 @@ class Service:
             substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
             parameters=parse_parameters(request.parameters or ()),
             timeout_s=_timeout_s(request.queryTimeout),
-            row_limit=limit if limit and limit > 0 else None,
-            streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
+            wanted=WantedResult(
+                row_limit=limit if limit and limit > 0 else None,
+                streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
+                has_counts=client.reads_counts,
+            ),
         )
         self._forms[operation] = asked_form(settings.version, request)
         if not request.runAsync:
@@ -455,7 +466,8 @@ def _status(operation: Operation, state: OperationState) -> Any:
         hasResultSet=operation.may_have_rows,
     )
     if state in _HAVE_RESULTS:
-        response.numModifiedRows = -1 if operation.has_rows else operation.rows_modified or 0
+        count = operation.rows_modified
+        response.numModifiedRows = count if count is not None else -1 if operation.has_rows else 0
     if operation.error is not None:
         failure = describe(operation.error)
         response.sqlState, response.errorCode, response.errorMessage = failure.sqlstate, 0, failure.message

@@ -37,6 +37,10 @@ _RECEIVE_BYTES, _RECEIVE_BYTES_MAX = 1 << 16, 1 << 20
 """One `recv` takes memory for all it may bring, which is not to follow from a length that a client only claims."""
 _ENCRYPT_BYTES = 128 << 10
 """Of an answer that is being sent over TLS, so much exists twice."""
+_JOINED_BYTES_MAX = 32 << 10
+"""Copying so much takes less time than describing pieces to the system."""
+_PIECES_MAX = 512
+"""Half of what the system takes at once."""
 _LENGTH = struct.Struct(">I")
 _HTTP_FIRST_BYTES = b"GPHDOTC"  # GET, POST or PUT, HEAD, DELETE, OPTIONS, TRACE, CONNECT
 _HTTP_ANSWER = (
@@ -77,7 +81,12 @@ class ByteStream:
         del self._buffer[:count]
         return taken
 
-    def write(self, content: bytes) -> None:
+    def write(self, pieces: tuple[bytes, ...]) -> None:
+        """Large ones are sent from where they are."""
+        if self._tls is None and len(pieces) <= _PIECES_MAX and sum(map(len, pieces)) > _JOINED_BYTES_MAX:
+            self._send_pieces(pieces)
+            return
+        content = b"".join(pieces)
         if self._tls is None:
             self._send(content)
             return
@@ -105,7 +114,18 @@ class ByteStream:
             with contextlib.suppress(OSError):
                 self._socket.send(self._tls.outgoing(), socket.MSG_DONTWAIT)
 
-    def _send(self, content: bytes) -> None:
+    def _send_pieces(self, pieces: tuple[bytes, ...]) -> None:
+        try:
+            self._wait_at_most(None)
+            sent = self._socket.sendmsg(pieces)
+        except OSError as error:
+            raise Disconnected() from error
+        for piece in pieces:  # the system may have taken a part of them
+            if sent < len(piece):
+                self._send(memoryview(piece)[sent:])
+            sent = max(0, sent - len(piece))
+
+    def _send(self, content: bytes | memoryview) -> None:
         try:
             self._wait_at_most(None)
             self._socket.sendall(content)
@@ -167,8 +187,9 @@ class MessageStream:
             raise MalformedMessage(f"a message of {length} bytes is longer than the server takes")
         return self._stream.take(length)
 
-    def write(self, message: bytes) -> None:
-        self._stream.write(_LENGTH.pack(len(message)) + message if self._framed else message)
+    def write(self, pieces: tuple[bytes, ...]) -> None:
+        """One message."""
+        self._stream.write((_LENGTH.pack(sum(map(len, pieces))), *pieces) if self._framed else pieces)
 
 
 def open_transport(
@@ -196,7 +217,7 @@ def open_transport(
         identity = _negotiate(stream, SaslNegotiation(authenticator, peer))
         return MessageStream(stream, framed=True, bytes_max=bytes_max), peer, identity
     if first in _HTTP_FIRST_BYTES:
-        stream.write(_HTTP_ANSWER)
+        stream.write((_HTTP_ANSWER,))
     raise Disconnected()
 
 
@@ -216,7 +237,7 @@ def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> Identity:
             raise Disconnected()
         reply = negotiation.receive(status, stream.take(length))
         if reply:
-            stream.write(reply.encode())
+            stream.write((reply.encode(),))
         if negotiation.state is SaslState.REFUSED:
             raise Disconnected()
     return negotiation.identity

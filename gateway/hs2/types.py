@@ -109,6 +109,7 @@ _QUALIFIERS: dict[str, tuple[TTypeId, tuple[str, ...]]] = {
     "varchar": (TTypeId.VARCHAR_TYPE, (constants.CHARACTER_MAXIMUM_LENGTH,)),
     "char": (TTypeId.CHAR_TYPE, (constants.CHARACTER_MAXIMUM_LENGTH,)),
 }
+_INTERVALS = frozenset({TTypeId.INTERVAL_YEAR_MONTH_TYPE, TTypeId.INTERVAL_DAY_TIME_TYPE})
 _HEAD = re.compile(r"(interval [a-z]+|[a-z_]+)(?:\(([\d, ]+)\))?")
 
 
@@ -125,12 +126,18 @@ def column_type(sql_type: str) -> ColumnType:
     return _TYPES.get(name, _STRING)
 
 
-def table_schema(schema: pa.Schema) -> TTableSchema:
-    """A result's schema as GetResultSetMetadata answers it; positions count from 1."""
+def table_schema(schema: pa.Schema, *, has_intervals: bool = True) -> TTableSchema:
+    """A result's schema as GetResultSetMetadata answers it; positions count from 1.
+
+    Without `has_intervals` they are strings, which is how their values travel anyway.
+    """
+    kinds = [column_type(sql_type_of(field_)) for field_ in schema]
+    if not has_intervals:
+        kinds = [_STRING if kind.type_id in _INTERVALS else kind for kind in kinds]
     return TTableSchema(
         [
-            TColumnDesc(field_.name, _describe(column_type(sql_type_of(field_))), position, "")
-            for position, field_ in enumerate(schema, 1)
+            TColumnDesc(field_.name, _describe(kind), position, "")
+            for position, (field_, kind) in enumerate(zip(schema, kinds, strict=True), 1)
         ]
     )
 

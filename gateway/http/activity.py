@@ -1,11 +1,12 @@
 """Who is there and what runs: sessions, the history of statements, and the means to end them.
 
-    GET    /api/2.0/sql/history/queries     statements that run and have ended, as Databricks' Query History API
-    POST   /api/2.0/sql/history/queries/{id}/cancel   a statement of any interface
-    GET    /api/2.0/sql/sessions            (DELETE /api/2.0/sql/sessions/{id} ends one)
-    GET    /api/2.0/preview/scim/v2/Me      who the request is from
+    GET  /api/2.0/sql/history/queries               statements that run and have ended, as Databricks' Query History API
+    POST /api/2.0/sql/history/queries/{id}/cancel   a statement of any interface
+    GET  /api/2.0/sql/sessions
+    POST /api/2.0/sql/sessions/{id}/end             a session of any interface
+    GET  /api/2.0/preview/scim/v2/Me                who the request is from
 
-A user is told of its own, an administrator of all; see `gateway/history.py`.
+A user is told of its own, and ends its own, an administrator those of all; see `gateway/history.py`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from flask import Blueprint, request
 
 from gateway.errors import OperationNotFound
 from gateway.history import StatementInfo
+from gateway.http.callers import origin_of_request
 from gateway.http.delivery import API
 from gateway.http.errors import InvalidField
 from gateway.http.queries import number_of
+from gateway.http.requests import parse_handle
 from gateway.http.statements import StatementApi, parse_statement_id
 from gateway.operation import OperationState
 from gateway.session import Session
@@ -54,13 +57,18 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
     @routes.post(f"{API}/history/queries/<statement_id>/cancel")
     def cancel(statement_id: str) -> dict[str, object]:
         operation_id = parse_statement_id(statement_id)
-        api.end(partial(api.registry().end_operation, operation_id, api.identity()))
+        api.end(partial(api.registry().end_operation, operation_id, api.identity(), origin_of_request()))
         return {}
 
     @routes.get(f"{API}/sessions")
     def sessions() -> dict[str, object]:
         found = api.registry().managed_sessions(api.identity())
         return {"sessions": [session_info(each) for each in sorted(found, key=lambda each: -each.created)]}
+
+    @routes.post(f"{API}/sessions/<session_id>/end")
+    def end(session_id: str) -> dict[str, object]:
+        api.end(partial(api.registry().end_session, parse_handle(session_id), api.identity(), origin_of_request()))
+        return {}
 
     @routes.get("/api/2.0/preview/scim/v2/Me")
     def me() -> dict[str, object]:

@@ -27,6 +27,7 @@ from gateway.http.health import health_blueprint
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.log_in import log_in_blueprint
+from gateway.http.metrics import metrics_blueprint
 from gateway.http.openapi import openapi_blueprint
 from gateway.http.result_routes import result_blueprint
 from gateway.http.statements import StatementApi
@@ -92,6 +93,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     for routes in (result_blueprint, browse_blueprint, activity_blueprint):
         app.register_blueprint(routes(api))
     app.register_blueprint(openapi_blueprint())
+    app.register_blueprint(metrics_blueprint(lifecycle, callers))
     app.register_blueprint(health_blueprint(lifecycle))
     app.register_blueprint(console_blueprint(lifecycle, callers, options.console))
     app.register_blueprint(log_in_blueprint(callers))

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
 
 import pyarrow as pa
 
-from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.runtime.results import ResultStream, counts_as_row
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
@@ -55,15 +55,9 @@ class Delivery:
         self._is_truncated = False
 
     def cut(self, stream: ResultStream) -> ResultStream:
-        """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row.
-
-        Those of a CREATE TABLE … AS are columns without a row, as Databricks answers.
-        """
+        """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row."""
         if not stream.has_rows and stream.row_counts is not None:
-            counts = stream.row_counts.named
-            told = [] if stream.row_counts.defines_table else [tuple(counts.values())]
-            counted = small_result(dict.fromkeys(counts, BIGINT), told)
-            return replace(counted, on_close=stream.close)
+            return counts_as_row(stream)
         return ResultStream(
             schema=stream.schema,
             source=self._within_limits(stream),

@@ -72,10 +72,11 @@ _WINDOW: dict[str, Schema] = {
     "order": _ORDER,
     "columns": _COLUMNS,
     "form": _FORM,
+    "cut": {"type": "integer", "minimum": 1, "maximum": 2**62, "description": "Characters of a cell."},
 }
 _FILTER: dict[str, Schema] = {
     "max_results": _PAGE_SIZE,
-    "page_token": {"type": "string", "format": "uuid"},
+    "page_token": STRING,
     "text": STRING,
     "status": _STATUS,
     "filter_by.statuses": _STATUS,
@@ -101,6 +102,7 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_SQL}/warehouses/{{warehouse_id}}/sessions", "SessionRequest", "OpenedSession", "The same."),
     Described(method="delete", path=f"{_SQL}/sessions/{{session_id}}", answers="Empty",
               summary="End a session with what it runs."),
+    _post(f"{_SQL}/sessions/{{session_id}}/end", None, "Empty", "End a session of any interface."),
     _get(f"{_SQL}/history/queries", "Queries", "Statements that run or have run, newest first.", query=_FILTER),
     _post(f"{_SQL}/history/queries/{{statement_id}}/cancel", None, "Empty", "Cancel a statement of any interface."),
     _get("/api/2.0/preview/scim/v2/Me", "Me", "Who the request is from."),
@@ -118,6 +120,7 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_TOKEN}/delete", "TokenId", "Empty", "Revoke a token."),
     _get("/healthz", "Status", "Whether the process lives.", is_open=True),
     _get("/readyz", "Status", "Whether the server takes statements; 503 where not.", is_open=True),
+    _get("/metrics", "text/plain", "Counts for Prometheus."),
     _get("/", _HTML, "The console.", is_open=True),
     _get("/connect", _HTML, "How to connect other programs.", is_open=True),
     _get("/console/{name}", "text/javascript", "A part of the console.", is_open=True, others=("text/css",)),

@@ -17,6 +17,7 @@ TIME_MS: Schema = {"type": "integer", "description": "Milliseconds since 1970-01
 POSITIVE: Schema = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
 WAIT: Schema = {"type": "string", "pattern": "^([0-9]|[1-4][0-9]|50)s$", "description": "Whole seconds, as in 10s."}
 TEXTS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "null"]}}
+IGNORED: Schema = {"description": "Accepted and not used."}
 ROW: Schema = {"type": "object", "additionalProperties": True}
 
 
@@ -33,8 +34,9 @@ def one_of(choices: type[StrEnum]) -> Schema:
 
 
 def optional(schema: Schema) -> Schema:
-    """Null is as good as nothing."""
-    return schema | {"type": [schema["type"], "null"]}
+    """Which may be null."""
+    choices = {"enum": [*enum, None]} if isinstance(enum := schema.get("enum"), list) else {}
+    return schema | {"type": [schema["type"], "null"]} | choices if "type" in schema else schema
 
 
 def answer(required: str = "", **properties: Schema) -> Schema:
@@ -44,8 +46,9 @@ def answer(required: str = "", **properties: Schema) -> Schema:
 
 
 def request(required: str = "", **properties: Schema) -> Schema:
-    """An object without any other members."""
-    return answer(required, **properties) | {"additionalProperties": False}
+    """An object without any other members; those that may be left out may be null."""
+    given = {name: schema if name in required.split() else optional(schema) for name, schema in properties.items()}
+    return answer(required, **given) | {"additionalProperties": False}
 
 
 _CHUNK = {"chunk_index": COUNT, "row_offset": COUNT, "row_count": COUNT, "byte_count": COUNT}
@@ -65,10 +68,10 @@ SCHEMAS: dict[str, Schema] = {
     "StatementRequest": request(
         "statement",
         statement={"type": "string", "minLength": 1},
-        warehouse_id=optional(STRING),
-        session_id=optional(UUID),
-        catalog=optional(STRING),
-        schema=optional(STRING),
+        warehouse_id=IGNORED,
+        session_id=UUID,
+        catalog=STRING,
+        schema=STRING,
         parameters=listed(ref("Parameter")),
         row_limit=POSITIVE,
         byte_limit=POSITIVE,
@@ -77,9 +80,10 @@ SCHEMAS: dict[str, Schema] = {
         result_compression=one_of(Compression),
         wait_timeout=WAIT,
         on_wait_timeout=one_of(OnWaitTimeout),
+        query_tags=IGNORED,
     ),
     "Parameter": request(
-        "", name=STRING, value=optional(STRING), type=STRING | {"description": "A SQL type, as INT."}, ordinal=POSITIVE
+        "", name=STRING, value=STRING, type=STRING | {"description": "A SQL type, as INT."}, ordinal=POSITIVE
     ),
     "Statement": answer(
         "statement_id status",
@@ -144,11 +148,11 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "SessionRequest": request(
         "",
-        warehouse_id=optional(STRING),
-        catalog=optional(STRING),
-        schema=optional(STRING),
+        warehouse_id=IGNORED,
+        catalog=STRING,
+        schema=STRING,
         session_confs={"type": "object", "additionalProperties": STRING},
-        execution_mode=optional(STRING),
+        execution_mode=IGNORED,
     ),
     "OpenedSession": answer("session_id", session_id=UUID),
     "Sessions": answer("sessions", sessions=listed(ref("Session"))),
@@ -224,7 +228,7 @@ SCHEMAS: dict[str, Schema] = {
             )
         ),
     ),
-    "NewToken": request("", comment=optional(STRING), lifetime_seconds=POSITIVE, scope=one_of(TokenScope)),
+    "NewToken": request("", comment=STRING, lifetime_seconds=POSITIVE, scope=one_of(TokenScope)),
     "CreatedToken": answer("token_value token_info", token_value=STRING, token_info=ROW),
     "TokenId": request("", token_id=STRING),
     "Tokens": answer("token_infos", token_infos=listed(ROW)),

@@ -1,6 +1,6 @@
 """What the console asks of a statement beyond Databricks' API: rows by position, files, and its profile.
 
-GET /api/2.0/sql/statements/{id}/result/rows?offset=&limit=&order=&columns=&form=   an Arrow stream (`result_rows.py`)
+GET /api/2.0/sql/statements/{id}/result/rows?offset=&limit=&order=&columns=&form=&cut=   Arrow stream (`result_rows.py`)
 GET /api/2.0/sql/statements/{id}/result/file?format=csv|parquet                     the whole result
 GET /api/2.0/sql/statements/{id}/profile                                            how far it is, what it read
 """
@@ -95,6 +95,7 @@ def _window(width: int) -> Window:
         order=_order(width),
         columns=_columns(width),
         form=form,
+        cut=number_of("cut", default=1, smallest=1, largest=_OFFSET_MAX) if "cut" in request.args else None,
     )
 
 

@@ -37,13 +37,16 @@ class FileFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """`order` is the position of a column and whether the largest come first; `columns` are positions, None for all."""
+    """`order` is the position of a column and whether the largest come first; `columns` are positions, None for all;
+    text is cut after `cut` characters.
+    """
 
     offset: int = 0
     limit: int
     order: tuple[int, bool] | None = None
     columns: tuple[int, ...] | None = None
     form: CellForm = CellForm.TEXT
+    cut: int | None = None
 
 
 @dataclass(slots=True)
@@ -72,7 +75,7 @@ def sorted_indices(table: pa.Table, order: tuple[int, bool], time_zone: str) -> 
     if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
         column = pa.chunked_array([to_text(column, sql_type_of(table.schema.field(position)), time_zone)])
     keyed = pa.table({"key": column})
-    return pc.sort_indices(keyed, sort_keys=[("key", direction)], null_placement="at_end")
+    return pc.sort_indices(keyed, sort_keys=[("key", direction, "at_end")])
 
 
 def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Table:
@@ -85,7 +88,13 @@ def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Tab
     chosen = range(rows.num_columns) if window.columns is None else window.columns
     convert = _number if window.form is CellForm.NUMBER else _text
     columns = [convert(rows.column(each), rows.schema.field(each), operation.time_zone) for each in chosen]
+    if window.cut is not None:
+        columns = [pc.utf8_slice_codeunits(each, 0, window.cut) if _is_text(each) else each for each in columns]
     return pa.Table.from_arrays(columns, [rows.schema.field(each).name for each in chosen])
+
+
+def _is_text(column: pa.Array) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _text(column: pa.ChunkedArray, field_: pa.Field, time_zone: str) -> pa.Array:

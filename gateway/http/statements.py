@@ -27,6 +27,7 @@ from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting
 from gateway.http.links import LinkSigner
+from gateway.http.queries import choice_of
 from gateway.http.requests import (
     Format,
     OnWaitTimeout,
@@ -110,10 +111,11 @@ class StatementApi:
     def poll(self, statement_id: str) -> Body:
         operation, delivery = self.find(statement_id)
         seconds = parse_wait("wait_timeout", request.args.get("wait_timeout"), 0.0)
+        on_disconnect = choice_of("on_disconnect", OnWaitTimeout.CONTINUE)
         if seconds:
             with self.room.place() as may_wait:
                 is_there = not may_wait or wait_for_end(operation, seconds, _client())
-            if not is_there and request.args.get("on_disconnect") == OnWaitTimeout.CANCEL:
+            if not is_there and on_disconnect is OnWaitTimeout.CANCEL:
                 self.end(operation.cancel)
         return self._answer(operation, delivery)
 
@@ -150,7 +152,9 @@ class StatementApi:
         return self.open_session()
 
     def close_session(self, session_id: str) -> Body:
-        self.end(partial(self.registry().end_session, parse_handle(session_id), self.identity()))
+        registry, identity = self.registry(), self.identity()
+        session = registry.session(parse_handle(session_id), identity)
+        self.end(partial(registry.close_session, session.id, identity))
         return {}
 
     def open(self, asked: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:

@@ -85,7 +85,8 @@ class ThriftRoute:
             if cookie:
                 headers.append(("Set-Cookie", cookie))
             links = self._links.links_for(request.head, is_encrypted=connection.is_encrypted)
-            reply = self._conversation(connection).answer(request.body, identity, links)
+            agent = request.head.value("user-agent") or ""
+            reply = self._conversation(connection).answer(request.body, identity, links, agent)
         except Exception as error:  # noqa: BLE001 - `describe` logs those that are bugs
             return self.refuse(error, request.head)
         connection.caller = KnownCaller(request.head, identity, time.monotonic() + _BELIEVED_S)

@@ -385,6 +385,6 @@ def test_a_table_may_be_compacted_after_writes(
     def fail(*_: Any, **__: Any) -> Any:
         raise StatementNotSupported("This")
 
-    monkeypatch.setattr(optimize, "rearranged_rows", fail)
+    monkeypatch.setattr(optimize, "regrouped_rows", fail)
     assert run(session, f"INSERT INTO things {PLAIN_ROWS.format(0, 10)}") == 10
     assert version_of(lake, "things") == 6

@@ -44,7 +44,7 @@ class Jobs:
 
 def test_files_come_in_the_order_of_their_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = Jobs()
-    monkeypatch.setattr(optimize_module, "rearranged_rows", jobs.write)
+    monkeypatch.setattr(optimize_module, "regrouped_rows", jobs.write)
     assert jobs.run(0) == [] and jobs.run(30) == list(range(30))
     assert len(jobs.statements) == 30 and not jobs.removed
 
@@ -52,7 +52,7 @@ def test_files_come_in_the_order_of_their_jobs(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("broken", [0, 7, 29])
 def test_nothing_stays_where_one_fails(monkeypatch: pytest.MonkeyPatch, broken: int) -> None:
     jobs = Jobs(broken)
-    monkeypatch.setattr(optimize_module, "rearranged_rows", jobs.write)
+    monkeypatch.setattr(optimize_module, "regrouped_rows", jobs.write)
     with pytest.raises(ValueError, match=str(broken)):
         jobs.run(30)
     assert jobs.removed == jobs.written

@@ -213,3 +213,22 @@ def test_a_compaction_that_fails_does_not_fail_the_statement_before_it(
     rows(session, "DELETE FROM things")
     assert tried == [1]
     assert _numbers(tmp_path) == []
+
+
+def test_a_compaction_is_cancelled_without_the_statement_before_it(
+    session: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows(session, "ALTER TABLE things SET TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')")
+    context, ended = StatementContext(identity=Identity("ann")), list[StatementCancelled]()
+
+    def compact(_: Any, __: Any, way: Any) -> Any:
+        assert not context.cancel.cancel(), "the outcome of the statement is known"
+        with pytest.raises(StatementCancelled) as cancelled:
+            way.run.context.cancel.ensure_live()
+        ended.append(cancelled.value)
+        raise cancelled.value
+
+    monkeypatch.setattr("engine.statement._step_by_step", compact)
+    session.execute("DELETE FROM things", context).close()
+    assert len(ended) == 1 and context.cancel.reason is None
+    assert _numbers(tmp_path) == []

@@ -204,7 +204,11 @@ class FolderSnapshot:
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
         return FilePruning(self.columns(time_zone), self.num_files, lambda name: self.partition_texts().column(name))
 
-    def counted_files(self) -> CountedFiles:
+    def shown_partitions(self) -> pa.Table:
+        texts, physical = self.partition_texts(), self.columns().physical_partition_columns
+        return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
+
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         statistics = pa.table({"num_records": self.files["rows"], "tight_bounds": pa.nulls(self.num_files, pa.bool_())})
         return CountedFiles(files=self.files, statistics=statistics)
 
@@ -235,6 +239,9 @@ class FolderRowFiles:
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         return lambda files: pa.repeat(True, files.num_rows)
+
+    def partitions(self, files: Any) -> None:
+        return None
 
     def live_rows(self, files: pa.Table) -> pa.Array:
         return files["rows"]

@@ -168,16 +168,58 @@ CLASSES = [
     ("with a as (select 1) select * from a", "read"),
     ("INSERT INTO t VALUES (1)", "write"),
     ("OPTIMIZE t", "maintenance"),
-    ("", "write"),
-    ("*", "write"),
-    ("/* not closed SHOW", "write"),
-    ("'SHOW'", "write"),
+    ("/*" + "x" * 5000 + "*/ SELECT 1", "read"),
+    ("-- x\n" * 5000 + "SELECT 1", "read"),
+    ("/**/ " * 100_000 + "SELECT 1", "read"),
+    ("BEGIN SELECT * FROM t; END", None),
+    ("EXECUTE IMMEDIATE 'SELECT * FROM t'", None),
+    ("DECLARE VARIABLE x INT DEFAULT (SELECT max(a) FROM t)", None),
+    ("", None),
+    ("*", None),
+    ("/* not closed SHOW", None),
+    ("'SHOW'", None),
 ]
 
 
-@pytest.mark.parametrize(("text", "kind"), CLASSES)
-def test_the_first_words_tell_the_class(text: str, kind: str) -> None:
+@pytest.mark.parametrize(("text", "kind"), CLASSES, ids=[text[:20] for text, _ in CLASSES])
+def test_the_first_words_tell_the_class(text: str, kind: str | None) -> None:
     assert class_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "limit"),
+    [
+        ("SELECT * FROM t", "ann", 100),
+        ("/*" + "x" * 5000 + "*/ SELECT * FROM t", "ann", 100),
+        ("INSERT INTO t SELECT * FROM u", "ann", 900),
+        ("BEGIN SELECT * FROM t; END", "ann", 100),
+        ("EXECUTE IMMEDIATE 'SELECT * FROM t'", "ann", 100),
+        ("BEGIN SELECT * FROM t; END", "etl", 900),
+        ("BEGIN SELECT * FROM t; END", "bob", 500),
+    ],
+)
+def test_a_group_limits_reads_however_they_are_written(text: str, user: str, limit: int) -> None:
+    engine, read = ArrowEngine(), list[int]()
+
+    def answer(context: StatementContext) -> ResultStream:
+        read.append(context.scan_bytes_max)
+        return empty_result()
+
+    engine.answers[text] = answer
+    rules = AdmissionRules(
+        groups=(
+            GroupRules(name="etl", members=("etl",), scan_bytes_max=900),
+            GroupRules(name="reads", members=("ann",), classes=("read",), scan_bytes_max=100),
+            GroupRules(name="writes", members=("ann",), classes=("write",), scan_bytes_max=900),
+            GroupRules(name="all", members=("bob",), classes=("read", "write")),
+        ),
+        default=GroupRules(name="default", scan_bytes_max=500),
+    )
+    registry = Registry(engine, Limits(admission=rules))
+    session = registry.open_session(Identity(user))
+    assert session.execute(text).wait(10) is OperationState.FINISHED
+    registry.drain(0)
+    assert read == [limit]
 
 
 @pytest.fixture

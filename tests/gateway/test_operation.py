@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 import pytest
 
 from catalog.errors import InternalError
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from engine.runtime.accesses import Commit
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
@@ -70,8 +72,9 @@ def test_pages_give_every_row_once_in_order_and_say_when_they_end(sizes: tuple[i
 def test_a_result_over_the_limit_is_refused_while_it_is_pulled() -> None:
     buffer = ResultBuffer(stream(10, 10, 10), bytes_max=100, log=print)
     assert buffer.page(0, 9).rows.num_rows == 9
-    with pytest.raises(ResultTooLarge):
-        buffer.page(9, 10)
+    for _ in range(4):  # asked again, what follows must not look like the end
+        with pytest.raises(ResultTooLarge):
+            buffer.page(20, 10)
 
 
 def test_a_stream_that_failed_has_no_end() -> None:
@@ -155,6 +158,66 @@ def test_closing_a_running_statement_cancels_it_and_gives_back_a_late_result() -
     thread.join(5)
     assert closed.is_set()
     assert running.state is OperationState.CLOSED
+
+
+class Commits:
+    """A statement that makes a version of `t`, and then what `after` does; `entered` while the commit is put."""
+
+    def __init__(self, after: Callable[[StatementContext], None] = lambda _: None) -> None:
+        self.entered, self._go_on, self._after = threading.Event(), threading.Event(), after
+        self.running = operation(self._run)
+        self.thread = threading.Thread(target=self.running.run)
+
+    def _run(self, context: StatementContext) -> ResultStream:
+        context.cancel.seal()
+        self.entered.set()
+        assert self._go_on.wait(5)
+        context.on_commit(Commit("default.t", 7))
+        self._after(context)
+        return stream()
+
+    def ended(self, end: Callable[[Operation], None]) -> Operation:
+        """The operation, which `end` was to end while it committed."""
+        self.thread.start()
+        assert self.entered.wait(5)
+        end(self.running)
+        self._go_on.set()
+        self.thread.join(5)
+        return self.running
+
+
+ENDS: list[Callable[[Operation], None]] = [Operation.cancel, lambda it: it.cancel(StatementTimedOut(1))]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_statement_that_commits_is_not_reported_as_ended(end: Callable[[Operation], None]) -> None:
+    done = Commits().ended(end)
+    assert (done.state, done.error) == (OperationState.FINISHED, None)
+    assert not done.fetch(1).has_more
+
+
+def test_a_statement_that_commits_is_closed_when_it_has_ended() -> None:
+    commits, told = Commits(), list[OperationState]()
+    commits.running.on_end(lambda: told.append(commits.running.state))
+    closed = commits.ended(Operation.close)
+    assert told == [OperationState.FINISHED] and closed.state is OperationState.CLOSED
+    with pytest.raises(OperationClosed):
+        closed.fetch(1)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_statement_that_ends_between_two_commits_names_the_first(end: Callable[[Operation], None]) -> None:
+    done = Commits(lambda context: context.cancel.reopen()).ended(end)
+    assert done.state in (OperationState.CANCELED, OperationState.TIMED_OUT)
+    assert str(done.error).count("default.t (version 7)") == 1
+
+
+def test_a_commit_of_unknown_outcome_is_not_a_cancelled_one() -> None:
+    def unknown(_: StatementContext) -> None:
+        raise CommitOutcomeUnknown("t", 7, "id", "lost")
+
+    done = Commits(unknown).ended(Operation.cancel)
+    assert done.state is OperationState.FAILED and isinstance(done.error, CommitOutcomeUnknown)
 
 
 def test_an_operation_cancelled_before_it_started_never_runs() -> None:

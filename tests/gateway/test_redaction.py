@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 import pytest
 
-from gateway.redaction import RedactingFilter, redact, without_literals
+from gateway.redaction import RedactingFormatter, redact, without_literals
 
 SECRETS = (
     "password = 'hunter2 is''t'",
@@ -90,8 +91,20 @@ def test_a_secret_that_is_cut_off_is_hidden_too() -> None:
 
 
 def test_the_log_has_no_secrets() -> None:
+    shown = RedactingFormatter("%(levelname)s %(message)s")
     record = logging.LogRecord("x", logging.INFO, "", 0, "sent %s", ("Bearer hunter2hunter2",), None)
-    assert RedactingFilter().filter(record)
-    assert record.getMessage() == "sent Bearer ***"
+    assert shown.format(record) == "INFO sent Bearer ***"
     plain = logging.LogRecord("x", logging.INFO, "", 0, "100%% of %d", (5,), None)
-    assert RedactingFilter().filter(plain) and plain.getMessage() == "100% of 5"
+    assert shown.format(plain) == "INFO 100% of 5"
+
+
+def test_tracebacks_in_the_log_have_no_secrets() -> None:
+    try:
+        try:
+            raise OSError("cannot open s3a://AKIAABCDEFGHIJKLMNOP:hunter2@bucket/t")
+        except OSError as cause:
+            raise ValueError("password='hunter2'") from cause
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, "", 0, "failed", (), sys.exc_info())
+    shown = RedactingFormatter().format(record)
+    assert "ValueError: password=***" in shown and "hunter2" not in shown and "AKIA" not in shown

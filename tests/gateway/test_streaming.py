@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
 
+import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
+from engine.runtime.identity import Identity
+from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed
 from gateway.operation import Operation, OperationState
 from gateway.result_buffer import Page
@@ -114,9 +118,38 @@ def test_what_ends_a_statement_ends_one_that_is_read(end: str) -> None:
     assert not reader.is_alive() and not thread.is_alive()
     states = {"cancel": OperationState.CANCELED, "close": OperationState.CLOSED, "timer": OperationState.TIMED_OUT}
     assert running.state is states[end]
-    assert refused == [StatementCancelled]
+    errors = {"cancel": StatementCancelled, "close": OperationClosed, "timer": StatementTimedOut}
+    assert refused == [errors[end]]
     with pytest.raises(OperationClosed if end == "close" else (StatementCancelled, StatementTimedOut)):
         running.fetch(9)
+
+
+@pytest.mark.parametrize("read", [lambda it: it.fetch(9), lambda it: it.page(1, 9), lambda it: it.row_count()])
+def test_a_result_that_is_closed_while_it_is_read_is_not_complete(read: Callable[[Operation], object]) -> None:
+    """Its stream may then end as if it had no more rows."""
+    entered, released = threading.Event(), threading.Event()
+
+    def until_released() -> Iterator[pa.RecordBatch]:
+        entered.set()
+        assert released.wait(10)
+        yield from ()
+
+    stream = ResultStream(schema=pa.schema([]), source=until_released(), on_close=released.set)
+    finished = Operation(Identity("ann"), "SELECT", lambda _: stream, result_bytes_max=1 << 20)
+    finished.run()
+    refused: list[type[BaseException]] = []
+
+    def attempt() -> None:
+        with pytest.raises(SqlError) as raised:
+            read(finished)
+        refused.append(raised.type)
+
+    reader = threading.Thread(target=attempt)
+    reader.start()
+    assert entered.wait(10)
+    finished.close()
+    reader.join(10)
+    assert refused == [OperationClosed]
 
 
 def test_a_page_that_was_made_ahead_is_skipped_once() -> None:

@@ -32,6 +32,12 @@ def answer_lost(put: Put) -> bool:
     raise TimeoutError("the answer was lost")
 
 
+def connection_closed(put: Put) -> bool:
+    """A failure of a client that is not an `OSError`."""
+    put()
+    raise EOFError("the connection was closed before the answer")
+
+
 def never_happened(put: Put) -> bool:
     raise TimeoutError("the request was lost")
 
@@ -84,6 +90,8 @@ def failing(storage: DictStorage, script: list[Callable[[Put], bool]], reads: li
     "script",
     [
         [answer_lost],
+        [connection_closed],
+        [never_happened, connection_closed],
         [never_happened],
         [repeated_by_the_client],
         [never_happened, answer_lost],

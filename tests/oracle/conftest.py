@@ -19,20 +19,28 @@ from tests.paths import ROOT
 Oracle = Callable[[list[str]], list[list[list[Any]]]]
 Answers = Callable[[list[str]], list[dict[str, Any]]]
 PYTHON = ROOT / ".oracle" / "bin" / "python"
+ICEBERG_PYTHON = ROOT / ".oracle-iceberg" / "bin" / "python"
 RUN_S = 4800
 
 
 def ask_delta_spark(statements: Iterable[str], folder: Path) -> list[dict[str, Any]]:
-    """The `rows` or the `error` of each statement, from one process of delta-spark that works in the folder.
+    """The `rows` or the `error` of each statement, from one process of delta-spark that works in the folder."""
+    return _ask(PYTHON, "delta_spark", statements, folder)
 
-    It runs them as the iterator gives them; errors of the process itself are in the folder, in `delta_spark.log`.
-    """
-    assert PYTHON.exists(), "make oracle sets up the environment of delta-spark"
+
+def ask_iceberg_spark(statements: Iterable[str | list[Any]], folder: Path) -> list[dict[str, Any]]:
+    """The same of the Iceberg runtime, whose tables are below `lake` in the folder."""
+    return _ask(ICEBERG_PYTHON, "iceberg_spark", statements, folder)
+
+
+def _ask(python: Path, script: str, statements: Iterable[str | list[Any]], folder: Path) -> list[dict[str, Any]]:
+    """It runs them as the iterator gives them; errors of the process itself are in the folder, in a log."""
+    assert python.exists(), f"make oracle sets up the environment of {script}"
     file = folder / "answers.json"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
-    with (folder / "delta_spark.log").open("w") as log:
+    with (folder / f"{script}.log").open("w") as log:
         process = subprocess.Popen(
-            [PYTHON, Path(__file__).with_name("delta_spark.py"), file],
+            [python, Path(__file__).with_name(f"{script}.py"), file],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -45,7 +53,7 @@ def ask_delta_spark(statements: Iterable[str], folder: Path) -> list[dict[str, A
             with process.stdin as lines:
                 for statement in statements:
                     print(json.dumps(statement), file=lines, flush=True)
-            assert process.wait(RUN_S) == 0, (folder / "delta_spark.log").read_text()
+            assert process.wait(RUN_S) == 0, (folder / f"{script}.log").read_text()
         finally:
             process.kill()
     found: list[dict[str, Any]] = json.loads(file.read_text())

@@ -10,6 +10,7 @@ from deltalake import write_deltalake
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from catalog.rest.options import RestOptions
 from engine.main import EngineOptions, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
@@ -35,11 +36,11 @@ class NoSpark:
 class GuardedLake:
     """Sessions of several principals over one lake."""
 
-    def __init__(self, folder: Path, allowed: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, allowed: tuple[str, ...] = (), rest: tuple[RestOptions, ...] = ()) -> None:
         self.folder = folder
         catalog = str(folder.parent / f"{folder.name}-catalog")
         self.sources = open_sources(
-            EngineOptions(lake_folder=str(folder), catalog_folder=catalog, allowed_roots=allowed)
+            EngineOptions(lake_folder=str(folder), catalog_folder=catalog, allowed_roots=allowed, rest_catalogs=rest)
         )
         self._sessions: dict[Identity, LakeSession] = {}
 

@@ -32,6 +32,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
@@ -330,7 +331,7 @@ class Transaction:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
         except CommitOutcomeUnknown:
             raise
-        except BaseException:
+        except SqlError:  # any other failure may have come behind the put: what no version has is left to VACUUM
             self._discard(self._marks.written if self._marks is not None else ())
             raise
         self._discard(self._marks.unused(file.adds) if self._marks is not None else ())

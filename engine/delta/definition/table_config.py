@@ -56,7 +56,7 @@ from engine.delta.spec.protocols import (
 from engine.table.column_metadata import GENERATION, read_identities
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint
+from engine.table.rules import Capability, Constraint, PartitionSource, SortColumn
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class TableConfig:
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
         """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
         written = parse_schema(metadata.schema_string)
-        features, facts = protocol_features(protocol), metadata_facts(metadata.configuration, written)
+        features, facts = protocol_features(protocol), metadata_facts(metadata.configuration, metadata.schema_string)
         return cls(
             table=table,
             protocol=protocol,
@@ -143,6 +143,14 @@ class TableConfig:
         return stored_schema(self.schema, self.column_mapping_mode)
 
     @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        return ()
+
+    @property
+    def sort_columns(self) -> tuple[SortColumn, ...]:
+        return ()
+
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         """CHECK constraints and column invariants, which count whatever the protocol says: legacy versions that do not
         imply them have metadata of writers that do.
@@ -166,7 +174,7 @@ class TableConfig:
         match capability:
             case Capability.CHANGE_FEED:
                 return self.is_enabled("changeDataFeed")
-            case Capability.ROW_MARKS:
+            case Capability.DELETED_ROW_MARKS | Capability.UPDATED_ROW_MARKS | Capability.MERGED_ROW_MARKS:
                 return self.is_enabled("deletionVectors")
             case Capability.ROW_IDS:
                 return self.is_enabled("rowTracking")
@@ -174,7 +182,7 @@ class TableConfig:
                 return self.get(TYPE_WIDENING)
             case Capability.COLUMN_DEFAULTS:
                 return self.is_supported("allowColumnDefaults")
-            case Capability.ADDED_DEFAULTS:
+            case Capability.ADDED_DEFAULTS | Capability.WHOLE_FILES:
                 return False
             case _:
                 assert_never(capability)
@@ -258,7 +266,7 @@ def choose_protocol(
     suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name; one that
     was `lacking` before stays so while the protocol lists no features.
     """
-    demanded = demanded_features(metadata_facts(metadata.configuration, parse_schema(metadata.schema_string)))
+    demanded = demanded_features(metadata_facts(metadata.configuration, metadata.schema_string))
     if current is None:
         return weakest_protocol(DEFAULT_FEATURES | demanded | explicit)
     present = protocol_features(current)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from engine.delta.definition.schema_reading import is_readable_with
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.feed.change_errors import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange
-from engine.delta.feed.change_files import COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangedFiles
+from engine.delta.feed.change_files import ChangedFiles
 from engine.delta.feed.change_range import load_changes
 from engine.delta.schema.column_mapping import NO_MAPPING, file_layout, physical_names, physical_schema
 from engine.delta.schema.schema_errors import ReservedColumnNames
@@ -31,7 +31,7 @@ from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.delta.spec.properties import CHANGE_DATA_FEED
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.table.changes import CHANGE_TYPE, ChangeFiles
+from engine.table.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFiles
 from engine.table.operations import TableOperation
 from engine.types.schema import StructType
 

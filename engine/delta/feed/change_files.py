@@ -4,7 +4,7 @@ A commit that has `cdc` actions says its changes in these files alone, whose row
 commit says them by its data files: rows of an added file were inserted, rows of a removed one deleted, where the action
 has `dataChange`. A file that is removed and added in one commit stays, and has another deletion vector: the rows
 deleted are those of the new vector that the old one lacks, the rows inserted again those of the old that the new one
-lacks. So every row of a feed is a row of a file: the columns :data:`FEED_COLUMNS` are constants of the file, a vector
+lacks. So every row of a feed is a row of a file: the columns `FEED_COLUMNS` are constants of the file, a vector
 says which rows are left out and another which alone are read.
 
 Protocol: "Change Data Files", "Add CDC File", "Reader Requirements for AddCDCFile"; delta-spark for MERGE commits that
@@ -28,18 +28,10 @@ from engine.delta.spec.actions import CommitInfo
 from engine.pruning.three_valued_logic import Mask
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import Storage
-from engine.table.changes import CHANGE_TYPE
+from engine.table.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETED, INSERTED
 from engine.types.arrow_types import Array
 from engine.types.partition_values import format_partition_value
-from engine.types.schema import PrimitiveType, StructField
-
-COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
-
-FEED_COLUMNS = (
-    StructField(CHANGE_TYPE, PrimitiveType.STRING),
-    StructField(COMMIT_VERSION, PrimitiveType.LONG),
-    StructField(COMMIT_TIMESTAMP, PrimitiveType.TIMESTAMP),
-)
+from engine.types.schema import PrimitiveType
 
 FEED_FILES_SCHEMA = pa.schema(
     [
@@ -53,7 +45,6 @@ FEED_FILES_SCHEMA = pa.schema(
     ]
 )
 
-_INSERT, _DELETE = "insert", "delete"
 _MERGE = "MERGE"
 _MERGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
@@ -98,10 +89,10 @@ class ChangedFiles:
         after, before = _where(adds, stays), removes.take(pa.array(kept))
         return pa.concat_tables(
             [
-                self._feed_files(_where(adds, ~stays), added[~stays], _INSERT),
-                self._feed_files(_where(removes, goes), removed[goes], _DELETE),
-                self._changed_vectors(after, before, removed[kept], _DELETE),
-                self._changed_vectors(before, after, removed[kept], _INSERT),
+                self._feed_files(_where(adds, ~stays), added[~stays], INSERTED),
+                self._feed_files(_where(removes, goes), removed[goes], DELETED),
+                self._changed_vectors(after, before, removed[kept], DELETED),
+                self._changed_vectors(before, after, removed[kept], INSERTED),
             ]
         )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -170,9 +171,10 @@ class CommitParser:
             # Any JSON is legal here and nearly always unread, so it is parsed only where it is asked for.
             raw = bytes(line.commit_info)
             self._commit_info = lambda: _commit_info(raw, source)
+        if _is_there(line.protocol):
+            self._take(_protocol(bytes(line.protocol)))
         for kind, raw_value in (
             (Metadata, line.meta_data),
-            (Protocol, line.protocol),
             (SetTransaction, line.txn),
             (DomainMetadata, line.domain_metadata),
             (Sidecar, line.sidecar),
@@ -253,6 +255,12 @@ def _commit_info(data: bytes, source: str) -> CommitInfo:
         return CommitInfo.from_json(_value(data, source))
     except MalformedLogEntry as error:
         raise MalformedLogEntry(source, error.detail) from error
+
+
+@lru_cache(maxsize=64)
+def _protocol(data: bytes) -> Protocol:
+    """The tables of a server have a few different ones; a list of all columns reads that of every table."""
+    return Protocol.from_json(_value(data, Protocol.WIRE_NAME))
 
 
 def _value(data: bytes, source: str) -> Json:

@@ -31,7 +31,6 @@ from engine.delta.spec.errors import HistoricalVersionsExist, WaitForRetention
 from engine.delta.spec.features import MetadataFacts, metadata_facts
 from engine.delta.spec.paths import LogFileKind
 from engine.storage.storage import Storage
-from engine.types.schema import parse_schema
 
 _METADATA: Mapping[str, Callable[[MetadataFacts], bool]] = MappingProxyType(
     {
@@ -51,7 +50,7 @@ PROTECTION = "checkpointProtection"
 def needs_feature(metadata: Metadata, feature: str) -> bool:
     """Whether a version of this metadata needs `feature` (its final name)."""
     test = _METADATA.get(feature)
-    return test is not None and test(metadata_facts(metadata.configuration, parse_schema(metadata.schema_string)))
+    return test is not None and test(metadata_facts(metadata.configuration, metadata.schema_string))
 
 
 def last_version_with(snapshot: Snapshot, feature: str) -> int | None:

@@ -25,10 +25,13 @@ from engine.delta.planning.plans import (
 from engine.delta.planning.repairs import plan_analyze, plan_manifest, plan_repair
 from engine.delta.planning.restore import plan_restore
 from engine.delta.planning.vacuum import plan_vacuum
+from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import RowPlan
+from engine.plan.ddl.table_ddl import free_name
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.statements.alters import AlterTable
+from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.copies import ConvertTable
 from engine.statements.maintenance import (
     AnalyzeTable,
@@ -79,6 +82,11 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> DeltaPlan | P
             return plan_optimize(bound, optimize)
         case Reorg() as reorg:
             return plan_reorg(bound, reorg)
+        case Call(name=name):
+            raise StatementNotSupported(f"CALL {name} of a Delta table")
+        case RegisterTable():  # the name is taken
+            free_name(bound, if_not_exists=False)
+            return None
         case _:
             assert_never(statement)
 

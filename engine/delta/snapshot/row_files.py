@@ -90,6 +90,9 @@ class DeltaRowFiles:
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         return file_predicate(predicate, table_columns(self.config, time_zone))
 
+    def partitions(self, files: Any) -> None:
+        """As `RowFiles.partitions`."""
+
     def live_rows(self, files: pa.Table) -> Array:
         physical = num_records(_one_array(files["stats"]))
         vectors = _one_array(files["deletion_vector"])

@@ -15,7 +15,7 @@ by `config`, see `engine.delta.definition.table_config`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from functools import cached_property
@@ -302,8 +302,12 @@ class Snapshot:
             self.stats,
         )
 
-    def counted_files(self) -> CountedFiles:
-        """The live files with their statistics, to answer from."""
+    def shown_partitions(self) -> pa.Table:
+        texts, physical = self.partition_texts(), self.columns().physical_partition_columns
+        return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
+
+    def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
+        """The live files with all of their statistics, to answer from."""
         self.ensure_files_allowed()
         return CountedFiles(files=self.files, statistics=self.stats())
 

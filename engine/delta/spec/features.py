@@ -28,7 +28,7 @@ from typing import TypeAlias, assert_never
 from engine.delta.spec import properties
 from engine.delta.spec.properties import Configuration, Property
 from engine.table.operations import TableOperation
-from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, parse_schema
 
 
 class FeatureKind(Enum):
@@ -77,14 +77,21 @@ class MetadataFacts:
 MetadataTest: TypeAlias = Callable[[MetadataFacts], bool]
 
 
-def metadata_facts(configuration: Configuration, schema: StructType) -> MetadataFacts:
+def metadata_facts(configuration: Configuration, schema_string: str) -> MetadataFacts:
+    """Raises `MalformedLogEntry` and `UnsupportedDataType` for a schema that cannot be understood."""
+    types, keys = _schema_facts(schema_string)
+    return MetadataFacts(configuration=configuration, types=types, column_keys=keys)
+
+
+@lru_cache(maxsize=256)
+def _schema_facts(schema_string: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The types and keys of the facts. A list of all columns asks for every table, and many have the same columns."""
     types, keys = set[str](), set[str]()
-    _collect(schema, types, keys)
-    return MetadataFacts(configuration=configuration, types=frozenset(types), column_keys=frozenset(keys))
+    _collect(parse_schema(schema_string), types, keys)
+    return frozenset(types), frozenset(keys)
 
 
 def _collect(data_type: DataType, types: set[str], keys: set[str]) -> None:
-    """Plain calls and sets, since a list of all columns does this for every table."""
     match data_type:
         case PrimitiveType():
             types.add(data_type.value)

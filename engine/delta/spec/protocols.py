@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.features import FEATURES, with_requirements
@@ -27,6 +28,7 @@ DEFAULT_FEATURES = frozenset({"appendOnly", "invariants"})
 """What every new table carries: the bundle of (1, 2)."""
 
 
+@lru_cache(maxsize=64)
 def implied_features(reader_version: int, writer_version: int) -> frozenset[str]:
     """The features that legacy versions imply. Versions that list features imply none of their own side."""
     return frozenset(

@@ -12,17 +12,15 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from catalog.errors import CatalogOutcomeUnknown
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.errors.copy_errors import CloneFileMissing
 from engine.exec.run import Run
 from engine.runtime.context import StatementContext
 from engine.storage.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
 from engine.storage.paths import encode_path, is_absolute_path
 from engine.storage.storage import Storage
-from engine.write.staged_files import discard
+from engine.write.staged_files import discarded_on_failure
 
 COPIERS_MAX = 8
 _PIECE_BYTES = 4 << 20
@@ -63,7 +61,7 @@ def copied_files(snapshot: Snapshot, label: str, storage: Storage, before: pa.Ta
             names[path] = copy_name(path)
         log_paths.append(encode_path(names[path]) if copy is None else had[copy.position])
     files = snapshot.files.take(pa.array(needed, pa.int64()))
-    try:
+    with discarded_on_failure(storage, copying.written, run):
         sizes = copying.copy(list(names.items()))
         vectors = changed_vectors(files, _Vectors(copying), RELATIVE)
         copying.copy(list(copying.vectors.items()))
@@ -73,11 +71,6 @@ def copied_files(snapshot: Snapshot, label: str, storage: Storage, before: pa.Ta
             removed=pa.array(removed),
             sizes=sizes,
         )
-    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
-        raise
-    except BaseException:
-        discard(storage, copying.written)
-        raise
 
 
 @dataclass(slots=True)

@@ -40,7 +40,7 @@ from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import TARGET_FILE_SIZE
 from engine.delta.writing.optimize_answer import optimize_answer
-from engine.delta.writing.rearranged_rows import Regrouping, rearranged_rows
+from engine.delta.writing.regrouped_rows import Regrouping, regrouped_rows
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
@@ -102,7 +102,7 @@ def _written(plan: OptimizePlan, parts: Sequence[Regrouping], written: ExitStack
     def write(number: int) -> tuple[AbstractContextManager[NewFiles], NewFiles]:
         run.context.cancel.ensure_live()
         context = replace(run.context, statement_id=f"{run.context.statement_id}-{number}")
-        files = rearranged_rows(plan.table, parts[number], replace(run, context=context))
+        files = regrouped_rows(plan.table, parts[number], replace(run, context=context))
         return files, files.__enter__()
 
     with ThreadPoolExecutor(JOBS_AT_ONCE, "optimize") as threads:

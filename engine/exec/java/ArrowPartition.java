@@ -4,12 +4,13 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.WritableByteChannel;
 import java.time.ZoneId;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.execution.arrow.ArrowConverters$;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -19,7 +20,7 @@ import org.apache.spark.sql.types.StructType;
  * going through the heap; others have no folder in common with the driver and send bytes.
  */
 public final class ArrowPartition extends scala.runtime.AbstractFunction2 implements Serializable {
-  private static final long ROWS_MAX = 16384;
+  private static final int ROWS_MAX = 16384;
   private static final int MEMORY_MAX = 64 << 10;
 
   private final StructType schema;
@@ -48,53 +49,32 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   Part write(scala.collection.Iterator rows, TaskContext context, String name) throws IOException {
     WireValues converter = WireValues.of(schema, ZoneId.of(timeZone));
     StructType wireSchema = converter == null ? schema : (StructType) converter.type();
-    Counted counted = new Counted(WireValues.rows(rows, converter));
-    scala.collection.Iterator batches = ArrowConverters$.MODULE$.toBatchIterator(
-        counted, wireSchema, ROWS_MAX, timeZone, false, false, context);
+    RowBatches batches = new RowBatches(WireValues.rows(rows, converter), wireSchema, timeZone, ROWS_MAX);
     ByteArrayOutputStream memory = new ByteArrayOutputStream();
+    WritableByteChannel out = Channels.newChannel(memory);
     File file = null;
-    OutputStream out = memory;
     long size = 0;
     boolean complete = false;
     try {
-      while (size <= bytesMax && batches.hasNext()) {
+      while (size <= bytesMax && batches.next()) {
         if (context != null) context.killTaskIfInterrupted();
-        byte[] batch = (byte[]) batches.next();
-        size += batch.length;
-        if (file == null && folder != null && size > MEMORY_MAX) {
+        if (file == null && folder != null && size + batches.size() > MEMORY_MAX) {
           file = new File(folder, name);
-          out = new FileOutputStream(file);
-          memory.writeTo(out);
+          out = new FileOutputStream(file).getChannel();
+          for (ByteBuffer before = ByteBuffer.wrap(memory.toByteArray()); before.hasRemaining(); ) out.write(before);
         }
-        out.write(batch);
+        size += batches.writeTo(out);
         if (file != null && context != null) ResultSpool.grown(folder, context.partitionId(), file.getPath(), size);
       }
       complete = true;
     } finally {
+      batches.close();
       out.close();
       if (!complete && file != null) file.delete();
     }
     return file == null
-        ? new Part(memory.toByteArray(), null, size, counted.rows)
-        : new Part(null, file.getPath(), size, counted.rows);
-  }
-
-  private static final class Counted extends scala.collection.AbstractIterator {
-    private final scala.collection.Iterator source;
-    private long rows;
-
-    Counted(scala.collection.Iterator source) {
-      this.source = source;
-    }
-
-    public boolean hasNext() {
-      return source.hasNext();
-    }
-
-    public Object next() {
-      rows++;
-      return source.next();
-    }
+        ? new Part(memory.toByteArray(), null, size, batches.rows())
+        : new Part(null, file.getPath(), size, batches.rows());
   }
 
   /** What one partition gave: bytes, or the file that holds them, and the number of its rows. */

@@ -31,6 +31,8 @@ import org.apache.spark.sql.types.StructType;
  * readable type for columns that have no values. Translates what Spark asks of the former into the latter.
  */
 final class PhysicalColumns implements Serializable {
+  private static final String PUSHED_NAME = "gateway.pushed.name";
+
   private final StructType logical;
   private final StructType physical;
 
@@ -89,31 +91,34 @@ final class PhysicalColumns implements Serializable {
     return -1;
   }
 
-  /** A pushed filter on the columns of the files, or null where it is on a constant, or not known how to say. */
-  Filter of(Filter filter, StructType constants) {
-    if (filter instanceof And) return both((And) filter, constants);
+  /**
+   * A pushed filter on the columns of the files, or null where it is on a constant, or not known how to say. `byId`: on
+   * columns that say by which name.
+   */
+  Filter of(Filter filter, StructType constants, boolean byId) {
+    if (filter instanceof And) return both((And) filter, constants, byId);
     if (filter instanceof Or) {
-      Filter left = of(((Or) filter).left(), constants);
-      Filter right = of(((Or) filter).right(), constants);
+      Filter left = of(((Or) filter).left(), constants, byId);
+      Filter right = of(((Or) filter).right(), constants, byId);
       return left == null || right == null ? null : new Or(left, right);
     }
     if (filter instanceof Not) {
-      Filter child = of(((Not) filter).child(), constants);
+      Filter child = of(((Not) filter).child(), constants, byId);
       return child == null ? null : new Not(child);
     }
-    return leaf(filter, constants);
+    return leaf(filter, constants, byId);
   }
 
   /** Both sides or none: below a NOT a side alone would say more than the filter does. */
-  private Filter both(And filter, StructType constants) {
-    Filter left = of(filter.left(), constants);
-    Filter right = of(filter.right(), constants);
+  private Filter both(And filter, StructType constants, boolean byId) {
+    Filter left = of(filter.left(), constants, byId);
+    Filter right = of(filter.right(), constants, byId);
     return left == null || right == null ? null : new And(left, right);
   }
 
-  private Filter leaf(Filter filter, StructType constants) {
+  private Filter leaf(Filter filter, StructType constants, boolean byId) {
     String[] references = filter.references();
-    String name = references.length == 1 ? translated(references[0], constants) : null;
+    String name = references.length == 1 ? translated(references[0], constants, byId) : null;
     if (name == null) return null;
     if (filter instanceof EqualTo) return new EqualTo(name, ((EqualTo) filter).value());
     if (filter instanceof EqualNullSafe) return new EqualNullSafe(name, ((EqualNullSafe) filter).value());
@@ -132,9 +137,10 @@ final class PhysicalColumns implements Serializable {
     return null;
   }
 
-  private String translated(String name, StructType constants) {
+  private String translated(String name, StructType constants, boolean byId) {
     List parts = Scala.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
     if (indexOf(constants, (String) parts.get(0)) >= 0) return null;
+    if (byId) return pushedName(parts);
     String[] found = new String[parts.size()];
     DataType from = logical;
     DataType to = physical;
@@ -146,6 +152,12 @@ final class PhysicalColumns implements Serializable {
       to = ((StructType) to).fields()[at].dataType();
     }
     return QuotingUtils$.MODULE$.quoted(found);
+  }
+
+  private String pushedName(List parts) {
+    int at = parts.size() == 1 ? indexOf(logical, (String) parts.get(0)) : -1;
+    if (at < 0 || !physical.fields()[at].metadata().contains(PUSHED_NAME)) return null;
+    return QuotingUtils$.MODULE$.quoted(new String[] {physical.fields()[at].metadata().getString(PUSHED_NAME)});
   }
 
   public boolean equals(Object other) {

@@ -168,12 +168,20 @@ final class Request {
     final String commitVersion;
     final String rowIdColumn;
     final String commitVersionColumn;
+    /** Of these columns in files, or null. */
+    final long[] fieldIds;
 
     RowTracking(JsonNode node) {
       baseRowId = node.get("base_row_id").textValue();
       commitVersion = node.get("default_row_commit_version").textValue();
       rowIdColumn = node.get("row_id_column").textValue();
       commitVersionColumn = node.get("row_commit_version_column").textValue();
+      JsonNode ids = node.get("field_ids");
+      fieldIds = ids.isNull() ? null : new long[] {item(ids, 0), item(ids, 1)};
+    }
+
+    private static long item(JsonNode list, int position) {
+      return ((JsonNode) list.get(position)).longValue();
     }
 
     private StructType addTo(StructType constants) {

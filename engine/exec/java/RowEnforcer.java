@@ -18,8 +18,13 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
+import org.apache.spark.sql.catalyst.expressions.Descending$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NullOrdering;
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.NullsLast$;
+import org.apache.spark.sql.catalyst.expressions.SortDirection;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.SortOrder$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -51,7 +56,9 @@ import org.apache.spark.sql.types.StructType;
  * 2. `steps`: each a list of named expressions over the step before it. A text is parsed by itself, so that nothing but
  *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn, and
  *    columns of {@link IdentityValues} may be added;
- * 3. `stored`: the columns as the files have them, by position: physical names, field ids.
+ * 3. `stored`: the columns as the files have them, by position: physical names, field ids;
+ * 4. `partitions`: texts of values that are made from these, by which the rows are divided, see
+ *    {@link PartitionTransform}.
  *
  * Expressions that raise are in the projections' columns, never in a filter: the optimizer moves filters below joins,
  * where they would judge rows that are not written.
@@ -87,10 +94,10 @@ final class RowEnforcer {
       plan = step(plan, step);
     }
     plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
-    plan = execution(plan).analyzed();
+    plan = execution(partitioned(plan, request.get("partitions"))).analyzed();
     guard.ensureMayRun(plan, statementId); // what comes on top of it is made of no text
     if (request.hasNonNull("curve")) plan = alongCurve(plan, request.get("curve"));
-    else if (!isArranged) plan = arranged(plan, isLiteral, request.get("partition_columns"));
+    else plan = sorted(isArranged ? plan : arranged(plan, isLiteral, request.get("partition_columns")), isArranged || isLiteral);
     return execution(plan);
   }
 
@@ -160,6 +167,30 @@ final class RowEnforcer {
     return new Project(Scala.seq(named), plan);
   }
 
+  /** With the texts of partition values that are made from columns, which the files hold too. */
+  private LogicalPlan partitioned(LogicalPlan plan, JsonNode partitions) throws Exception {
+    if (partitions.isEmpty()) return plan;
+    List columns = Scala.list(plan.output());
+    ArrayList sources = new ArrayList(columns);
+    for (int i = 0; i < partitions.size(); i++) {
+      JsonNode each = (JsonNode) partitions.get(i);
+      Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
+      guard.ensureMayAnalyze(parsed);
+      sources.add(alias(parsed, each.get("name").textValue(), Scala.none()));
+    }
+    LogicalPlan projected = execution(new Project(Scala.seq(sources), plan)).analyzed();
+    List output = Scala.list(projected.output());
+    ArrayList named = new ArrayList(output.subList(0, columns.size()));
+    for (int i = 0; i < partitions.size(); i++) {
+      JsonNode each = (JsonNode) partitions.get(i);
+      PartitionTransform transform =
+          new PartitionTransform(each.get("transform").textValue(), each.get("width").intValue());
+      Expression source = (Expression) output.get(columns.size() + i);
+      named.add(alias(transform.of(source), each.get("name").textValue(), Scala.none()));
+    }
+    return new Project(Scala.seq(named), projected);
+  }
+
   private scala.Option zone() {
     return scala.Option.apply(spark.sessionState().conf().sessionLocalTimeZone());
   }
@@ -171,6 +202,28 @@ final class RowEnforcer {
       return rebalanced(plan, named(plan, names));
     }
     return plan;
+  }
+
+  /** In the order of the table in each task, partition by partition; without partitions, in all tasks together. */
+  private LogicalPlan sorted(LogicalPlan plan, boolean isDivided) throws Exception {
+    JsonNode columns = request.get("order");
+    if (columns.isEmpty()) return plan;
+    List keys = named(plan, request.get("partition_columns"));
+    ArrayList orders = new ArrayList();
+    for (int i = 0; i < keys.size(); i++) {
+      orders.add(SortOrder$.MODULE$.apply((Expression) keys.get(i), Ascending$.MODULE$, Scala.seq(new ArrayList())));
+    }
+    for (int i = 0; i < columns.size(); i++) {
+      JsonNode each = (JsonNode) columns.get(i);
+      Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
+      guard.ensureMayAnalyze(parsed);
+      orders.add(new SortOrder(
+          parsed,
+          each.get("descending").booleanValue() ? (SortDirection) Descending$.MODULE$ : (SortDirection) Ascending$.MODULE$,
+          each.get("nulls_first").booleanValue() ? (NullOrdering) NullsFirst$.MODULE$ : (NullOrdering) NullsLast$.MODULE$,
+          Scala.seq(new ArrayList())));
+    }
+    return new Sort(Scala.seq(orders), keys.isEmpty() && !isDivided, plan, Scala.none());
   }
 
   /**

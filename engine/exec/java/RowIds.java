@@ -14,7 +14,10 @@ import org.apache.spark.sql.catalyst.expressions.FileSourceConstantMetadataStruc
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
 import org.apache.spark.sql.types.LongType$;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -45,9 +48,15 @@ final class RowIds {
   /** The columns in which files keep what they took over. */
   static StructType addColumns(StructType columns, Request.RowTracking names) {
     StructType all = columns;
-    if (names.rowIdColumn != null) all = all.add(names.rowIdColumn, LongType$.MODULE$);
-    if (names.commitVersionColumn != null) all = all.add(names.commitVersionColumn, LongType$.MODULE$);
+    if (names.rowIdColumn != null) all = all.add(column(names.rowIdColumn, names, 0));
+    if (names.commitVersionColumn != null) all = all.add(column(names.commitVersionColumn, names, 1));
     return all;
+  }
+
+  private static StructField column(String name, Request.RowTracking names, int position) {
+    MetadataBuilder metadata = new MetadataBuilder();
+    if (names.fieldIds != null) metadata.putLong(ParquetUtils.FIELD_ID_METADATA_KEY(), names.fieldIds[position]);
+    return new StructField(name, LongType$.MODULE$, true, metadata.build());
   }
 
   /** What replaces `asked`, the hidden column that the query knows: Spark's own, `given`, and our fields. */

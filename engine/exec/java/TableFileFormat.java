@@ -20,8 +20,8 @@ import org.apache.spark.util.SerializableConfiguration;
  * Filters on constants stay out of the files: their values come from the log alone, and a file may hold a column of the
  * same name with other values, or with nulls. Parquet finds columns of filters by name, whether they are read or not.
  *
- * By id, no filters are pushed into the files: Spark pushes by name, and a file that was written before columns changed
- * names may hold another column under that name.
+ * By id, filters are pushed into the files for columns alone of which a name is said that no file has for another one:
+ * Spark pushes by name, and a file that was written before columns changed names may hold another column under it.
  */
 public final class TableFileFormat extends ParquetFileFormat {
   private static final String READ_BY_ID = "spark.sql.parquet.fieldId.read.enabled";
@@ -76,7 +76,7 @@ public final class TableFileFormat extends ParquetFileFormat {
         columns.of(dataSchema),
         partitionSchema,
         columns.of(requiredSchema),
-        byId ? Scala.seq(new ArrayList()) : pushed(filters, partitionSchema),
+        pushed(filters, partitionSchema),
         options,
         conf);
     reader = new ConfinedReader(new WholeFileReader(reader), root);
@@ -99,7 +99,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     List logical = Scala.list(filters);
     List physical = new ArrayList();
     for (int i = 0; i < logical.size(); i++) {
-      Filter filter = columns.of((Filter) logical.get(i), constants);
+      Filter filter = columns.of((Filter) logical.get(i), constants, byId);
       if (filter != null) physical.add(filter);
     }
     return Scala.seq(physical);

@@ -21,7 +21,6 @@ import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -72,7 +71,8 @@ final class TableWriter {
     final NullCounts nulls = new NullCounts(rowsOf(plan));
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        SparkPlan divided = rules.isNull() || rules.hasNonNull("curve") ? plan : divided(plan, configuration);
+        boolean isPlain = rules.isNull() || rules.hasNonNull("curve") || rules.get("order").size() > 0;
+        SparkPlan divided = isPlain ? plan : divided(plan, configuration);
         List counted = nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls);
         return run(divided, committer, partitionAttributes(divided), counted, configuration);
       }
@@ -140,7 +140,7 @@ final class TableWriter {
     return FileFormatWriter$.MODULE$.write(
         spark,
         plan,
-        new ParquetFileFormat(),
+        new IdentifiedParquet(),
         committer,
         new FileFormatWriter.OutputSpec(folder, Scala.emptyMap(), plan.output()),
         configuration,

@@ -26,14 +26,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+from catalog.errors import SqlError
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.iceberg.commit.fold import apply, new_metadata, unmet
-from engine.iceberg.commit.metadata_files import HINT, find_version, name_of, newest_metadata, version_of
+from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
 from engine.iceberg.spec.errors import (
     IcebergCommitFailed,
-    IcebergFileNotFound,
     IcebergTableIsStatic,
     IcebergUpdateRefused,
 )
@@ -71,12 +71,11 @@ class FileMetadataStore:
 
     def load(self) -> LoadedMetadata:
         """Raises as `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
-        name = newest_metadata(self.storage)
-        try:
-            stamp = self.storage.stat(name)
-            value = parse_json(self.storage.read_bytes(name), name)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise IcebergFileNotFound(self.storage.root, name) from error
+        return load_newest(self.storage, self._load)
+
+    def _load(self, name: str) -> LoadedMetadata:
+        stamp = self.storage.stat(name)
+        value = parse_json(self.storage.read_bytes(name), name)
         metadata = read_metadata(value, name, self.storage.root)
         return LoadedMetadata(name=name, metadata=metadata, json=value, stamp=stamp)
 
@@ -98,17 +97,20 @@ class FileMetadataStore:
         dropped = _log_metadata(value, base)
         compressed = base.metadata.properties.get(COMPRESSION, "none").lower() == "gzip"
         name = name_of(version + 1, compressed=compressed)
-        self._ensure_same(base)
+        if not self._is_same(base):
+            if not self._has_later(base):
+                raise ConcurrentDrop(self.storage.root)
+            return None  # later commits have removed the file
+        if _removes_versions(base.json) and newest_metadata(self.storage) != base.name:
+            return None  # the next version may have been there, and be gone
         committed = self._put(version + 1, name, value)
         if committed is None:
             return None
-        try:
-            self._ensure_same(base)
-        except ConcurrentDrop:
+        if not self._still_has(base) and not self._has_later(committed):
             with suppress(OSError):
                 self.storage.delete(name)
-            raise
-        self._follow_up(version + 1, dropped if value["properties"].get(DELETE_OLD, "").lower() == "true" else ())
+            raise ConcurrentDrop(self.storage.root)
+        self._follow_up(version + 1, dropped if _removes_versions(value) else ())
         return committed
 
     def _create(self, updates: Sequence[Update]) -> LoadedMetadata | None:
@@ -138,14 +140,32 @@ class FileMetadataStore:
             raise CommitOutcomeUnknown(root, version, str(value.get("current-snapshot-id")), str(error)) from error
         return LoadedMetadata(name=name, metadata=metadata, json=value) if is_put else None
 
-    def _ensure_same(self, base: LoadedMetadata) -> None:
-        """The version that was read is still there: else the table was dropped, or another made in its place."""
+    def _is_same(self, base: LoadedMetadata) -> bool:
+        """Whether the version that was read is still there: else the table was dropped, another one was made in its
+        place, or later commits have removed the file.
+        """
         try:
             found = self.storage.stat(base.name)
-        except FileNotFoundError as error:
-            raise ConcurrentDrop(self.storage.root) from error
-        if isinstance(base.stamp, FileStatus) and not found.may_be(base.stamp):
-            raise ConcurrentDrop(self.storage.root)
+        except FileNotFoundError:
+            return False
+        return not isinstance(base.stamp, FileStatus) or found.may_be(base.stamp)
+
+    def _still_has(self, base: LoadedMetadata) -> bool:
+        """As `_is_same`, once the next version is there: a storage that does not answer must not undo that."""
+        try:
+            return self._is_same(base)
+        except OSError:
+            return True
+
+    def _has_later(self, loaded: LoadedMetadata) -> bool:
+        """Whether the table has a later version by now."""
+        try:
+            newest = self.load()
+        except (SqlError, OSError):
+            return False
+        version, known = version_of(newest.name), version_of(loaded.name)
+        is_later = version is not None and known is not None and version > known
+        return is_later and newest.metadata.table_uuid == loaded.metadata.table_uuid
 
     def _follow_up(self, version: int, dropped: Sequence[str]) -> None:
         """What may fail without the commit: readers find the version without the hint."""
@@ -156,11 +176,20 @@ class FileMetadataStore:
         except OSError:
             logger.warning("the hint of the Iceberg table %s lags behind version %d", self.storage.root, version)
 
+    def has(self, committed: LoadedMetadata) -> bool:
+        """As `MetadataStore.has`."""
+        return self.storage.exists(committed.name)
+
     def take_back(self, committed: LoadedMetadata) -> None:
         """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
         if find_version(self.storage, _FIRST + 1) is None:
             self.storage.delete(committed.name)
             self.storage.delete(HINT)
+
+
+def _removes_versions(metadata: Json) -> bool:
+    """Whether commits remove the files of old versions."""
+    return str(metadata["properties"].get(DELETE_OLD, "")).lower() == "true" if metadata.get("properties") else False
 
 
 def _log_metadata(value: Json, base: LoadedMetadata) -> list[str]:

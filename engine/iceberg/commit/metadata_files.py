@@ -14,11 +14,12 @@ Source: Iceberg table specification, "File System Tables", "Metastore Tables".
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
-from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergTableNotFound
-from engine.storage.storage import Storage
+from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergFileNotFound, IcebergTableNotFound
+from engine.storage.storage import METADATA_FOLDER, Storage
 
-METADATA_FOLDER = "metadata"
 METADATA_SUFFIX = ".metadata.json"
 HINT = f"{METADATA_FOLDER}/version-hint.text"
 _PLAIN, _COMPRESSED = "v{}.metadata.json", "v{}.gz.metadata.json"
@@ -57,10 +58,35 @@ def newest_metadata(storage: Storage) -> str:
     return f"{METADATA_FOLDER}/{_listed(storage)}"
 
 
+Loaded = TypeVar("Loaded")
+_LOOKS_MAX = 10
+
+
+def load_newest(storage: Storage, load: Callable[[str], Loaded]) -> Loaded:
+    """What `load` makes of the newest file, which later commits may remove while it is read.
+
+    Raises as `newest_metadata`, `IcebergFileNotFound`, and what `load` raises.
+    """
+    name = newest_metadata(storage)
+    for _ in range(_LOOKS_MAX):
+        try:
+            return load(name)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            before, name = name, newest_metadata(storage)
+            if name == before:
+                raise IcebergFileNotFound(storage.root, name) from error
+    return load(name)
+
+
 def version_of(name: str) -> int | None:
     """The version of a file-system table that a metadata file is; None for a name of another kind."""
     match = _VERSIONED.fullmatch(name.removeprefix(f"{METADATA_FOLDER}/"))
     return int(match[1]) if match else None
+
+
+def metadata_times(storage: Storage) -> list[int]:
+    """When the versions of a table were written, in ms since the epoch."""
+    return [file.modified_ms for file in storage.list_files(METADATA_FOLDER) if version_of(file.name) is not None]
 
 
 def name_of(version: int, *, compressed: bool) -> str:

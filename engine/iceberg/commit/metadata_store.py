@@ -14,12 +14,13 @@ Source: Iceberg table specification, "Commit Conflict Resolution and Retry"; Ice
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.iceberg.commit.updates import Json, Requirement, Update
 from engine.iceberg.spec.metadata import TableMetadata
+from engine.storage.storage import Storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,21 @@ class LoadedMetadata:
 class MetadataStore(Protocol):
     """The metadata of one table."""
 
+    @property
+    def storage(self) -> Storage:
+        """The table's folder."""
+        ...
+
+    @property
+    def clock(self) -> Callable[[], int]:
+        """Gives milliseconds since the epoch."""
+        ...
+
+    @property
+    def location(self) -> str:
+        """Of a new table, with its scheme."""
+        ...
+
     def load(self) -> LoadedMetadata:
         """The newest version. Raises `IcebergTableNotFound`, `MalformedIcebergFile`, `IcebergFeatureNotSupported`."""
         ...
@@ -52,4 +68,12 @@ class MetadataStore(Protocol):
         Raises `CommitOutcomeUnknown` where nobody can say whether the version is there (nothing that it names may be
         deleted then), `ConcurrentDrop` for a table that is gone, and for what can never be committed.
         """
+        ...
+
+    def has(self, committed: LoadedMetadata) -> bool:
+        """Whether a version that was made is still there."""
+        ...
+
+    def take_back(self, committed: LoadedMetadata) -> None:
+        """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
         ...

@@ -59,8 +59,8 @@ from engine.table.definition_changes import (
     SortBy,
     UnsetProperty,
 )
-from engine.table.partition_terms import PartitionTerm
 from engine.types.column_paths import Path
+from engine.types.partition_terms import PartitionTerm
 from engine.types.schema import StructField, StructType
 from engine.types.schema_changes import (
     add_field,
@@ -172,7 +172,7 @@ class _Draft:
             iceberg_schema=schema,
             last_column_id=numbering.last,
             schema=table_schema(struct, old.name),
-            table_details=details_of(old.properties, old.format_version),
+            table_details=details_of(old.properties, old.format_version, old.spec, schema),
         )
 
     def with_columns(self, columns: StructType) -> _Draft:

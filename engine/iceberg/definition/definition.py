@@ -10,20 +10,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.iceberg.definition.column_types import stored_schema, table_schema
+from engine.iceberg.definition.partitioning import partition_terms, source_path
 from engine.iceberg.definition.properties import COMMENT, ensure_writable, target_file_size
-from engine.iceberg.spec.errors import IcebergOperationNotSupported
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.spec.metadata import TableMetadata
-from engine.iceberg.spec.partitions import PartitionSpec
+from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
-from engine.iceberg.spec.types import IcebergSchema
+from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, NoRules
+from engine.table.rules import Capability, NoRules, PartitionSource, SortColumn
 from engine.types.schema import StructType
 
-_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
+_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS, Capability.WHOLE_FILES})
 """A format version that has no defaults refuses them where they are set."""
-_UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
+_UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
+"""Spark writes them as other types than Iceberg's files have."""
+_MODES: Mapping[Capability, str] = {
+    Capability.DELETED_ROW_MARKS: "write.delete.mode",
+    Capability.UPDATED_ROW_MARKS: "write.update.mode",
+    Capability.MERGED_ROW_MARKS: "write.merge.mode",
+}
+"""The properties that say whether rows are marked; without them files are written again."""
+MERGE_ON_READ = "merge-on-read"
+_UNSORTED = frozenset({SimpleType(Kind.FLOAT), SimpleType(Kind.DOUBLE)})
+_UNSUPPORTED = frozenset({TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +67,33 @@ class IcebergDefinition(NoRules):
         return self.table_details
 
     def has(self, capability: Capability) -> bool:
+        mode = _MODES.get(capability)
+        if mode is not None:
+            return self.format_version > 1 and self.properties.get(mode, "").lower() == MERGE_ON_READ
         return capability in _CAPABILITIES
 
     def ensure_supported(self, operation: TableOperation) -> None:
         """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for what no writer may ignore."""
         if operation in _UNSUPPORTED:
             raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
-        if operation is not TableOperation.READ:
-            ensure_writable(self.name, self.properties, self.spec, self.order)
+        if operation in (TableOperation.READ, TableOperation.CDF_READ):
+            return
+        ensure_writable(self.name, self.properties, self.spec, self.order)
+        if operation is not TableOperation.METADATA:
+            self._ensure_rows_writable()
+
+    def _ensure_rows_writable(self) -> None:
+        """Raises `IcebergFeatureNotSupported`."""
+        for path, each in walk(self.iceberg_schema.struct):
+            if isinstance(each.type, SimpleType) and each.type.kind in _UNWRITTEN:
+                what = f"the column {'.'.join(path)} of the type {type_name(each.type)}, which is only read,"
+                raise IcebergFeatureNotSupported(self.name, what)
+        clash = sorted({*self.partition_keys} & {*self.schema.names})
+        if clash:
+            raise IcebergFeatureNotSupported(self.name, f"a column {clash[0]}, as partitions are called,")
+        lost = [each.name for each in self._divided if source_path(self.iceberg_schema, each.source_id) is None]
+        if lost:
+            raise IcebergFeatureNotSupported(self.name, f"the partition field {lost[0]} of a column that is gone")
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -71,7 +102,36 @@ class IcebergDefinition(NoRules):
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        return ()
+        """Folders below the table's are called by these."""
+        return tuple(f"{PARTITION_PREFIX}{each.field_id}" for each in self._divided)
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        found = []
+        for each in self._divided:
+            path = source_path(self.iceberg_schema, each.source_id)
+            assert path is not None, "the spec of a table that is written has its columns"
+            found.append(PartitionSource(path, each.transform.kind.value, each.transform.width))
+        return tuple(found)
+
+    @property
+    def sort_columns(self) -> tuple[SortColumn, ...]:
+        """None for an order of transforms or of floating numbers: writers need not follow it, and Spark has another
+        order of zeros.
+        """
+        fields = {each.id: each for _, each in walk(self.iceberg_schema.struct)}
+        found = []
+        for each in self.order.fields:
+            path, source = source_path(self.iceberg_schema, each.source_id), fields.get(each.source_id)
+            is_plain = each.transform.kind is TransformKind.IDENTITY and source is not None
+            if path is None or not is_plain or source is None or source.type in _UNSORTED:
+                return ()
+            found.append(SortColumn(path, each.descending, each.nulls_first))
+        return tuple(found)
+
+    @property
+    def _divided(self) -> tuple[PartitionField, ...]:
+        return tuple(each for each in self.spec.fields if each.transform.kind is not TransformKind.VOID)
 
     @property
     def stored_schema(self) -> StructType:
@@ -101,13 +161,17 @@ def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> 
         last_column_id=metadata.last_column_id,
         last_partition_id=metadata.last_partition_id,
         before=metadata,
-        table_details=details_of(metadata.properties, metadata.format_version),
+        table_details=details_of(metadata.properties, metadata.format_version, metadata.spec, schema),
         schema=table_schema(schema.struct, name),
     )
 
 
-def details_of(properties: Mapping[str, str], format_version: int) -> TableDetails:
+def details_of(
+    properties: Mapping[str, str], format_version: int, spec: PartitionSpec, schema: IcebergSchema
+) -> TableDetails:
     """What these say of a table."""
     return TableDetails(
-        description=properties.get(COMMENT), properties={**properties, "format-version": str(format_version)}
+        description=properties.get(COMMENT),
+        properties={**properties, "format-version": str(format_version)},
+        partition_terms=partition_terms(spec, schema),
     )

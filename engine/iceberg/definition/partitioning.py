@@ -16,8 +16,8 @@ from engine.iceberg.spec.errors import IcebergPartitioningRefused
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transform, TransformKind
 from engine.iceberg.spec.sort_orders import UNSORTED, SortField, SortOrder
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
-from engine.table.partition_terms import PartitionTerm, SortTerm
 from engine.types.column_paths import Path, format_name
+from engine.types.partition_terms import PartitionTerm, SortTerm
 
 _NAMES: Mapping[str, TransformKind] = {
     "identity": TransformKind.IDENTITY,
@@ -46,6 +46,7 @@ _SOURCES: Mapping[TransformKind, frozenset[Kind]] = {
     TransformKind.HOUR: _TIMES,
 }
 _UNWRITTEN = frozenset({Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN, Kind.VARIANT})
+_NAMED_AS_COLUMNS = frozenset({TransformKind.IDENTITY, TransformKind.VOID})
 _WIDTH_MAX = (1 << 31) - 1
 
 
@@ -182,9 +183,20 @@ def ensure_distinct(table: str, schema: IcebergSchema, spec: PartitionSpec) -> N
     names = [field.name for field in spec.fields]
     for field in spec.fields:
         column = next((each for each in schema.fields if each.name == field.name), None)
-        is_own = column is not None and column.id == field.source_id and field.transform.kind is TransformKind.IDENTITY
+        is_own = column is not None and column.id == field.source_id and field.transform.kind in _NAMED_AS_COLUMNS
         if names.count(field.name) > 1 or (column is not None and not is_own):
             raise IcebergPartitioningRefused(table, field.name, "the name is that of a column or of another field")
+
+
+def partition_terms(spec: PartitionSpec, schema: IcebergSchema) -> tuple[PartitionTerm, ...]:
+    """The spec as a statement would say it, as far as one can."""
+    found = []
+    for field in spec.fields:
+        path = source_path(schema, field.source_id)
+        if path is not None and field.transform.kind not in (TransformKind.VOID, TransformKind.UNKNOWN):
+            width = field.transform.width or None
+            found.append(PartitionTerm(column=path, transform=field.transform.kind.value, width=width, name=field.name))
+    return tuple(found)
 
 
 def source_path(schema: IcebergSchema, source_id: int) -> Path | None:

@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader
 
+from engine.iceberg.manifests.avro_values import as_number
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
 _MAGIC = b"Obj\x01"
@@ -108,7 +109,7 @@ def rows_of(blocks: AvroBlocks, source: str) -> list[dict[str, Any]]:
         schema = parse_schema({"type": "array", "items": blocks.schema})
         rows: list[dict[str, Any]] = []
         for count, block in blocks.blocks:
-            found: list[dict[str, Any]] = schemaless_reader(io.BytesIO(_as_long(count) + block + b"\0"), schema, None)
+            found: list[dict[str, Any]] = schemaless_reader(io.BytesIO(as_number(count) + block + b"\0"), schema, None)
             if len(found) != count:
                 raise ValueError(f"a block has {len(found)} records and says {count}")
             rows += found
@@ -197,16 +198,6 @@ def _read_long(stream: io.BytesIO) -> int:
         shift += 7
         if shift > 63:
             raise ValueError("a number of more than 64 bits")
-
-
-def _as_long(number: int) -> bytes:
-    pieces = bytearray()
-    number = (number << 1) ^ (number >> 63)
-    while number > 0x7F:
-        pieces.append((number & 0x7F) | 0x80)
-        number >>= 7
-    pieces.append(number)
-    return bytes(pieces)
 
 
 def _renamed(schema: Any, in_partition: bool = False) -> Any:

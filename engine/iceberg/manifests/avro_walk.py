@@ -1,8 +1,13 @@
 """Manifest entries decoded into columns, without an object for each entry.
 
-Avro has no index: where a field begins is known when the one before it was walked over. The walk looks at nothing but
-lengths and branches, and notes where values are; numbers are decoded afterwards, all of a column at once. A map or list
-of numbers is walked over in one step, for numbers end at a byte below 128, and these are counted beforehand.
+Avro has no index: where a field begins is known when the one before it was walked over. But a file is many blocks, and
+each can be walked over by itself. So all blocks of a set of manifests are walked over in lockstep: one step is one
+field of one record in every block, as a handful of operations on arrays with a place for each block. The walk looks at
+nothing but lengths and branches, and notes where values are (`engine.iceberg.manifests.avro_values` reads them).
+
+Maps and lists stay the bytes that they are in the file (`engine.iceberg.manifests.metrics`): few of their values are
+ever asked for. Those of numbers are passed in one step, for numbers end at a byte below 128, and these are counted
+beforehand.
 
 The schema is the one of the file with our names (`engine.iceberg.manifests.avro`). What this does not know (a schema
 that refers to itself, say) is `NotWalked`, and is decoded by fastavro.
@@ -13,16 +18,16 @@ Source: Apache Avro specification, "Binary Encoding".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
-_VARINT_BYTES_MAX = 10
-Places = npt.NDArray[np.int64]
+from engine.iceberg.manifests.avro_values import NUMBER_BYTES_MAX, Bytes, Places, lengths_at, numbers_at
+
+NULL = -1
+"""The place of a value that is null."""
 
 
 class NotWalked(Exception):
@@ -50,12 +55,9 @@ class Kind(IntEnum):
     BYTES = 3
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Column:
-    """`name` is the path of names. `null` is the branch of a union that is null; -1: the value is always there.
-
-    `starts` has a place for each entry, -1 for null; `sizes` what belongs to it: bytes, or how many items.
-    """
+    """`name` is the path of names. `null` is the branch of a union that is null; -1: the value is always there."""
 
     name: str
     op: Op
@@ -63,11 +65,17 @@ class Column:
     size: int = 0
     """Of a fixed value in bytes; of the pairs of `Op.NUMBERS` 2, of its single items 1."""
     kind: Kind = Kind.BYTES
-    starts: list[int] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    keys: list[int] = field(default_factory=list)
-    items: list[int] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where the values of a column are, for each record: `starts` in all bytes, `NULL` for null; `ends` behind them.
+
+    Only bytes, maps and lists have `ends`.
+    """
+
+    starts: Places
+    ends: Places
 
 
 def columns_of(schema: Any, prefix: str = "", names: dict[str, Any] | None = None) -> list[Column]:
@@ -77,8 +85,6 @@ def columns_of(schema: Any, prefix: str = "", names: dict[str, Any] | None = Non
     for each in schema["fields"]:
         kind, null = each["type"], -1
         if isinstance(kind, list):
-            if len(kind) == 1:
-                raise NotWalked()
             if len(kind) != 2 or "null" not in kind:
                 raise NotWalked()
             null = kind.index("null")
@@ -123,236 +129,152 @@ def _column(name: str, kind: Any, null: int, names: dict[str, Any]) -> Column:
             raise NotWalked()
 
 
-def walk(columns: Sequence[Column], block: bytes, count: int, base: int) -> None:
-    """Notes where the values of `count` records are in `block`, which begins at `base` of all blocks.
+def walk(columns: Sequence[Column], data: Bytes, blocks: Sequence[tuple[int, int]]) -> list[Found]:
+    """Where the values of each column are. `blocks` are pairs of a count of records and a size in bytes, which follow
+    one another in `data`; something that belongs to none has to follow them.
 
-    Raises `ValueError`, `IndexError` where they end behind it.
+    Raises `ValueError`, `IndexError` where values do not fit their blocks.
     """
-    data = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(data < 128)
-    before = np.zeros(len(block) + 1, np.int64)
-    np.cumsum(data < 128, out=before[1:])
-    ends_of, ends_before = ends.tolist(), before.tolist()
-    at, size = 0, len(block)
-    number, text, fixed, numbers = int(Op.NUMBER), int(Op.BYTES), int(Op.FIXED), int(Op.NUMBERS)
-    plan = [
-        (int(column.op), column.null, column.starts.append, column.sizes.append, column.size, column)
-        for column in columns
-    ]  # names of this function cost a fraction of attributes, and are asked for with every value
-    for _ in range(count):
-        for op, null, add_start, add_size, width, column in plan:
-            if null >= 0:
-                branch = block[at]
-                at += 1
-                if branch not in (0, 2):
-                    raise ValueError("a union has no such branch")
-                if branch >> 1 == null:
-                    add_start(-1)
-                    add_size(0)
-                    continue
-            if op == number:
-                add_start(at + base)
-                at = ends_of[ends_before[at]] + 1
-            elif op == text:
-                length, at = _long(block, at)
-                add_start(at + base)
-                add_size(length)
-                at += length
-            elif op == fixed:
-                add_start(at + base)
-                at += width
-            elif op == numbers:
-                at = _numbers(column, block, at, base, ends_of, ends_before)
-            else:
-                at = _pairs(column, block, at, base, ends_of, ends_before)
-        if at > size:
+    counts = np.array([count for count, _ in blocks], np.int64)
+    sizes = np.array([size for _, size in blocks], np.int64)
+    order = np.argsort(-counts, kind="stable")  # so that blocks that have a next record are the first ones
+    limits = np.cumsum(sizes)[order]
+    at, rows = limits - sizes[order], (np.cumsum(counts) - counts)[order]
+    total = int(counts.sum())
+    found = [Found(np.full(total, NULL), np.full(total, NULL)) for _ in columns]
+    walker = _Walker(data)
+    left = counts[order]
+    for step in range(int(counts.max(initial=0))):
+        lanes = int(np.searchsorted(-left, -step, side="left"))
+        places, row = at[:lanes], rows[:lanes] + step
+        for column, noted in zip(columns, found, strict=True):
+            places = walker.step(column, noted, places, row)
+        if (places > limits[:lanes]).any():
             raise ValueError("a value ends behind its block")
-    if at != size:
+        at[:lanes] = places
+    if (at != limits).any():
         raise ValueError("a block has more than its records")
+    return found
 
 
-def _long(block: bytes, at: int) -> tuple[int, int]:
-    """A length, and the place after it."""
-    byte = block[at]
-    if byte < 128:
-        if byte & 1:
-            raise ValueError("a negative length")
-        return byte >> 1, at + 1
-    number, shift = byte & 127, 7
-    while byte >= 128:
-        at += 1
-        byte = block[at]
-        number |= (byte & 127) << shift
-        shift += 7
-        if shift > 70:
-            raise ValueError("a number of more than 64 bits")
-    if number & 1:
-        raise ValueError("a negative length")
-    return number >> 1, at + 1
+class _Walker:
+    """Steps over fields: places where they begin in, places behind them out."""
 
+    def __init__(self, data: Bytes) -> None:
+        self._data = data
+        self._ends = _Ends(data)
 
-def _count(block: bytes, at: int) -> tuple[int, int]:
-    """How many items follow, and the place of the first; a negative count is followed by their size."""
-    byte = block[at]
-    if byte < 128 and not byte & 1:
-        return byte >> 1, at + 1
-    number = shift = 0
-    while True:
-        byte = block[at]
-        number |= (byte & 127) << shift
-        at += 1
-        shift += 7
-        if byte < 128:
-            break
-        if shift > 70:
-            raise ValueError("a number of more than 64 bits")
-    if not number & 1:
-        return number >> 1, at
-    while block[at] >= 128:
-        at += 1
-    return (number + 1) >> 1, at + 1
+    def step(self, column: Column, found: Found, at: Places, rows: Places) -> Places:
+        if column.null < 0:
+            return self._value(column, found, at, rows)
+        branch = self._data[at]
+        if ((branch != 0) & (branch != 2)).any():
+            raise ValueError("a union has no such branch")
+        there = branch != 2 * column.null
+        at = at + 1
+        if there.all():
+            return self._value(column, found, at, rows)
+        if there.any():
+            at[there] = self._value(column, found, at[there], rows[there])
+        return at
 
-
-def _numbers(
-    column: Column, block: bytes, at: int, base: int, ends_of: Sequence[int], ends_before: Sequence[int]
-) -> int:
-    total = 0
-    while True:
-        count, at = _count(block, at)
-        if not count:
-            break
-        total += count
-        column.items.append(at + base)
-        column.lengths.append(count * column.size)
-        at = ends_of[ends_before[at] + count * column.size - 1] + 1
-    column.starts.append(at + base)
-    column.sizes.append(total)
-    return at
-
-
-def _pairs(column: Column, block: bytes, at: int, base: int, ends_of: Sequence[int], ends_before: Sequence[int]) -> int:
-    total = 0
-    keys, items, lengths = column.keys, column.items, column.lengths
-    while True:
-        count, at = _count(block, at)
-        if not count:
-            break
-        total += count
-        for _ in range(count):
-            keys.append(at + base)
-            at = ends_of[ends_before[at]] + 1
-            length = block[at]
-            if length < 128 and not length & 1:
-                length >>= 1
-                at += 1
-            else:
-                length, at = _long(block, at)
-            items.append(at + base)
-            lengths.append(length)
-            at += length
-    column.starts.append(at + base)
-    column.sizes.append(total)
-    return at
-
-
-# --- Values -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """All blocks one after the other, and what the walk noted of them."""
-
-    data: npt.NDArray[np.uint8]
-
-    @classmethod
-    def of(cls, blocks: Sequence[bytes]) -> Values:
-        return cls(np.frombuffer(b"".join((*blocks, bytes(_VARINT_BYTES_MAX))), np.uint8))
-
-    def longs(self, places: Places) -> Places:
-        """The numbers that begin at these places."""
-        number = np.zeros(len(places), np.uint64)
-        rows = np.arange(len(places))
-        for position in range(_VARINT_BYTES_MAX):
-            byte = self.data[places[rows] + position].astype(np.uint64)
-            number[rows] |= (byte & np.uint64(127)) << np.uint64(7 * position)
-            rows = rows[byte >= 128]
-            if not len(rows):
-                break
-        else:
-            raise ValueError("a number of more than 64 bits")
-        return ((number >> np.uint64(1)) ^ (np.uint64(0) - (number & np.uint64(1)))).view(np.int64)
-
-    def binary(self, places: Places, lengths: Places) -> pa.Array:
-        """The bytes from these places on."""
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if len(ends) else 0
-        if total >= 1 << 31:
-            raise ValueError("a column of more than two gigabytes")
-        index = np.repeat(places - (ends - lengths), lengths) + np.arange(total)
-        offsets = np.concatenate(([0], ends)).astype(np.int32)
-        return pa.BinaryArray.from_buffers(
-            pa.binary(), len(places), [None, pa.py_buffer(offsets), pa.py_buffer(self.data[index])]
-        )
-
-    def column(self, column: Column) -> pa.Array:
-        """Numbers as int64, bytes as binary, lists of numbers or of pairs of `key` and `value`."""
-        starts = np.array(column.starts, np.int64)
-        missing = starts < 0
+    def _value(self, column: Column, found: Found, at: Places, rows: Places) -> Places:
         match column.op:
             case Op.NUMBER:
-                return pa.array(self.longs(np.where(missing, len(self.data) - _VARINT_BYTES_MAX, starts)), mask=missing)
-            case Op.BYTES:
-                lengths = np.array(column.sizes, np.int64)
-                return _masked(self.binary(np.where(missing, 0, starts), lengths), missing)
+                found.starts[rows] = at
+                return self._ends.after(at)
             case Op.FIXED:
-                return self._fixed(column, starts, missing)
+                found.starts[rows] = at
+                return at + column.size
+            case Op.BYTES:
+                lengths, at = lengths_at(self._data, at)
+                found.starts[rows] = at
+                at = at + lengths
             case Op.NUMBERS | Op.NUMBER_TO_BYTES:
-                offsets = pa.array(np.concatenate(([0], np.cumsum(column.sizes))), pa.int32())
-                return pa.ListArray.from_arrays(offsets, self._items(column))
+                found.starts[rows] = at
+                at = self._items(column, at)
+        found.ends[rows] = at
+        return at
 
-    def _items(self, column: Column) -> pa.Array:
-        items, lengths = np.array(column.items, np.int64), np.array(column.lengths, np.int64)
-        if column.op == Op.NUMBER_TO_BYTES:
-            keys = pa.array(self.longs(np.array(column.keys, np.int64)), pa.int64())
-            return _pair_array(keys, self.binary(items, lengths))
-        numbers = self._runs(items, lengths)
-        if column.size == 1:
-            return pa.array(numbers)
-        return _pair_array(pa.array(numbers[0::2]), pa.array(numbers[1::2]))
+    def _items(self, column: Column, at: Places) -> Places:
+        """The place behind a list or map: blocks of items, and a block of none."""
+        at, live = at.copy(), np.arange(len(at))
+        while len(live):
+            counts, places = items_at(self._data, at[live])
+            if column.op is Op.NUMBERS:
+                at[live] = self._ends.skip(places, counts * column.size)
+            else:
+                at[live] = self._pairs(places, counts)
+            live = live[counts > 0]
+        return at
 
-    def _runs(self, places: Places, counts: Places) -> Places:
-        """Numbers that follow one another, so many from each place."""
-        if not len(places):
-            return np.empty(0, np.int64)
-        ends = np.flatnonzero(self.data < 128)
-        first = np.searchsorted(ends, places)
-        total = np.cumsum(counts)
-        within = np.arange(total[-1]) - np.repeat(total - counts, counts)
-        index = np.repeat(first, counts) + within
-        starts = np.where(within == 0, np.repeat(places, counts), ends[index - 1] + 1)
-        return self.longs(starts)
-
-    def _fixed(self, column: Column, starts: Places, missing: npt.NDArray[np.bool_]) -> pa.Array:
-        places = np.where(missing, 0, starts)
-        rows = self.data[places[:, None] + np.arange(column.size)]
-        match column.kind:
-            case Kind.FLAG:
-                return pa.array(rows[:, 0] != 0, mask=missing)
-            case Kind.FLOAT:
-                return pa.array(rows.copy().view("<f4")[:, 0].astype(np.float64), mask=missing)
-            case Kind.DOUBLE:
-                return pa.array(rows.copy().view("<f8")[:, 0], mask=missing)
-            case Kind.BYTES:
-                return pa.array(
-                    [None if gone else row.tobytes() for row, gone in zip(rows, missing, strict=True)], pa.binary()
-                )
+    def _pairs(self, at: Places, counts: Places) -> Places:
+        """The place behind so many pairs of a number and bytes."""
+        most, least = int(counts.max(initial=0)), int(counts.min(initial=0))
+        for step in range(most):
+            if step < least:
+                lengths, places = lengths_at(self._data, self._ends.after(at))
+                at = places + lengths
+            else:
+                rest = np.flatnonzero(counts > step)
+                lengths, places = lengths_at(self._data, self._ends.after(at[rest]))
+                at[rest] = places + lengths
+        return at
 
 
-def _masked(values: pa.Array, missing: npt.NDArray[np.bool_]) -> pa.Array:
-    if not missing.any():
-        return values
-    return values.take(pa.array(np.arange(len(values)), mask=missing))
+def items_at(data: Bytes, at: Places) -> tuple[Places, Places]:
+    """How many items follow, and the place of the first; a negative count is followed by their size in bytes."""
+    counts, places = numbers_at(data, at)
+    sized = counts < 0
+    if sized.any():
+        _, places[sized] = numbers_at(data, places[sized])
+        counts = np.abs(counts)
+    if ((counts < 0) | (counts > len(data))).any():
+        raise ValueError("a list that is longer than the file")
+    return counts, places
 
 
-def _pair_array(keys: pa.Array, values: pa.Array) -> pa.Array:
-    return pa.StructArray.from_arrays([keys, values], ["key", "value"])
+_BITS = np.arange(256, dtype=np.uint8)[:, None] >> np.arange(8, dtype=np.uint8) & 1
+_ONES = _BITS.sum(axis=1).astype(np.int64)
+"""How many bits of a byte are set."""
+_BELOW = (1 << np.arange(8)) - 1
+"""The bits of a byte below one."""
+_PLACE = np.zeros((256, 9), np.int64)
+"""The place of the n-th bit of a byte that is set, from 1."""
+for _nth in range(1, 9):
+    _PLACE[:, _nth] = np.argmax(np.cumsum(_BITS, axis=1) == _nth, axis=1)
+
+
+class _Ends:
+    """The bytes that end a number, counted."""
+
+    def __init__(self, data: Bytes) -> None:
+        self._data = data
+        self._bits = np.packbits(data < 128, bitorder="little")
+        self._before = np.zeros(len(self._bits) + 1, np.int64)
+        np.cumsum(_ONES[self._bits], out=self._before[1:])
+
+    def after(self, at: Places) -> Places:
+        """The places behind the numbers at these ones."""
+        if (self._data[at] < 128).all():
+            return at + 1
+        return self.skip(at, np.ones(len(at), np.int64))
+
+    def skip(self, at: Places, counts: Places) -> Places:
+        """The places behind so many numbers from these ones on. Raises `IndexError` where there are not so many."""
+        first = at >> 3
+        wanted = self._before[first] + _ONES[self._bits[first] & _BELOW[at & 7]] + counts
+        byte = self._byte_before(first, first + (counts * NUMBER_BYTES_MAX >> 3) + 2, wanted)
+        behind = 8 * byte + _PLACE[self._bits[byte], wanted - self._before[byte]] + 1
+        return np.where(counts == 0, at, behind)
+
+    def _byte_before(self, low: Places, high: Places, wanted: Places) -> Places:
+        """The last bytes of the bits before which there are fewer ends than are wanted, found by bisection."""
+        high = np.minimum(high, len(self._before) - 1)
+        if (self._before[high] < wanted).any():
+            raise IndexError("numbers end behind the file, or have more than 64 bits")
+        for _ in range(int((high - low).max(initial=1)).bit_length()):
+            middle = (low + high) >> 1
+            is_before = self._before[middle] < wanted
+            low, high = np.where(is_before, middle, low), np.where(is_before, high, middle)
+        return low

@@ -1,7 +1,10 @@
 """A manifest as an Arrow table: one row an entry, as it is in the file, without what it inherits.
 
-Metrics stay lists of (field id, value), since only few columns are asked about: `metric` takes one out of them. Values
-of partitions are the numbers and bytes that Avro stores, in a column `p<field id>` each.
+Metrics stay bytes, since few columns are asked about (`engine.iceberg.manifests.metrics`). Values of partitions are
+the numbers and bytes that Avro stores, in a column `p<field id>` each.
+
+There are two decoders, and tests hold them to the same tables: a walk over many blocks at once, and fastavro for a few
+rows, for schemas that the walk does not know, and to say what is wrong with a file.
 
 Source: Iceberg table specification, "Manifests".
 """
@@ -15,7 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.manifests.avro import AvroBlocks, read_blocks, rows_of
-from engine.iceberg.manifests.avro_walk import Column, NotWalked, Values, columns_of, walk
+from engine.iceberg.manifests.avro_values import PADDING
+from engine.iceberg.manifests.avro_walk import Column, NotWalked, columns_of, walk
+from engine.iceberg.manifests.columns import Values
+from engine.iceberg.manifests.metrics import METRICS, encoded, numbers
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
 EXISTING, ADDED, DELETED = 0, 1, 2
@@ -23,8 +29,6 @@ EXISTING, ADDED, DELETED = 0, 1, 2
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 """The content of a file."""
 
-_COUNTS = pa.list_(pa.struct([("key", pa.int32()), ("value", pa.int64())]))
-_BOUNDS = pa.list_(pa.struct([("key", pa.int32()), ("value", pa.binary())]))
 _ENTRY_COLUMNS: Mapping[str, Any] = {
     "status": pa.int8(),
     "snapshot_id": pa.int64(),
@@ -46,33 +50,38 @@ _FILE_COLUMNS: Mapping[str, Any] = {
     "equality_ids": pa.list_(pa.int32()),
     "split_offsets": pa.list_(pa.int64()),
 }
-_METRICS: Mapping[str, Any] = {
-    "column_sizes": _COUNTS,
-    "value_counts": _COUNTS,
-    "null_value_counts": _COUNTS,
-    "nan_value_counts": _COUNTS,
-    "lower_bounds": _BOUNDS,
-    "upper_bounds": _BOUNDS,
-}
-ENTRIES = pa.schema([*_ENTRY_COLUMNS.items(), *_FILE_COLUMNS.items(), *_METRICS.items()])
+ENTRIES = pa.schema([*_ENTRY_COLUMNS.items(), *_FILE_COLUMNS.items(), *((name, pa.binary()) for name in METRICS)])
 """The columns of every manifest; those of its partitions follow them."""
 _REQUIRED = ("status", "content", "file_path", "file_format", "record_count", "file_size_in_bytes")
 PARTITION_PREFIX = "p"
 SPEC_ID = "spec_id"
 """A column beside those of a manifest: its partition spec."""
 _FILE = "data_file."
+_BLOCKS_MIN, _ENTRIES_MIN = 4, 200
+_LARGE = 500
+"""Entries of a manifest whose table is made by itself."""
+
+
+def decode_manifests(manifests: Sequence[tuple[AvroBlocks, str]]) -> list[pa.Table]:
+    """Each manifest as a table, those of the same schema decoded together; with the names of the files, for messages.
+
+    Raises `MalformedIcebergFile`.
+    """
+    found: list[pa.Table | None] = [None] * len(manifests)
+    alike: dict[tuple[Column, ...] | None, list[int]] = {}
+    for position, (blocks, _) in enumerate(manifests):
+        alike.setdefault(_columns(blocks), []).append(position)
+    for columns, positions in alike.items():
+        together = [manifests[position][0] for position in positions]
+        tables = None if columns is None else _walked(columns, together)
+        for number, position in enumerate(positions):
+            found[position] = _checked(manifests[position], None if tables is None else tables[number])
+    return [table for table in found if table is not None]
 
 
 def decode_manifest(data: bytes, source: str) -> pa.Table:
     """Raises `MalformedIcebergFile`."""
-    blocks = read_blocks(data, source)
-    try:
-        try:
-            return _checked(_walked(blocks), source)
-        except NotWalked:
-            return _checked(_table(rows_of(blocks, source)), source)
-    except (pa.ArrowException, LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise MalformedIcebergFile(source, f"no manifest ({type(error).__name__}: {str(error)[:100]})") from error
+    return decode_manifests([(read_blocks(data, source), source)])[0]
 
 
 def spec_id_of(data: bytes, source: str) -> int:
@@ -83,34 +92,58 @@ def spec_id_of(data: bytes, source: str) -> int:
     return int(text)
 
 
-def _walked(blocks: AvroBlocks) -> pa.Table:
-    """The columns, without a row for each entry. Raises `NotWalked` for a schema that has to be decoded otherwise."""
-    columns = columns_of(blocks.schema)
-    base, count = 0, 0
-    for records, block in blocks.blocks:
-        walk(columns, block, records, base)
-        base += len(block)
-        count += records
-    values = Values.of([block for _, block in blocks.blocks])
-    found = {column.name: column for column in columns}
+def _columns(blocks: AvroBlocks) -> tuple[Column, ...] | None:
+    """None for a schema that has to be decoded otherwise."""
+    try:
+        return tuple(columns_of(blocks.schema))
+    except (NotWalked, LookupError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _walked(columns: Sequence[Column], manifests: Sequence[AvroBlocks]) -> list[pa.Table] | None:
+    """The entries without a row for each; None where fastavro has to say what is wrong with them, or with one."""
+    blocks = [block for each in manifests for block in each.blocks]
+    if len(blocks) < _BLOCKS_MIN and sum(count for count, _ in blocks) < _ENTRIES_MIN:
+        return None  # what has to be set up takes longer than decoding a few rows
+    data = np.frombuffer(b"".join((*(block for _, block in blocks), PADDING)), np.uint8)
+    counts = [sum(count for count, _ in each.blocks) for each in manifests]
+    ends = [int(end) for end in np.cumsum(counts)]
+    ranges = [(end - count, end) for count, end in zip(counts, ends, strict=True)]
+    try:
+        values = Values(data, columns, walk(columns, data, [(count, len(block)) for count, block in blocks]))
+        if len(manifests) == 1 or ends[-1] > _LARGE * len(manifests):
+            return [_columnar(values, *each) for each in ranges]
+        table = _columnar(values, 0, ends[-1])
+    except (pa.ArrowException, LookupError, ValueError, OverflowError):
+        return None
+    # Copies, for one that is kept holds no memory of the others.
+    return [table.take(pa.array(np.arange(*each))) for each in ranges]
+
+
+def _columnar(values: Values, start: int, end: int) -> pa.Table:
+    def column(name: str) -> pa.Array | None:
+        return values.column(name, start, end)
+
     table: dict[str, Any] = {}
     for name, kind in _ENTRY_COLUMNS.items():
-        table[name] = _cast(values, found.get(name), kind, count)
-    for name, kind in (*_FILE_COLUMNS.items(), *_METRICS.items()):
-        table[name] = _cast(values, found.get(f"{_FILE}{name}"), kind, count)
-    for name, column in found.items():
+        table[name] = _cast(column(name), kind, end - start)
+    for name, kind in _FILE_COLUMNS.items():
+        table[name] = _cast(column(f"{_FILE}{name}"), kind, end - start)
+    for name in METRICS:
+        found = column(f"{_FILE}{name}")
+        table[name] = pa.nulls(end - start, pa.binary()) if found is None else found
+    for name in values.names:
         if name.startswith(f"{_FILE}partition."):
-            table[name.rpartition(".")[2]] = values.column(column)
+            table[name.rpartition(".")[2]] = column(name)
     return pa.table(table)
 
 
-def _cast(values: Values, column: Column | None, kind: pa.DataType, count: int) -> pa.Array:
-    if column is None:
-        return pa.array([[]] * count, kind) if pa.types.is_list(kind) else pa.nulls(count, kind)
-    found = values.column(column)
-    if pa.types.is_string(kind):
-        return _utf8(found)
-    return found.cast(kind)
+def _cast(found: pa.Array | None, kind: pa.DataType, count: int) -> pa.Array:
+    if pa.types.is_list(kind):
+        return numbers(pa.nulls(count, pa.binary()) if found is None else found, kind)
+    if found is None:
+        return pa.nulls(count, kind)
+    return _utf8(found) if pa.types.is_string(kind) else found.cast(kind)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -127,15 +160,21 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
             columns[name] = pa.array([value or [] for value in values], kind)
         else:
             columns[name] = pa.array(values, kind)
-    for name, kind in _METRICS.items():
-        columns[name] = _metrics([file.get(name) for file in files], kind)
+    for name in METRICS:
+        columns[name] = pa.array([encoded(_pairs(file.get(name))) for file in files], pa.binary())
     partitions = [file.get("partition") or {} for file in files]
     for name in partitions[0] if partitions else ():
         columns[name] = _partition_values([values.get(name) for values in partitions])
     return pa.table(columns)
 
 
-def _checked(entries: pa.Table, source: str) -> pa.Table:
+def _checked(manifest: tuple[AvroBlocks, str], table: pa.Table | None) -> pa.Table:
+    """The table, made of decoded rows where there is none yet."""
+    blocks, source = manifest
+    try:
+        entries = _table(rows_of(blocks, source)) if table is None else table
+    except (pa.ArrowException, LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise MalformedIcebergFile(source, f"no manifest ({type(error).__name__}: {str(error)[:100]})") from error
     content = entries["content"]
     if content.null_count:  # v1 has no such field
         entries = entries.set_column(entries.schema.get_field_index("content"), "content", content.fill_null(DATA))
@@ -152,21 +191,11 @@ def _utf8(values: pa.Array) -> pa.Array:
     return found
 
 
-def _metrics(lists: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Lists of {key, value}; some writers use maps of Avro, whose keys are texts."""
-    sizes = [len(each) if each else 0 for each in lists]
-    pairs = [pair for each in lists if each for pair in _pairs(each)]
-    keys = pa.array([pair["key"] for pair in pairs], pa.int32())
-    values = pa.array([pair["value"] for pair in pairs], kind.value_type.field("value").type)
-    offsets = pa.array(np.concatenate(([0], np.cumsum(sizes))), pa.int32())
-    items = pa.StructArray.from_arrays([keys, values], fields=list(kind.value_type))
-    return pa.ListArray.from_arrays(offsets, items)
-
-
-def _pairs(found: Any) -> Sequence[Mapping[str, Any]]:
+def _pairs(found: Any) -> Sequence[Mapping[str, Any]] | None:
+    """Some writers use maps of Avro, whose keys are texts."""
     if isinstance(found, dict):
         return [{"key": int(key), "value": value} for key, value in found.items()]
-    pairs: Sequence[Mapping[str, Any]] = found
+    pairs: Sequence[Mapping[str, Any]] | None = found
     return pairs
 
 
@@ -183,17 +212,3 @@ def _partition_values(values: Sequence[Any]) -> pa.Array:
             return pa.array(values, pa.float64())
         case _:
             return pa.array(values, pa.binary())
-
-
-def metric(entries: pa.Table, name: str, field_id: int) -> pa.Array:
-    """The metric of one column in each entry; null where there is none."""
-    lists = entries[name].combine_chunks()
-    if isinstance(lists, pa.ChunkedArray):  # of no rows at all
-        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], lists.type)
-    items = lists.flatten()
-    keys = items.field("key").to_numpy(zero_copy_only=False)
-    found = np.flatnonzero(keys == field_id)
-    ends = np.cumsum(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
-    places = np.full(len(lists), -1)
-    places[np.searchsorted(ends, found, side="right")] = found
-    return items.field("value").take(pa.array(places, mask=places < 0))

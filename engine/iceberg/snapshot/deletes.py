@@ -21,16 +21,26 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES, metric
+from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
-from engine.storage.deletion_vectors import ABSOLUTE, DELETION_VECTOR, FRAME_BYTES, Rows
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergFileNotFound, MalformedIcebergFile
+from engine.iceberg.writing.row_marks import FILE_PATH_ID, POSITION_ID
+from engine.storage.deletion_vectors import (
+    ABSOLUTE,
+    DELETION_VECTOR,
+    FRAME_BYTES,
+    INLINE,
+    VECTOR_BYTES_MAX,
+    Rows,
+    parse_rows,
+    unframe,
+    z85_decode,
+)
 from engine.storage.storage import Storage
 from engine.storage.vector_files import VectorRow, inline_vector
 
-FILE_PATH_ID, POSITION_ID = 2_147_483_546, 2_147_483_545
-"""Field ids of the columns of a file of positions."""
 _FIELD_ID = b"PARQUET:field_id"
 _PUFFIN = "puffin"
 _PARQUET = "parquet"
@@ -215,6 +225,31 @@ def _only_paths(entries: pa.Table) -> pa.Array:
     named = entries["referenced_data_file"].combine_chunks()
     named = named if isinstance(named, pa.Array) else pa.concat_arrays(named.chunks)
     return pc.coalesce(named.cast(pa.binary()), same).cast(pa.string())
+
+
+def rows_of(storage: Storage, vector: VectorRow | None) -> Rows:
+    """The rows that a vector of `vectors` has. Raises as `unframe` and `parse_rows` do."""
+    if vector is None:
+        return np.empty(0, np.int64)
+    text, size = vector["path_or_inline_dv"], vector["size_in_bytes"]
+    if vector["storage_type"] == INLINE:
+        return parse_rows(z85_decode(text)[:size], "a file of positions", vector["cardinality"])
+    if not 0 <= size <= VECTOR_BYTES_MAX:
+        raise MalformedIcebergFile(text, "a deletion vector in it is larger than one can be")
+    try:
+        frame = storage.read_range(text, vector["offset"], size + FRAME_BYTES)
+    except FileNotFoundError as error:
+        raise IcebergFileNotFound(storage.root, text) from error
+    return parse_rows(unframe(frame, size, text), text, vector["cardinality"])
+
+
+def own_marks(data: pa.Table, deletes: pa.Table) -> pa.Table:
+    """The entries of deletion vectors and of files of positions that are about one of these data files alone."""
+    found = deletes.filter(pc.equal(deletes["content"], POSITION_DELETES))
+    if not found.num_rows:
+        return found
+    only = _only_paths(found)
+    return found.filter(pc.is_in(only, value_set=data["file_path"].combine_chunks()))
 
 
 def _union(parts: Sequence[Rows]) -> Rows:

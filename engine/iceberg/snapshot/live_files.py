@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.manifests.decoding import decode_all
 from engine.iceberg.manifests.manifest import (
     ADDED,
     DATA,
@@ -29,9 +30,9 @@ from engine.iceberg.manifests.manifest import (
     EXISTING,
     PARTITION_PREFIX,
     SPEC_ID,
-    decode_manifest,
 )
 from engine.iceberg.manifests.manifest_list import Manifest
+from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
 PARTITION = "partition"
@@ -105,10 +106,10 @@ def _decode_all(
         except _Absent:
             tables.append(None)
             missing.append(position)
-    for position, data in zip(missing, read_all([manifests[each].path for each in missing]), strict=True):
-        manifest = manifests[position]
-        table = decode_manifest(data, manifest.path)
-        tables[position] = decoded.get(_key(root, manifest), partial(_same, table), _size)
+    paths = [manifests[each].path for each in missing]
+    read = zip(paths, read_all(paths), strict=True)
+    for position, table in zip(missing, decode_all(read), strict=True):
+        tables[position] = decoded.get(_key(root, manifests[position]), partial(_same, table), _size)
     return [table for table in tables if table is not None]
 
 
@@ -141,7 +142,8 @@ def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa
     if entries["key_metadata"].null_count < entries.num_rows:
         raise MalformedIcebergFile(manifest.path, "it names encrypted files")
     entries = _with(entries, "first_row_id", _row_ids(entries, manifest))
-    live = entries.filter(pc.not_equal(status, DELETED))
+    gone = pc.equal(status, DELETED)
+    live = entries.filter(pc.invert(gone)) if pc.any(gone).as_py() else entries
     live = _with(
         live, "snapshot_id", pc.fill_null(live["snapshot_id"], pa.scalar(manifest.added_snapshot_id, pa.int64()))
     )
@@ -182,9 +184,13 @@ def _concat(tables: list[pa.Table]) -> pa.Table:
     if not tables:
         return LIVE.empty_table()
     try:
-        return pa.concat_tables(tables, promote_options="default").combine_chunks()
+        found = pa.concat_tables(tables, promote_options="default")
     except pa.ArrowException as error:
         raise MalformedIcebergFile("The manifests", f"their partition values do not fit ({str(error)[:80]})") from error
+    whole = found.drop_columns(METRICS).combine_chunks()
+    for name in METRICS:  # the most bytes by far, shared with what is kept of the manifests
+        whole = whole.append_column(name, found[name])
+    return whole
 
 
 def _ensure_contents(data: pa.Table, deletes: pa.Table) -> None:

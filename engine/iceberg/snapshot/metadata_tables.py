@@ -19,6 +19,7 @@ import pyarrow as pa
 from engine.iceberg.definition.column_types import table_type
 from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, PARTITION_PREFIX, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
+from engine.iceberg.manifests.metrics import METRICS, pairs
 from engine.iceberg.snapshot.partition_values import json_value
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, TransformKind
@@ -257,16 +258,22 @@ def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | No
             return None
 
 
+def partition_fields(metadata: TableMetadata) -> Mapping[int, tuple[PartitionField, SimpleType]]:
+    """The partition fields of all specs by their id, each by its newest name, with the types of their values."""
+    found: dict[int, tuple[PartitionField, SimpleType]] = {}
+    for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
+        for field in spec.fields:
+            kind = result_type(metadata.schema, field)
+            if kind is not None:
+                found[field.field_id] = (field, kind)
+    return found
+
+
 class _Partitions:
-    """Partition values of all specs as one struct: a field for each field id, by its newest name."""
+    """Partition values of all specs as one struct."""
 
     def __init__(self, metadata: TableMetadata) -> None:
-        self._fields: dict[int, tuple[PartitionField, SimpleType]] = {}
-        for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
-            for field in spec.fields:
-                kind = result_type(metadata.schema, field)
-                if kind is not None:
-                    self._fields[field.field_id] = (field, kind)
+        self._fields = partition_fields(metadata)
 
     @property
     def schema(self) -> StructType | None:
@@ -341,8 +348,10 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
 
 
-def _rows(source: TableMetadataSource, *, of_all: bool) -> Iterator[Row]:
+def _rows(source: TableMetadataSource, *, of_all: bool, metrics: Sequence[str] = METRICS) -> Iterator[Row]:
     for table in source.entries(source.manifests(of_all=of_all)):
+        for name in metrics:
+            table = table.set_column(table.schema.get_field_index(name), name, pairs(table, name))
         yield from table.to_pylist()
 
 
@@ -382,7 +391,7 @@ _PARTITION_COUNTS = {
 def _partitions(source: TableMetadataSource) -> MetadataTable:
     partitions = _Partitions(source.metadata)
     found: dict[Any, dict[str, Any]] = {}
-    for row in _rows(source, of_all=False):
+    for row in _rows(source, of_all=False, metrics=()):
         value = partitions.of(row)
         key = (row[SPEC_ID], tuple("NaN" if _is_nan(each) else each for each in value.values()))
         total = found.setdefault(

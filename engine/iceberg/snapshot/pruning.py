@@ -24,7 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.iceberg.manifests.manifest import PARTITION_PREFIX, SPEC_ID, metric
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX, SPEC_ID
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.transforms import apply, bounds_of
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
@@ -266,8 +267,11 @@ def _bounds_of(field: PartitionField, type_: SimpleType, value: Any) -> tuple[An
 def _most(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
     if len(arrays) == 1:
         return arrays[0]
-    if pa.types.is_binary(arrays[0].type) or pa.types.is_string(arrays[0].type):
+    kind = arrays[0].type
+    if pa.types.is_binary(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind):
         return pc.coalesce(*arrays)  # any bound is right, the first is that of the metrics
+    if pa.types.is_timestamp(kind):  # Arrow does not compare those that have a zone
+        return choose(*(each.cast(pa.timestamp(kind.unit)) for each in arrays), skip_nulls=True).cast(kind)
     return choose(*arrays, skip_nulls=True)
 
 

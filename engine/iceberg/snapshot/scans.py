@@ -38,7 +38,7 @@ from engine.iceberg.snapshot.partition_values import constant_texts, is_constant
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.scan import ComposedScan, FileLayout, Scan, ScanPart
+from engine.table.scan import PUSHED_NAME, ComposedScan, FileLayout, Scan, ScanPart
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 Codes = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ _FLOATING = frozenset([Kind.FLOAT, Kind.DOUBLE])
 class ScanSource:
     """What a snapshot gives to its scans. `files` and `data` are row for row of the same data files; `files` has the
     columns of `Scan.files`. `equality` are entries of equality deletes, `equality_files` row for row the same as
-    `Scan.files`. `footers` are those of `data`, where they were asked for.
+    `Scan.files`. `footers` are those of `data`, where they were asked for; `pushed` are `pushable_names`.
     """
 
     root: str
@@ -61,6 +61,7 @@ class ScanSource:
     equality: pa.Table
     equality_files: pa.Table
     footers: Sequence[FileColumns] | None
+    pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
 
 
@@ -108,6 +109,12 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
     return _Builder(source, relation, label).build()
 
 
+def with_partition_values(source: ScanSource) -> pa.Table:
+    """The files of a source as the scan of a table with one group has them."""
+    groups = list(_groups(source))
+    return _Builder(source, "", "")._with_partition(source.files, groups[0])[0] if len(groups) == 1 else source.files
+
+
 @dataclass(frozen=True, slots=True)
 class _Builder:
     source: ScanSource
@@ -117,7 +124,7 @@ class _Builder:
 
     def build(self) -> Scan | ComposedScan:
         source = self.source
-        groups, deletes = list(_groups(source)), list(_equality(source, self.label))
+        groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]):
             files, keys = self._with_partition(source.files, groups[0])
             return self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
@@ -145,7 +152,7 @@ class _Builder:
             for each, kind in found
             if is_constant(kind) and (column := self.source.schema.struct.field(each.source_id)) is not None
         }
-        return _with_constants(files, constants), tuple(constants)
+        return with_constants(files, constants), tuple(constants)
 
     def _texts(self, group: _Group, deletes: Sequence[_Deletes]) -> Iterator[str]:
         """The files of a group to which equality deletes apply are read apart from the others."""
@@ -173,7 +180,7 @@ class _Builder:
         if deletes:
             data = self.source.data.take(pa.array(group.rows))
             added[names.sequence], added[names.partition] = data["sequence_number"], data[PARTITION]
-        files = _with_constants(files, added)
+        files = with_constants(files, added)
         scan = self._scan(
             f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
         )
@@ -207,7 +214,7 @@ class _Builder:
         files = self.source.equality_files.take(pa.array(deletes.rows))
         entries = self.source.equality.take(pa.array(deletes.rows))
         constants = {names.sequence: entries["sequence_number"], names.partition: entries[PARTITION]}
-        files = _with_constants(files, constants)
+        files = with_constants(files, constants)
         relation = f"{self.relation}_{len(self.parts)}"
         scan = self._scan(
             relation, tuple(columns.values()), files, _Group(rows=np.empty(0, np.int64)), tuple(constants)
@@ -244,7 +251,7 @@ class _Builder:
         names = _OwnNames(self.source.schema)
         own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
         scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
-        stored = tuple(file_field(column, group.names, is_column=True) for column in columns)
+        stored = tuple(self._stored(column, group.names) for column in columns)
         return Scan(
             relation=relation,
             label=self.label,
@@ -258,6 +265,11 @@ class _Builder:
             empty_is_null=False,
             allowed_roots=self.source.allowed_roots,
         )
+
+    def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
+        found = file_field(column, names, is_column=True)
+        pushed = self.source.pushed.get(column.id) if names is None else None
+        return found if pushed is None else replace(found, metadata={**found.metadata, PUSHED_NAME: pushed})
 
 
 class _OwnNames:
@@ -296,7 +308,7 @@ def _path_sql(path: Sequence[str]) -> str:
     return ".".join(map(quoted, path))
 
 
-def _with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
+def with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
     """Files with these texts or numbers, by name, beside the partition values that they have."""
     if not constants:
         return files
@@ -356,6 +368,12 @@ def _identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionFi
         if each.transform.kind is TransformKind.IDENTITY and each.source_id in simple:
             found.setdefault(each.source_id, each)
     return tuple(found.values())
+
+
+def applied_deletes(source: ScanSource, label: str) -> list[_Deletes]:
+    """Without deletes that are older than all files, or in partitions without older ones."""
+    rows = np.arange(source.files.num_rows)
+    return [each for each in _equality(source, label) if _applies(source, rows, each).any()]
 
 
 def _equality(source: ScanSource, label: str) -> Iterator[_Deletes]:

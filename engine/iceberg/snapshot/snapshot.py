@@ -9,42 +9,49 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
+from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
+from engine.iceberg.manifests.metrics import METRICS, metric
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
+from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
-from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers
+from engine.iceberg.snapshot.pushed_names import pushable_names
+from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers, with_partition_values
+from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
     IcebergOperationNotSupported,
+    IcebergRowsNotChangeable,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
-from engine.iceberg.writing.new_files import scanned_files
+from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import Rows
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -52,11 +59,19 @@ from engine.table.history import HISTORY_SCHEMA
 from engine.table.operations import TableOperation
 from engine.table.row_files import FilePredicate, RowFiles
 from engine.table.rules import Constraint, TableRules
-from engine.table.scan import ComposedScan, Scan
+from engine.table.scan import ComposedScan, RowTracking, Scan
 from engine.table.snapshot import MetadataTable
+from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
+ROW_LINEAGE = RowTracking(
+    row_id_column="_row_id",
+    row_commit_version_column="_last_updated_sequence_number",
+    field_ids=(2_147_483_540, 2_147_483_539),
+)
+"""What files have of rows that they took over, from v3 on."""
+_LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
 _PARQUET = "parquet"
@@ -67,7 +82,8 @@ class IcebergSnapshot:
     """Immutable; safe to share between threads.
 
     `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
-    None for a table without rows; `iceberg_schema` are its columns.
+    None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
+    `branch` is the one that it is the head of; None: nothing is written on top of it.
     """
 
     storage: Storage
@@ -76,6 +92,8 @@ class IcebergSnapshot:
     info: SnapshotInfo | None
     iceberg_schema: IcebergSchema
     decoded: Decoded
+    address: str | None = None
+    branch: str | None = MAIN
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -122,7 +140,8 @@ class IcebergSnapshot:
         )
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
-        return sorted((key, value) for key, value in self.details.properties.items() if value is not None)
+        found = self.details.properties.items()
+        return sorted((key, value) for key, value in found if value is not None and key != COMMENT)
 
     @cached_property
     def definition(self) -> IcebergDefinition:
@@ -149,8 +168,15 @@ class IcebergSnapshot:
 
     def ensure_supported(self, operation: TableOperation) -> None:
         self.definition.ensure_supported(operation)
+        if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
+            raise IcebergRowsNotChangeable(self.label)
 
     # --- Files ---
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is what a metadata file said once: which one follows, a catalog knows that we do not ask."""
+        return self.address is None and version_of(self.metadata_name) is None
 
     @property
     def places(self) -> Places:
@@ -159,9 +185,10 @@ class IcebergSnapshot:
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
         """Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
-        return () if self.info is None else self._listed(self.info)
+        return () if self.info is None else self.manifests_of(self.info)
 
-    def _listed(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
+    def manifests_of(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
+        """Of another snapshot of the table. Raises as `manifests`."""
         if info.key_id is not None:
             raise IcebergFeatureNotSupported(self.label, "encryption")
         if info.manifest_list is None:
@@ -205,9 +232,9 @@ class IcebergSnapshot:
         """Row for row beside `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
-        return self._as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
+        return self.as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
 
-    def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
+    def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
         files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         for batch in files.to_batches():
@@ -227,11 +254,25 @@ class IcebergSnapshot:
         """About what the snapshot holds in memory, beside what was decoded."""
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
-        return sum(int(table.nbytes) for table in tables)
+        # Metrics are those of the decoded manifests, and counted there.
+        own = [table.select([name for name in table.column_names if name not in METRICS]) for table in tables]
+        return sum(int(table.nbytes) for table in own)
+
+    @cached_property
+    def _pushed(self) -> Mapping[int, str]:
+        return pushable_names(self.metadata.schemas)
 
     @cached_property
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
+
+    @cached_property
+    def has_equality_deletes(self) -> bool:
+        """Whether rows are deleted by any of them."""
+        if not self._equality.num_rows:
+            return False
+        source = replace(self.scan_source(self.files, self.live_files.data), equality=self._equality)
+        return bool(applied_deletes(source, self.label))
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
@@ -243,19 +284,38 @@ class IcebergSnapshot:
             names = None if mapping is None else parse_name_mapping(mapping)
             footers = read_footers(self.storage, self.files["path"].to_pylist(), names, self.decoded)
         equality = self._equality
-        source = ScanSource(
+        source = replace(
+            self.scan_source(self.files, data),
+            equality=equality,
+            equality_files=self.as_scanned(equality),
+            footers=footers,
+        )
+        found = build_scan(source, relation, label)
+        return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
+
+    def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
+        """Of these data files, without equality deletes and footers."""
+        none = self._equality.slice(0, 0)
+        return ScanSource(
             root=self.storage.root,
             schema=self.iceberg_schema,
             schemas=self.metadata.schemas,
             specs=self.metadata.specs,
-            files=self.files,
+            files=files,
             data=data,
-            equality=equality,
-            equality_files=self._as_scanned(equality),
-            footers=footers,
+            equality=none,
+            equality_files=self.as_scanned(none),
+            footers=None,
+            pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
         )
-        return build_scan(source, relation, label)
+
+    @property
+    def _row_tracking(self) -> RowTracking | None:
+        """None for tables without row ids: of older versions, or upgraded and not written since."""
+        if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
+            return None
+        return ROW_LINEAGE
 
     def _ensure_parquet(self, data: pa.Table, label: str) -> None:
         other = pc.not_equal(pc.utf8_lower(data["file_format"]), _PARQUET)
@@ -277,16 +337,19 @@ class IcebergSnapshot:
     def partition_texts(self) -> pa.Table:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
-    def counted_files(self) -> CountedFiles:
+    def shown_partitions(self) -> pa.Table:
+        return shown_partitions(self.live_files.data, self.metadata)
+
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        columns = [
+        asked = [
             column
             for column in self.iceberg_schema.fields
-            if isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
         ]
         return CountedFiles(
             files=self.files,
@@ -294,10 +357,10 @@ class IcebergSnapshot:
                 {
                     "num_records": counts,
                     "tight_bounds": tight,
-                    "min_values": _bounds(data, columns, "lower_bounds"),
-                    "max_values": _bounds(data, columns, "upper_bounds"),
+                    "min_values": _bounds(data, asked, "lower_bounds"),
+                    "max_values": _bounds(data, asked, "upper_bounds"),
                     "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in columns}, data.num_rows
+                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
                     ),
                 }
             ),
@@ -319,21 +382,36 @@ class IcebergSnapshot:
 
     def metadata_table(self, name: str) -> MetadataTable | None:
         source = TableMetadataSource(
-            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self._listed, self._entries
+            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self.manifests_of, self._entries
         )
         return metadata_table(source, name)
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
         """The live entries of some manifests."""
-        found = live_files(
+        found = self.files_of(manifests)
+        yield from (found.data, found.deletes)
+
+    def files_of(self, manifests: Sequence[Manifest]) -> LiveFiles:
+        """The live files of some manifests. Raises as `live_files`."""
+        return live_files(
             manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version, is_whole=False
         )
-        yield from (found.data, found.deletes)
+
+    def deleted_rows(self, files: LiveFiles) -> pa.ChunkedArray:
+        """The deletion vectors of data files, as `files` has them. Raises as `vectors`."""
+        reader = DeleteReader(self.storage, self.places, self.decoded)
+        return pa.chunked_array([vectors(files.data, files.deletes, reader, self.label)], DELETION_VECTOR)
+
+    @property
+    def no_entries(self) -> pa.Table:
+        return LIVE.empty_table()
 
     def last_write_of(self, app_id: str) -> int | None:
         return None
 
     def is_gone(self) -> bool:
+        if self.address is not None:  # the catalog says so when it is asked again
+            return False
         try:
             return not self.storage.exists(self.metadata_name)
         except OSError:
@@ -342,7 +420,9 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """Files of a table from which rows are taken, for statements that change another one."""
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
+    makes of the entries that a commit of another writer added.
+    """
 
     snapshot: IcebergSnapshot
 
@@ -353,20 +433,57 @@ class IcebergRowFiles:
         return replace(found, files=files)
 
     def readable(self, files: pa.Table) -> pa.Table:
-        return files
+        """With the values of partitions that are those of columns."""
+        plain = without_partition_values(files)
+        return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
+
+    def _entries(self, files: pa.Table) -> pa.Table:
+        """What manifests say of files: those of another writer's commit have it with them."""
+        if "file_path" in files.column_names:
+            return files
+        places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
+        return self.snapshot.live_files.data.take(places)
+
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        return lambda files: pa.repeat(True, files.num_rows)
+        """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
+        columns = self.snapshot.columns(time_zone)
 
-    def live_rows(self, files: pa.Table) -> pa.Array:
+        def may_hold(batch: RecordBatch) -> Array:
+            knowledge = FileKnowledge(
+                pa.Table.from_batches([batch]), self.snapshot.iceberg_schema, self.snapshot.metadata.specs
+            )
+            return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
+
+        return may_hold
+
+    def live_rows(self, files: pa.Table) -> Array:
+        """Null for files to which equality deletes may apply."""
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
-        return pc.subtract(files["record_count"], deleted)
+        counts = pc.subtract(files["record_count"], deleted)
+        return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
 
-    def deleted_rows(self, files: pa.Table) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        """Raises as `rows_of`."""
+        return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
+        snapshot, live = self.snapshot, self.snapshot.live_files
+        data = self._entries(files)
+        replaced = own_marks(data, live.deletes)
+        together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
+        writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
+        added, written = writer.write(data, together)
+        return IcebergMarkedFiles(
+            files=files,
+            num_updated=files.num_rows - files["deletion_vector"].null_count,
+            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
+            written=written,
+            added=added,
+            removed=replaced,
+        )
 
 
 def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:

@@ -73,6 +73,16 @@ class IcebergSnapshotNotFound(DeltaError, condition="ICEBERG_SNAPSHOT_NOT_FOUND"
 
 
 @dataclass(eq=False)
+class IcebergChangesNotTold(DeltaError, condition="ICEBERG_CHANGES_NOT_AVAILABLE", sqlstate="22003"):
+    table: str
+    reason: str
+    template = (
+        "The changes of the Iceberg table {table} cannot be told: {reason}. Look at the metadata tables history and"
+        " snapshots, and ask for another range."
+    )
+
+
+@dataclass(eq=False)
 class IcebergUpdateRefused(DeltaError, condition="ICEBERG_UPDATE_REFUSED", sqlstate="42000"):
     table: str
     detail: str
@@ -148,3 +158,13 @@ class IcebergPartitioningRefused(DeltaError, condition="ICEBERG_PARTITIONING_REF
     term: str
     reason: str
     template = "The Iceberg table {table} cannot be partitioned or sorted by {term}: {reason}."
+
+
+@dataclass(eq=False)
+class IcebergRowsNotChangeable(DeltaError, condition="ICEBERG_ROWS_NOT_CHANGEABLE", sqlstate="0A000"):
+    table: str
+    template = (
+        "Rows of the Iceberg table {table} cannot be changed one by one: it has equality deletes, or data files that"
+        " are read in different ways. Write its files again first: CALL system.rewrite_data_files(table => ...,"
+        " options => map('rewrite-all', 'true'))."
+    )

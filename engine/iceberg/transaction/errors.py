@@ -29,6 +29,14 @@ class IcebergCommitAttemptsExceeded(DeltaError, condition="ICEBERG_COMMIT_ATTEMP
 
 
 @dataclass(eq=False)
+class IcebergReferenceRefused(DeltaError, condition="ICEBERG_REFERENCE_REFUSED", sqlstate="42710"):
+    table: str
+    reference: str
+    reason: str
+    template = "The branch or tag {reference} of the Iceberg table {table} cannot be changed so: {reason}."
+
+
+@dataclass(eq=False)
 class IcebergRefNotWritable(DeltaError, condition="ICEBERG_REFERENCE_NOT_WRITABLE", sqlstate="42809"):
     table: str
     reference: str

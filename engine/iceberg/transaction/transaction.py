@@ -19,17 +19,17 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import StatementNotSupported
-from engine.iceberg.commit.file_store import FileMetadataStore
 from engine.iceberg.commit.fold import apply, new_metadata, ref_snapshot_id
-from engine.iceberg.commit.metadata_store import LoadedMetadata
+from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import (
     AddSnapshot,
     AssertCreate,
@@ -43,12 +43,15 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
+from engine.iceberg.manifests.manifest import DATA
+from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.metadata import MAIN, Reference
+from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
 from engine.iceberg.transaction.validation import Dependence, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
 from engine.iceberg.writing.new_files import IcebergNewFiles, scanned_files
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles
 from engine.iceberg.writing.staged_manifests import StagedManifests
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.deletion_vectors import Rows
@@ -58,6 +61,9 @@ from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.transaction import NewFiles
 
+_SNAPSHOT_LEVEL = "snapshot"
+"""An isolation level under which rows that others have added meanwhile do not count."""
+DecideUpdates: TypeAlias = Callable[[TableMetadata], tuple[tuple[Requirement, ...], tuple[Update, ...]]]
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
 
@@ -65,15 +71,16 @@ _SNAPSHOT_ID_MAX = (1 << 63) - 1
 class IcebergCommit:
     """A version that is ours; `files` are the data files that it added."""
 
-    store: FileMetadataStore
+    store: MetadataStore
     loaded: LoadedMetadata
     version: int
     files: tuple[str, ...] = field(default=(), repr=False)
 
     def is_whole(self, *, with_files: bool) -> bool:
         """As `TableCommit.is_whole`."""
-        names = (self.loaded.name, *(self.files if with_files else ()))
-        return all(self.store.storage.exists(name) for name in names)
+        if not self.store.has(self.loaded):
+            return False
+        return not with_files or all(self.store.storage.exists(name) for name in self.files)
 
     def take_back(self) -> None:
         """As `TableCommit.take_back`."""
@@ -85,7 +92,7 @@ class IcebergTransaction:
 
     def __init__(
         self,
-        store: FileMetadataStore,
+        store: MetadataStore,
         snapshot: IcebergSnapshot | None,
         description: CommitDescription,
         *,
@@ -96,11 +103,21 @@ class IcebergTransaction:
         self.store, self.snapshot, self.description = store, snapshot, description
         self.table, self.branch = table, branch
         self.snapshot_id = new_snapshot_id()
-        self.dependence = Dependence()
+        level = f"write.{description.name.lower()}.isolation-level"
+        properties = snapshot.metadata.properties if snapshot is not None else {}
+        self.dependence = Dependence(is_serializable=properties.get(level, "").lower() != _SNAPSHOT_LEVEL)
         self._definition: IcebergDefinition | None = None
         self._added: list[IcebergNewFiles] = []
         self._entries: list[pa.Table] = []
         self._removed: list[pa.Table] = []
+        self.rewritten_spec_id: int | None = None
+        self.manifests: tuple[Manifest, ...] = ()
+        """Those of the version, once it is committed."""
+        self._replaced: list[pa.Table] = []
+        """Deletes that others take the place of."""
+        self.decide: DecideUpdates | None = None
+        self.summary: Mapping[str, str] = {}
+        """More of what the snapshot says of itself."""
         self._is_closed = False
 
     # --- What it depends on ---
@@ -136,8 +153,27 @@ class IcebergTransaction:
         self.dependence = self.dependence.on_files(entries["file_path"].to_pylist())
 
     def add_marked(self, marked: MarkedFiles) -> None:
-        """As `TableTransaction.add_marked`."""
-        raise AssertionError("it has no such capability")
+        """As `TableTransaction.add_marked`: the files stay, and deletes of theirs come and go."""
+        assert isinstance(marked, IcebergMarkedFiles)
+        staying = self._named(marked.files["path"])["file_path"].combine_chunks()
+        self._removed = [
+            each.filter(pc.invert(pc.is_in(each["file_path"], value_set=staying))) for each in self._removed
+        ]
+        self._entries.append(marked.added)
+        self._replaced.append(marked.removed)
+
+    def replace_deletes(self, deletes: pa.Table, files: pa.Table) -> None:
+        """Live files of deletes go, and others that were added say the same of these live data files."""
+        self._replaced.append(deletes)
+        self.dependence = self.dependence.on_files(self._named(files["path"])["file_path"].to_pylist())
+
+    def allow_equality_deletes(self) -> None:
+        """Of others for files that go here: files that come have the sequence number of these."""
+        self.dependence = replace(self.dependence, ignores_equality_deletes=True)
+
+    def rewrite_manifests(self, spec_id: int) -> None:
+        """All manifests of a partition spec, sorted by partition."""
+        self.rewritten_spec_id = spec_id
 
     def add_change_files(self, new: NewFiles) -> None:
         """As `TableTransaction.add_change_files`."""
@@ -157,10 +193,14 @@ class IcebergTransaction:
         said = tuple(changes)
         self._definition = change_definition(definition, said) if said else definition
 
+    def change_metadata(self, decide: DecideUpdates) -> None:
+        """Whatever `decide` says of the version that is the newest one at the commit; alone in its transaction."""
+        self.decide = decide
+
     @property
     def is_empty(self) -> bool:
         """As `TableTransaction.is_empty`."""
-        return not self._defines and not self._changes_files
+        return not self._defines and not self._changes_files and self.decide is None
 
     @property
     def _defines(self) -> bool:
@@ -170,8 +210,8 @@ class IcebergTransaction:
 
     @property
     def _changes_files(self) -> bool:
-        tables = (*(new.entries for new in self._added), *self._entries, *self._removed)
-        return any(table.num_rows for table in tables)
+        tables = (*(new.entries for new in self._added), *self._entries, *self._removed, *self._replaced)
+        return self.rewritten_spec_id is not None or any(table.num_rows for table in tables)
 
     def _read(self) -> IcebergSnapshot:
         assert self.snapshot is not None, "a table that is made has no files"
@@ -201,8 +241,9 @@ class IcebergTransaction:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:
             raise
-        except BaseException:
-            attempts.discard_all()
+        except BaseException as error:
+            if isinstance(error, SqlError) or not attempts.is_in_doubt:
+                attempts.discard_all()
             raise
         attempts.discard_lost()
         current = ref_snapshot_id(done.json, self.branch)
@@ -215,14 +256,14 @@ class IcebergTransaction:
         if not self.description.changes_data:
             return "replace"
         adds = any(new.entries.num_rows for new in self._added)
-        if not self._removed and not self._entries:
+        if not self._removed and not any(_has_deletes(entries) for entries in self._entries):
             return "append"
         return "overwrite" if adds else "delete"
 
     @property
     def files(self) -> tuple[list[pa.Table], list[pa.Table]]:
         """The entries that come, and those that go."""
-        return [*(new.entries for new in self._added), *self._entries], self._removed
+        return [*(new.entries for new in self._added), *self._entries], [*self._removed, *self._replaced]
 
     @property
     def definition(self) -> IcebergDefinition | None:
@@ -237,6 +278,8 @@ class _Attempts:
         self._staged: StagedManifests | None = None
         self._lists: list[str] = []
         self._count = 0
+        self.is_in_doubt = False
+        """Whether the store was asked to commit, and has not answered: the version may be there."""
 
     def attempt(self) -> LoadedMetadata | None:
         """The version that was made; None where another writer's came first."""
@@ -245,13 +288,24 @@ class _Attempts:
             return self._create()
         base = of.store.load()
         requirements, updates = self._definition_updates(base)
+        if of.decide is not None:
+            more_requirements, more = of.decide(base.metadata)
+            requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if of._changes_files:
             after = apply(base.json, updates, of.store.clock()) if updates else base.json
             more_requirements, more = self._snapshot_updates(base, after)
             requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if not updates:
             return base
-        return of.store.commit(base, requirements, updates)
+        return self._put(base, requirements, updates)
+
+    def _put(
+        self, base: LoadedMetadata | None, requirements: tuple[Requirement, ...], updates: tuple[Update, ...]
+    ) -> LoadedMetadata | None:
+        self.is_in_doubt = True
+        done = self._of.store.commit(base, requirements, updates)
+        self.is_in_doubt = False
+        return done
 
     def _create(self) -> LoadedMetadata | None:
         of = self._of
@@ -262,7 +316,7 @@ class _Attempts:
             empty = new_metadata("", of.store.location, of.store.clock())
             snapshot = self._new_snapshot(None, apply(empty, updates, of.store.clock()))
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
-        done = of.store.commit(None, (AssertCreate(),), updates)
+        done = self._put(None, (AssertCreate(),), updates)
         if done is None:
             raise IcebergConflict(of.table, "made the table first")
         return done
@@ -288,6 +342,8 @@ class _Attempts:
     ) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
         of, read = self._of, self._of._read()
         reference = base.metadata.refs.get(of.branch)
+        if reference is None and read.info is not None:
+            raise IcebergConflict(of.table, f"dropped the branch {of.branch}")
         head = replace(
             read,
             metadata_name=base.name,
@@ -330,13 +386,14 @@ class _Attempts:
             ),
         )
         self._lists.append(written.name)
+        of.manifests = written.manifests
         value: Json = {
             "snapshot-id": of.snapshot_id,
             **({} if parent_id is None else {"parent-snapshot-id": parent_id}),
             **({"sequence-number": number} if version > 1 else {}),
             "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
             "manifest-list": written.path,
-            "summary": on_head.summary(of.operation, None if parent is None else parent.summary),
+            "summary": on_head.summary(of.operation, None if parent is None else parent.summary, of.summary),
             "schema-id": metadata["current-schema-id"],
         }
         return value | _row_ids(written)
@@ -360,12 +417,17 @@ class _Attempts:
 def _stage(of: IcebergTransaction, head: IcebergSnapshot | None, metadata: Json) -> StagedManifests:
     entries_of: Callable[[Any], list[pa.Table]] = (lambda manifests: []) if head is None else head.entries_of
     staged = StagedManifests(of.store.storage, WrittenTable(metadata), of.snapshot_id, entries_of)
+    staged.rewritten_spec_id = of.rewritten_spec_id
     added, removed = of.files
     for entries in added:
         staged.add(entries)
     for entries in removed:
         staged.remove(entries)
     return staged
+
+
+def _has_deletes(entries: pa.Table) -> bool:
+    return bool(pc.any(pc.not_equal(entries["content"], DATA)).as_py())
 
 
 def _row_ids(written: WrittenList) -> Json:

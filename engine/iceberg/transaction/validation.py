@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.iceberg.manifests.manifest import ADDED, DATA
+from engine.iceberg.manifests.manifest import ADDED, DATA, EQUALITY_DELETES
 from engine.iceberg.snapshot.metadata_tables import ancestry
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import SnapshotInfo
@@ -43,6 +43,8 @@ class Dependence:
     whole_table: bool = False
     predicates: tuple[FilePredicate, ...] = ()
     is_serializable: bool = True
+    ignores_equality_deletes: bool = False
+    """New files keep the sequence number of those that they replace, so that such deletes apply to them too."""
 
     @property
     def is_none(self) -> bool:
@@ -88,6 +90,8 @@ def _ensure_nothing_new(
     table: str, dependence: Dependence, entries: pa.Table, operation: str | None, readable: Readable
 ) -> None:
     deletes = entries.filter(pc.not_equal(entries["content"], DATA))
+    if dependence.ignores_equality_deletes:
+        deletes = deletes.filter(pc.not_equal(deletes["content"], EQUALITY_DELETES))
     if deletes.num_rows and (dependence.whole_table or _may_concern(dependence.paths, deletes)):
         raise IcebergConflict(table, "deleted rows of data files that this statement read")
     added = entries.filter(pc.equal(entries["content"], DATA))

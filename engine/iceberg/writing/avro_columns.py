@@ -52,6 +52,8 @@ def encode(schema: Any, column: pa.Array) -> Pieces:
             return _fixed(column.to_numpy(zero_copy_only=False).astype(np.uint8))
         case "fixed":
             return _fixed_bytes(column, schema["size"])
+        case "array" if pa.types.is_binary(column.type):
+            return _bytes(column)  # as Avro has it already (`engine.iceberg.manifests.metrics`)
         case "array":
             return _array(schema["items"], column)
         case "record":
@@ -97,12 +99,17 @@ def _spread(some: Pieces, rows: npt.NDArray[np.bool_]) -> Pieces:
 
 
 def _texts(column: pa.Array) -> Pieces:
+    found = _bytes(column)
+    return _interleaved([varints(found.sizes), found], len(column))
+
+
+def _bytes(column: pa.Array) -> Pieces:
     values = column.cast(pa.large_binary())
     lengths = pc.binary_length(values).to_numpy(zero_copy_only=False).astype(np.int64)
     _, offsets, data = values.buffers()
     ends = np.frombuffer(offsets, np.int64, len(values) + 1, values.offset * 8)
     found = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
-    return _interleaved([varints(lengths), Pieces(found, lengths)], len(column))
+    return Pieces(found, lengths)
 
 
 def _fixed(values: Any) -> Pieces:

@@ -17,9 +17,9 @@ import pyarrow as pa
 from engine.iceberg.manifests.manifest_list import FieldSummary, Manifest
 from engine.iceberg.writing.avro_file import encode_blocks, file_bytes
 from engine.iceberg.writing.manifest_schemas import list_schema
-from engine.iceberg.writing.manifest_writer import METADATA_FOLDER, UNASSIGNED
+from engine.iceberg.writing.manifest_writer import UNASSIGNED
 from engine.iceberg.writing.written_table import WrittenTable
-from engine.storage.storage import Storage
+from engine.storage.storage import METADATA_FOLDER, Storage
 
 _LINEAGE_VERSION = 3
 

@@ -17,9 +17,13 @@ _MIN_COUNT_DEFAULT = 100
 _ENABLED = "commit.manifest-merge.enabled"
 
 
-def merge_groups(manifests: Sequence[Manifest], table: WrittenTable) -> list[list[Manifest]]:
-    """All of the manifests, those of a group together; a group of one stays as it is."""
-    if not table.flag(_ENABLED, True):
+def merge_groups(
+    manifests: Sequence[Manifest], table: WrittenTable, whole_spec_id: int | None = None
+) -> list[list[Manifest]]:
+    """All of the manifests, those of a group together; a group of one stays as it is. Of the spec `whole_spec_id` all
+    manifests of one kind of content are a group.
+    """
+    if whole_spec_id is None and not table.flag(_ENABLED, True):
         return [[each] for each in manifests]
     least = table.integer(_MIN_COUNT, _MIN_COUNT_DEFAULT)
     kinds: dict[tuple[bool, int], list[Manifest]] = {}
@@ -27,7 +31,10 @@ def merge_groups(manifests: Sequence[Manifest], table: WrittenTable) -> list[lis
         kinds.setdefault((each.has_deletes, each.spec_id), []).append(each)
     found: list[list[Manifest]] = []
     for (_, spec_id), listed in kinds.items():
-        if spec_id not in table.specs:
+        if spec_id == whole_spec_id:
+            found.append(listed)
+            continue
+        if whole_spec_id is not None or spec_id not in table.specs:
             found += [[each] for each in listed]
             continue
         for group in _packed(listed, table.manifest_target_bytes):

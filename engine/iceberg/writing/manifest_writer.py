@@ -29,15 +29,13 @@ from engine.iceberg.spec.types import Kind, SimpleType
 from engine.iceberg.writing.avro_file import Block, encode_blocks, file_bytes
 from engine.iceberg.writing.manifest_schemas import avro_type, decimal_bytes, entry_schema, partition_field
 from engine.iceberg.writing.written_table import WrittenTable
-from engine.storage.storage import Storage
+from engine.storage.storage import METADATA_FOLDER, Storage
 
 UNASSIGNED = -1
 """The sequence number of a manifest that is in no list yet."""
-METADATA_FOLDER = "metadata"
 _BLOCK_BYTES_V1 = 64 << 20
 """What v1 demands to be there and nobody reads."""
-_LISTS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
-_NULL_WHERE_EMPTY = (*_LISTS, "split_offsets", "equality_ids")
+_NULL_WHERE_EMPTY = ("split_offsets", "equality_ids")
 
 
 def write_manifests(

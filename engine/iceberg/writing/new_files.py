@@ -5,6 +5,7 @@ Source: Iceberg table specification, "Data File Fields".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.iceberg.manifests.manifest import DATA, ENTRIES, SPEC_ID
+from engine.iceberg.manifests.manifest import DATA, ENTRIES, PARTITION_PREFIX, SPEC_ID
+from engine.iceberg.manifests.metrics import encoded
 from engine.iceberg.spec.partitions import PartitionSpec
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.footer_metrics import Leaf, ParquetMetrics, leaves_of, metrics_of
@@ -28,6 +30,7 @@ from engine.table.transaction import DataFile
 
 PARQUET = "PARQUET"
 _READERS_MAX = 8
+_PARTITION_VALUE = re.compile(f"{PARTITION_PREFIX}[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +87,47 @@ class IcebergNewFiles:
 def scanned_files(paths: Any, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
     """Entries with the columns that every `Scan.files` has, and deletion vectors. `paths` as for scans."""
     count = entries.num_rows
-    empty = pa.MapArray.from_arrays(
-        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-    )
+    partition = {name: entries[name] for name in entries.column_names if is_partition_column(name)}
     return pa.table(
         {
             "path": paths,
             "size": entries["file_size_in_bytes"],
             "modification_time": pa.array(np.zeros(count, np.int64)),
-            "partition_values": empty,
+            "partition_values": _no_values(count),
             "record_count": entries["record_count"],
             "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
+            **partition,
+            "base_row_id": entries["first_row_id"],
+            "default_row_commit_version": entries["sequence_number"],
         }
     ).combine_chunks()
+
+
+def is_partition_column(name: str) -> bool:
+    """Whether a column of entries is a part of their files' partition: the spec, or the value of one of its fields."""
+    return name == SPEC_ID or _PARTITION_VALUE.fullmatch(name) is not None
+
+
+def partitions_of(files: Any) -> list[str]:
+    """The partition of each file as a text: its spec, and the values of the spec's fields that are not null."""
+    names = sorted(name for name in files.schema.names if is_partition_column(name))
+    columns = [files.column(name).to_pylist() for name in names]
+    return [
+        "/".join(f"{name}={value!r}" for name, value in zip(names, values, strict=True) if value is not None)
+        for values in zip(*columns, strict=True)
+    ]
+
+
+def without_partition_values(files: pa.Table) -> pa.Table:
+    """Files of a scan as `scanned_files` makes them."""
+    at = files.schema.get_field_index("partition_values")
+    return files.set_column(at, files.schema.field(at), _no_values(files.num_rows))
+
+
+def _no_values(count: int) -> pa.Array:
+    return pa.MapArray.from_arrays(
+        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
+    )
 
 
 def describe_files(storage: Storage, table: FileSchema, files: Iterable[DataFile]) -> IcebergNewFiles:
@@ -145,17 +176,22 @@ def _entries(files: Sequence[DataFile], metrics: Sequence[ParquetMetrics], table
         "file_size_in_bytes": [file.size for file in files],
         "sort_order_id": [table.sort_order_id] * count,
         "split_offsets": [each.split_offsets for each in metrics],
-        "column_sizes": [list(each.column_sizes.items()) for each in metrics],
-        "value_counts": [list(each.value_counts.items()) for each in metrics],
-        "null_value_counts": [list(each.null_value_counts.items()) for each in metrics],
-        "lower_bounds": [list(each.lower_bounds.items()) for each in metrics],
-        "upper_bounds": [list(each.upper_bounds.items()) for each in metrics],
+        "column_sizes": [encoded_map(each.column_sizes) for each in metrics],
+        "value_counts": [encoded_map(each.value_counts) for each in metrics],
+        "null_value_counts": [encoded_map(each.null_value_counts) for each in metrics],
+        "lower_bounds": [encoded_map(each.lower_bounds) for each in metrics],
+        "upper_bounds": [encoded_map(each.upper_bounds) for each in metrics],
     }
     entries = entries_of(columns, count).append_column(SPEC_ID, pa.array([table.spec.spec_id] * count, pa.int32()))
     values = partition_columns([file.partition_values for file in files], table.spec, table.schema)
     for name, column in values.items():
         entries = entries.append_column(name, column)
     return entries
+
+
+def encoded_map(metric: Mapping[int, int | bytes]) -> bytes | None:
+    """A map of metrics as entries have it."""
+    return encoded([{"key": key, "value": value} for key, value in metric.items()])
 
 
 def entries_of(columns: Mapping[str, Any], count: int) -> pa.Table:

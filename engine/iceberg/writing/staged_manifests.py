@@ -77,6 +77,8 @@ class StagedManifests:
     table: WrittenTable
     snapshot_id: int
     entries_of: EntriesOf
+    rewritten_spec_id: int | None = None
+    """The partition spec of which all manifests are merged."""
     token: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def __post_init__(self) -> None:
@@ -166,7 +168,8 @@ class StagedManifests:
         data = [each for each in live if not each.has_deletes]
         deletes = [each for each in live if each.has_deletes]
         kept, replaced, found, gone = self._without(data, frozenset(), None)
-        oldest = min((each.min_sequence_number for each in (*kept, *replaced) if not _is_new(each)), default=None)
+        numbers = [each.min_sequence_number for each in (*kept, *replaced, *self._new_manifests())]
+        oldest = min((number for number in numbers if number != UNASSIGNED), default=None)
         names = frozenset(path for part in gone for path in part["file_path"].to_pylist())
         others = self._without(deletes, names, oldest)
         return [*kept, *others[0]], [*replaced, *others[1]], found | others[2], [*gone, *others[3]]
@@ -237,15 +240,16 @@ class StagedManifests:
     def _merged(self, manifests: Sequence[Manifest]) -> list[Manifest]:
         """Each group in the place of its first."""
         found: list[Manifest] = []
-        for group in merge_groups(manifests, self.table):
+        for group in merge_groups(manifests, self.table, self.rewritten_spec_id):
             key = tuple(each.path for each in group)
-            if len(group) > 1 and key not in self._rewritten:
+            is_again = len(group) > 1 or group[0].spec_id == self.rewritten_spec_id
+            if is_again and key not in self._rewritten:
                 entries = pa.concat_tables(
                     [_with_status(part, EXISTING) for part in self.entries_of(group)], promote_options="default"
                 )
                 written = tuple(self._write(entries, group[0].spec_id))
                 self._rewritten[key] = _Rewritten(written, frozenset(), entries.slice(0, 0))
-            found += self._rewritten[key].manifests if len(group) > 1 else group
+            found += self._rewritten[key].manifests if is_again else group
         return found
 
 
@@ -264,10 +268,6 @@ def _with(entries: pa.Table, name: str, values: pa.Array) -> pa.Table:
 
 def _with_status(entries: pa.Table, status: int) -> pa.Table:
     return _with(entries, "status", pa.repeat(status, entries.num_rows).cast(pa.int8()))
-
-
-def _is_new(manifest: Manifest) -> bool:
-    return manifest.sequence_number == UNASSIGNED
 
 
 def _has_no_files(manifest: Manifest) -> bool:

@@ -72,7 +72,8 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     selected = _selected(question, pruning)
     if isinstance(selected, NoAnswer):
         return selected
-    answering = _Answering(pruning, table.snapshot.counted_files(), selected)
+    asked = {item.column for item in question.items if item.column is not None}
+    answering = _Answering(pruning, table.snapshot.counted_files(asked), selected)
     found = answering.groups(question) if question.group is not None else answering.row(question)
     if isinstance(found, NoAnswer):
         return found

@@ -33,8 +33,8 @@ class ChangeChoice:
         sizes = self.kind.files["size"]
         read = TableRead(
             label=self.label,
-            version=versions.stop - 1,
-            since=versions.start,
+            version=versions[-1],
+            since=versions[0],
             files_total=len(self.kind.files),
             bytes_total=pc.sum(sizes).as_py() or 0,
             files_partition=int(np.count_nonzero(pruning.partition_mask(predicate).mask)),

@@ -12,7 +12,7 @@ from engine.plan.reads.listed_choice import ListedChoice
 from engine.plans.reads import ReadPlan
 from engine.table.changes import ChangeFiles
 from engine.table.operations import TableOperation
-from engine.table.scan import FILE_METADATA, ComposedScan, RowTracking, Scan, ScanPart
+from engine.table.scan import FIELD_ID, FILE_METADATA, ComposedScan, RowTracking, Scan, ScanPart
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 
@@ -58,7 +58,12 @@ def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructFiel
     names = (tracking.row_id_column, tracking.row_commit_version_column)
     if None in names:
         raise MalformedLogEntry(label, "row tracking is enabled, and the columns for the ids have no names")
-    return tuple(StructField(name, PrimitiveType.LONG) for name in names if name is not None)
+    ids: tuple[int | None, ...] = tracking.field_ids or (None, None)
+    return tuple(
+        StructField(name, PrimitiveType.LONG, metadata={} if id is None else {FIELD_ID: id})
+        for name, id in zip(names, ids, strict=True)
+        if name is not None
+    )
 
 
 def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:

@@ -25,6 +25,7 @@ from engine.plans.writes import (
     ReplaceRelated,
     ReplaceRows,
     ReplaceTouched,
+    ReplaceWholeFiles,
     UpdatePlan,
 )
 from engine.statements.explains import ExplainWrite
@@ -87,6 +88,9 @@ def _deletes(plan: DeletePlan) -> str:
             return f"all {plan.table.snapshot.num_files} files are removed, by the log alone if it has their row counts"
         case ReplaceMatching(shown=shown):
             return f"the files of the partitions {shown} are removed, by the log alone if it has their row counts"
+        case ReplaceWholeFiles(shown=shown):
+            rows = _one_by_one(plan.table)
+            return f"files are removed if each has rows {shown} alone, or none; else, of these rows, {rows}"
         case None:
             return f"of the rows {plan.shown}, {_one_by_one(plan.table)}"
         case _:
@@ -96,7 +100,9 @@ def _deletes(plan: DeletePlan) -> str:
 def _updates(plan: UpdatePlan) -> str:
     if plan.rewritten is not None:
         return "files with rows that change are written again, with the new values and the rows that stay"
-    return f"new values are in new files; of the rows that change, {_one_by_one(plan.table)}"
+    return (
+        f"new values are in new files; of the rows that change, {_one_by_one(plan.table, Capability.UPDATED_ROW_MARKS)}"
+    )
 
 
 def _merges(plan: MergePlan) -> str:
@@ -108,12 +114,13 @@ def _merges(plan: MergePlan) -> str:
     if plan.updates or plan.inserts:
         found.append("new rows and new values are in new files")
     leaves = plan.updates or plan.deletes
-    found.append(f"of the rows that change or go, {_one_by_one(plan.table)}" if leaves else "no file is removed")
+    merged = _one_by_one(plan.table, Capability.MERGED_ROW_MARKS)
+    found.append(f"of the rows that change or go, {merged}" if leaves else "no file is removed")
     return "; ".join(found)
 
 
-def _one_by_one(table: BoundTable) -> str:
+def _one_by_one(table: BoundTable, marks: Capability = Capability.DELETED_ROW_MARKS) -> str:
     """How rows leave their files."""
-    if table.snapshot.rules.has(Capability.ROW_MARKS):
+    if table.snapshot.rules.has(marks):
         return "those in files with other rows are marked in deletion vectors, files of nothing else are removed"
     return "files with other rows are written again without them, files of nothing else are removed"

@@ -143,7 +143,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
 
 
 def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own: Expression | None) -> Replacement:
-    if statement.if_not_exists and not _names_a_partition(statement, rows):
+    if statement.if_not_exists and (rows.config.partition_sources or not _names_a_partition(statement, rows)):
         raise StatementNotSupported("INSERT … IF NOT EXISTS without OVERWRITE and a value for every partition column")
     if own is not None:
         assert isinstance(bound.target, BoundTable)
@@ -155,10 +155,13 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
     if not statement.overwrite:
         return KeepAll()
     is_dynamic = (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC"
-    if is_dynamic and rows.config.partition_columns and not statement.if_not_exists:
+    if is_dynamic and rows.config.partition_keys and not statement.if_not_exists:
         return ReplaceTouched()
     if rows.static_partitions:
         condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static_partitions.items())
+        if rows.config.partition_sources:  # files hold these columns, and may be of another partitioning
+            assert isinstance(bound.target, BoundTable)
+            return rows_matching(bound.target, parse_expression(condition))
         return ReplaceMatching(condition=condition, shown=one_line(condition))
     return ReplaceAll()
 
@@ -180,7 +183,8 @@ def _equals(rows: WritePlan, name: str, text: str) -> str:
     """The partition that rows of this value go to."""
     kind = _column(rows, name).data_type
     value = f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(kind)})"
-    return f"{quote(name)} <=> {stored_partition_value(kind, value)}"
+    stored = value if rows.config.partition_sources else stored_partition_value(kind, value)
+    return f"{quote(name)} <=> {stored}"
 
 
 def _replace_on(bound: BoundStatement, statement: Insert, on: ReplaceOn) -> Replacement:

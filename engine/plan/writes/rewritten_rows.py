@@ -36,7 +36,7 @@ def rewritten_rows(
     which may be joins with all rows.
     """
     config = table.snapshot.rules
-    if config.has(Capability.ROW_MARKS) or config.has(Capability.CHANGE_FEED):
+    if config.has(Capability.UPDATED_ROW_MARKS) or config.has(Capability.CHANGE_FEED):
         return None
     if any(parse_any_expression(each.text).has_subquery for each in statement.assignments if not each.is_default):
         return None

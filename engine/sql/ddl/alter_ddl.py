@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -23,6 +24,7 @@ from engine.sql.ddl.clauses import (
 )
 from engine.sql.ddl.partition_terms import read_sort_terms, read_term
 from engine.sql.ddl.policy_ddl import take_policy
+from engine.sql.ddl.reference_ddl import read_dropped_reference, read_new_reference
 from engine.sql.ddl.right_ddl import take_owner
 from engine.sql.ddl.tag_ddl import take_tags
 from engine.sql.dialect.cursor import Cursor
@@ -39,6 +41,7 @@ from engine.statements.alters import (
     DropColumns,
     DropConstraint,
     DropFeature,
+    ReferenceAction,
     RenameColumn,
     RenameTable,
     ReplaceColumns,
@@ -53,7 +56,7 @@ from engine.statements.keys import AddKey, DropKey
 from engine.statements.policies import PolicyStatement
 from engine.statements.rights import AlterOwner, AlterTags, SecurableName
 from engine.statements.tables import Check, ColumnDef
-from engine.table.partition_terms import PartitionTerm
+from engine.types.partition_terms import PartitionTerm
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 
@@ -267,6 +270,18 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
         ("WRITE",): _write_ordered,
         ("SET", "IDENTIFIER", "FIELDS"): lambda cursor: _identifier_fields(cursor, dropped=False),
         ("DROP", "IDENTIFIER", "FIELDS"): lambda cursor: _identifier_fields(cursor, dropped=True),
+        **{("CREATE", kind): partial(read_new_reference, is_branch=kind == "BRANCH") for kind in ("BRANCH", "TAG")},
+        **{
+            ("CREATE", "OR", "REPLACE", kind): partial(
+                read_new_reference, is_branch=kind == "BRANCH", action=ReferenceAction.CREATE_OR_REPLACE
+            )
+            for kind in ("BRANCH", "TAG")
+        },
+        **{
+            ("REPLACE", kind): partial(read_new_reference, is_branch=kind == "BRANCH", action=ReferenceAction.REPLACE)
+            for kind in ("BRANCH", "TAG")
+        },
+        **{("DROP", kind): partial(read_dropped_reference, is_branch=kind == "BRANCH") for kind in ("BRANCH", "TAG")},
         ("ADD", "COLUMN"): _add_columns,
         ("ADD", "COLUMNS"): _add_columns,
         ("REPLACE", "COLUMNS"): _replace_columns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.sql.dialect.cursor import Cursor
-from engine.table.partition_terms import IDENTITY, PartitionTerm, SortTerm
+from engine.types.partition_terms import IDENTITY, PartitionTerm, SortTerm
 
 
 def is_term_only(cursor: Cursor) -> bool:

@@ -1,10 +1,13 @@
-"""GRANT, REVOKE, owners, groups and external locations, in the spelling of Databricks.
+"""GRANT, REVOKE, owners, groups and external locations, in the spelling of Databricks; and personal access tokens.
 
 Roles are another way to the same end, and a session that sets one has rights that no list shows; groups are what there
-is. What is not granted is denied, so there is no DENY.
+is. What is not granted is denied, so there is no DENY. No other system has tokens in SQL.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from catalog.privileges import Kind, PrincipalKind, Privilege
 from catalog.right_errors import PrivilegeUnknown
@@ -16,11 +19,13 @@ from engine.statements.rights import (
     AlterGroup,
     CreateGroup,
     CreateLocation,
+    CreateToken,
     DropGroup,
     DropLocation,
     GrantRights,
     PrincipalName,
     RevokeRights,
+    RevokeToken,
     SecurableName,
     ShowGrants,
     ShowGroups,
@@ -42,6 +47,7 @@ _KINDS = {
     ("TABLE",): Kind.TABLE,
     ("VIEW",): Kind.VIEW,
 }
+_SECONDS: Mapping[str, int] = MappingProxyType({"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400})
 _MAY_BE_CURRENT = frozenset({Kind.CATALOG, Kind.SCHEMA})
 _OPTIONAL_WORDS = {"ALL": Privilege.ALL, "ALL PRIVILEGES": Privilege.ALL, "USE DATABASE": Privilege.USE_SCHEMA}
 
@@ -237,3 +243,23 @@ def read_securable(cursor: Cursor, follower: str) -> SecurableName:
 
 def _take_pattern(cursor: Cursor) -> str | None:
     return cursor.read_string() if cursor.take("LIKE") else cursor.take_string()
+
+
+def parse_create_token(cursor: Cursor) -> CreateToken:
+    """What follows CREATE TOKEN."""
+    comment = cursor.read_string() if cursor.take("COMMENT") else ""
+    lifetime_s = _read_lifetime_s(cursor) if cursor.take("LIFETIME") else None
+    return CreateToken(comment=comment, lifetime_s=lifetime_s, is_read_only=cursor.take("READ", "ONLY"))
+
+
+def parse_revoke_token(cursor: Cursor) -> RevokeToken:
+    """What follows REVOKE TOKEN."""
+    return RevokeToken(token_id=cursor.read_string())
+
+
+def _read_lifetime_s(cursor: Cursor) -> int:
+    count = cursor.take_number()
+    unit = cursor.take_any(*_SECONDS, *(f"{name}S" for name in _SECONDS))
+    if count is None or unit is None:
+        raise cursor.fail("a whole number of SECONDS, MINUTES, HOURS or DAYS is expected after LIFETIME")
+    return count * _SECONDS[unit.removesuffix("S")]

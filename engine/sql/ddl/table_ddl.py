@@ -14,7 +14,7 @@ from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.time_travel import read_table_version
 from engine.statements.keys import KeyDef
 from engine.statements.tables import Check, CloneTable, ColumnDef, CreateMode, CreateTable, CreateTableLike
-from engine.table.partition_terms import PartitionTerm
+from engine.types.partition_terms import PartitionTerm
 
 _REFUSED_CLAUSES = (
     (("CLUSTERED", "BY"), "Use CLUSTER BY or PARTITIONED BY."),

@@ -10,6 +10,7 @@ from functools import partial
 from types import MappingProxyType
 
 from catalog.privileges import Kind
+from engine.sql.calls.procedures import parse_call
 from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.conversions import parse_convert
 from engine.sql.ddl.copies import parse_copy_into
@@ -40,17 +41,18 @@ from engine.sql.ddl.right_ddl import (
     parse_alter_group,
     parse_create_group,
     parse_create_location,
+    parse_create_token,
     parse_deny,
     parse_drop_group,
     parse_drop_location,
     parse_grant,
     parse_revoke,
+    parse_revoke_token,
     parse_role,
 )
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_table
 from engine.sql.ddl.tag_ddl import parse_alter_object, parse_create_policy, parse_drop_policy
-from engine.sql.ddl.token_ddl import parse_create_token, parse_revoke_token
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
 from engine.statements.queries import Span
@@ -66,6 +68,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         **{("ALTER", *kind.value.split()): partial(parse_alter_object, kind=kind) for kind in _OWNED},
         ("ALTER", "DATABASE"): partial(parse_alter_object, kind=Kind.SCHEMA),
         ("ALTER", "GROUP"): parse_alter_group,
+        ("CALL",): parse_call,
         ("COMMENT", "ON"): parse_comment_on,
         ("CONVERT", "TO", "DELTA"): parse_convert,
         ("COPY", "INTO"): parse_copy_into,

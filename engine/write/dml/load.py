@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import Outcome
-from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import CopyPlan, InsertPlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.write.dml.insert import insert
-from engine.write.staged_files import discard
+from engine.write.staged_files import discarded_on_failure
 from engine.write.staged_write import StagedWrite
 
 _SHOWN_ROWS_MAX = 50
@@ -29,26 +27,21 @@ def copy_into(plan: CopyPlan, run: Run) -> Iterator[StagedWrite]:
     elif plan.validates:
         yield StagedWrite(outcome=_validated(plan.insert, run))
     else:
-        with insert(plan.insert, run) as staged, _recorded(plan, staged):
+        with insert(plan.insert, run) as staged, _recorded(plan, staged, run):
             counts = staged.outcome.result.row_counts
             yield replace(staged, outcome=_counted(counts.affected if counts else 0))
 
 
 @contextmanager
-def _recorded(plan: CopyPlan, staged: StagedWrite) -> Iterator[None]:
+def _recorded(plan: CopyPlan, staged: StagedWrite, run: Run) -> Iterator[None]:
     """The commit says that these files were loaded."""
     transaction = staged.transaction
     if transaction is None:  # a numbered write that was made before
         yield
         return
     written = transaction.note_loads(plan.loaded)
-    try:
+    with discarded_on_failure(plan.table.snapshot.storage, written, run):
         yield
-    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
-        raise
-    except BaseException:
-        discard(plan.table.snapshot.storage, written)
-        raise
 
 
 class _Validated(Exception):

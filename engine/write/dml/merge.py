@@ -26,6 +26,7 @@ from engine.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.definition_changes import SetColumnMetadata
 from engine.table.operations import with_metrics
+from engine.table.rules import Capability
 from engine.table.scan import Scan
 from engine.table.transaction import NewFiles, TableTransaction
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
@@ -142,7 +143,7 @@ def _write(plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: Ex
     )
     if not going.all:
         return written
-    remainder = staged.enter_context(without_rows(table, going, run))
+    remainder = staged.enter_context(without_rows(table, going, run, Capability.MERGED_ROW_MARKS))
     changes = [
         *[Change(kind=DELETED, rows=found.of(kind)) for kind in sorted(plan.deletes)],
         *[Change(kind=BEFORE_UPDATE, rows=found.of(kind)) for kind in updated],

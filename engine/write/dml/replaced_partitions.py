@@ -39,7 +39,7 @@ _NAN = float("nan")
 def partitions_of(table: BoundTable, new: NewFiles, run: Run) -> Wanted:
     """Those that the new files are in."""
     keys = _Keys(table, run)
-    touched = set(keys.of(new.files["partition_values"]))
+    touched = set(keys.of(new.files))
     return touched.intersection
 
 
@@ -63,7 +63,7 @@ def without_partitions(table: BoundTable, wanted: Wanted, run: Run) -> Remainder
     keys = _Keys(table, run)
 
     def may_go(files: Any) -> Array:
-        found = keys.of(files["partition_values"])
+        found = keys.of(files)
         replaced = wanted(found)
         return pa.array([key in replaced for key in found], pa.bool_())
 
@@ -77,6 +77,7 @@ class _Keys:
     def __init__(self, table: BoundTable, run: Run) -> None:
         snapshot = table.snapshot
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
+        self._own = snapshot.row_files.partitions
         self._types = [column.data_type for column in self.columns]
         self._physical = snapshot.columns().physical_partition_columns
         self._zone = (
@@ -90,9 +91,12 @@ class _Keys:
         )
         return tuple(_NAN if value != value else value for value in values)
 
-    def of(self, partition_values: Any) -> list[PartitionKey]:
+    def of(self, files: Any) -> list[PartitionKey]:
         """A key for each file."""
-        return [self.key(dict(pairs)) for pairs in partition_values.to_pylist()]
+        own = self._own(files)
+        if own is not None:
+            return [(text,) for text in own]
+        return [self.key(dict(pairs)) for pairs in files.column("partition_values").to_pylist()]
 
 
 def _matching(

@@ -22,6 +22,7 @@ from engine.plans.write_plan import WritePlan
 from engine.plans.writes import RewrittenRows, UpdatePlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
+from engine.table.rules import Capability
 from engine.table.transaction import NewFiles
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
 from engine.write.dml.queried_keys import rows_found
@@ -72,7 +73,7 @@ def _written(plan: UpdatePlan, found: FoundRows, run: Run) -> Iterator[tuple[New
     before = Change(kind=BEFORE_UPDATE, rows=rows)
     with (
         changed_rows(table, rows, plan.values, plan.rows, run) as new,
-        without_rows(table, found, run) as remainder,
+        without_rows(table, found, run, Capability.UPDATED_ROW_MARKS) as remainder,
         change_files(table, config, (before, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), run) as changes,
     ):
         yield new, replace(remainder, changes=changes)

@@ -28,7 +28,7 @@ async function bundleTests() {
 async function bundlePage() {
   await rm("dist", { recursive: true, force: true });
   await mkdir("dist");
-  const script = await build({ ...options, entryPoints: ["src/main.tsx"], minify: true, write: false });
+  const script = await build({ ...options, entryPoints: ["src/main.tsx"], minify: true, write: false, metafile: true });
   const styles = await build({ ...options, entryPoints: ["styles.css"], minify: true, write: false });
   const named = async ({ outputFiles: [file] }, ending) => {
     const name = `console-${createHash("sha256").update(file.contents).digest("hex").slice(0, 16)}.${ending}`;
@@ -39,6 +39,21 @@ async function bundlePage() {
     .replace("{script}", await named(script, "js"))
     .replace("{styles}", await named(styles, "css"));
   await writeFile("dist/index.html", page);
+  await writeFile("dist/licenses.txt", await licenses(Object.keys(script.metafile.inputs)));
+}
+
+/** The licenses of the packages whose files are in the bundle. */
+async function licenses(inputs) {
+  const names = inputs.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+  const texts = [];
+  for (const name of [...new Set(names)].sort()) {
+    const folder = `node_modules/${name}`;
+    const { version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
+    const file = (await readdir(folder)).find((each) => /^licen[sc]e/i.test(each));
+    const text = file ? await readFile(`${folder}/${file}`, "utf8") : "";
+    texts.push(`${name} ${version}, ${license}\n\n${text.trim()}\n`);
+  }
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
 await (process.argv.includes("--tests") ? bundleTests() : bundlePage());

@@ -1,4 +1,4 @@
-"""Cancelling ends a pause."""
+"""Cancelling: what it ends, and what is kept back while a commit is made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
+from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 
 
 def test_cancelling_ends_a_pause() -> None:
@@ -20,3 +20,37 @@ def test_cancelling_ends_a_pause() -> None:
             waiting.result()
     with pytest.raises(StatementCancelled):
         cancel.pause(3600.0)
+
+
+def test_what_comes_while_it_is_sealed_takes_effect_when_it_is_reopened() -> None:
+    cancel, told = CancelToken(), list[str]()
+    cancel.on_cancel(lambda: told.append("told"))
+    cancel.seal()
+    assert not cancel.cancel(StatementTimedOut(1)) and not cancel.cancel()
+    cancel.ensure_live()
+    assert cancel.reason is None and told == []
+    with pytest.raises(StatementTimedOut):  # the first reason
+        cancel.reopen()
+    assert told == ["told"]
+    assert cancel.cancel()  # thrown already
+
+
+def test_it_is_not_sealed_once_it_is_thrown() -> None:
+    cancel = CancelToken()
+    cancel.seal()
+    cancel.reopen()
+    assert cancel.cancel()
+    for refused in (cancel.seal, cancel.reopen):
+        with pytest.raises(StatementCancelled):
+            refused()
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_work_behind_a_commit_is_cancelled_without_the_statement(is_early: bool) -> None:
+    cancel = CancelToken()
+    cancel.seal()
+    if is_early:
+        cancel.cancel()
+    follower = cancel.follower()
+    cancel.cancel()
+    assert isinstance(follower.reason, StatementCancelled) and cancel.reason is None

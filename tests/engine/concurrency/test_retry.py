@@ -32,10 +32,21 @@ def losing(times: int, won: Callable[[], str] = lambda: "done") -> Callable[[], 
     return attempt
 
 
+class Pauses(CancelToken):
+    """Notes how long it should wait, and does not."""
+
+    def __init__(self, seconds: list[float]) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def pause(self, seconds: float) -> None:
+        self._seconds.append(seconds)
+
+
 @pytest.mark.parametrize("lost", [0, 1, 5, RUNS_MAX - 1])
 def test_a_lost_run_is_made_again_after_a_pause(lost: int) -> None:
     pauses: list[float] = []
-    policy = RetryPolicy(wait=pauses.append)
+    policy = RetryPolicy(cancel=Pauses(pauses))
     assert policy.run_again(losing(lost), is_lost) == "done"
     assert len(pauses) == lost and all(0 <= pause <= policy.pause_max_s for pause in pauses)
 
@@ -44,19 +55,19 @@ def test_pauses_differ_so_that_two_losers_part() -> None:
     one: list[float] = []
     other: list[float] = []
     for pauses in (one, other):
-        RetryPolicy(wait=pauses.append).run_again(losing(10), is_lost)
+        RetryPolicy(cancel=Pauses(pauses)).run_again(losing(10), is_lost)
     assert one != other and len(set(one)) == 10
 
 
 def test_it_gives_up_with_the_conflict() -> None:
     with pytest.raises(MetadataChanged):
-        RetryPolicy(wait=lambda _: None).run_again(losing(RUNS_MAX), is_lost)
+        RetryPolicy(cancel=Pauses([])).run_again(losing(RUNS_MAX), is_lost)
 
 
 def test_no_run_begins_when_the_time_is_over() -> None:
     pauses: list[float] = []
     with pytest.raises(MetadataChanged):
-        RetryPolicy(wait=pauses.append, runs_s_max=-1).run_again(losing(1), is_lost)
+        RetryPolicy(cancel=Pauses(pauses), runs_s_max=-1).run_again(losing(1), is_lost)
     assert not pauses
 
 
@@ -66,7 +77,7 @@ def test_other_errors_are_not_tried_again() -> None:
 
     pauses: list[float] = []
     with pytest.raises(StatementNotSupported):
-        RetryPolicy(wait=pauses.append).run_again(losing(2, won=fail), is_lost)
+        RetryPolicy(cancel=Pauses(pauses)).run_again(losing(2, won=fail), is_lost)
     assert len(pauses) == 2
 
 
@@ -80,7 +91,7 @@ def test_a_cancelled_statement_is_not_run_again() -> None:
         raise MetadataChanged("t", 1, "WRITE")
 
     with pytest.raises(StatementCancelled):
-        RetryPolicy(wait=cancel.pause).run_again(run, is_lost)
+        RetryPolicy(cancel=cancel).run_again(run, is_lost)
     assert len(runs) == 1
 
 
@@ -92,7 +103,7 @@ def test_rebases_pause_after_the_first_few(lost: int, pauses_expected: int) -> N
         left[0] -= 1
         return "done" if left[0] < 0 else None
 
-    assert RetryPolicy(wait=pauses.append).rebase(attempt) == ("done", lost + 1)
+    assert RetryPolicy(cancel=Pauses(pauses)).rebase(attempt) == ("done", lost + 1)
     assert len(pauses) == pauses_expected
 
 
@@ -101,3 +112,22 @@ def test_rebases_pause_after_the_first_few(lost: int, pauses_expected: int) -> N
 )
 def test_rebases_end_at_the_limits(policy: RetryPolicy, attempts: int) -> None:
     assert policy.rebase(lambda: None) == (None, attempts)
+
+
+def test_a_statement_is_cancelled_between_attempts_to_commit_alone() -> None:
+    cancel, attempts = CancelToken(), list[str]()
+
+    def attempt(is_won: bool) -> str | None:
+        assert not cancel.cancel()
+        cancel.ensure_live()
+        attempts.append("put")
+        return "done" if is_won else None
+
+    assert RetryPolicy(cancel=cancel).rebase(lambda: attempt(True)) == ("done", 1)
+    assert cancel.reason is None
+    with pytest.raises(StatementCancelled):
+        RetryPolicy(cancel=cancel).rebase(lambda: attempt(False))
+    assert attempts == ["put", "put"] and cancel.reason is not None
+    with pytest.raises(StatementCancelled):
+        RetryPolicy(cancel=cancel).rebase(lambda: attempt(True))
+    assert len(attempts) == 2

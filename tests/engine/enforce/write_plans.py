@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.plans.write_plan import WritePlan
 from engine.table.identity import IdentityColumn
-from engine.table.rules import Constraint
+from engine.table.rules import Constraint, PartitionSource, SortColumn
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 
 INT, LONG, STRING, DATE = PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.STRING, PrimitiveType.DATE
@@ -32,6 +32,8 @@ class Rules:
     compression: str | None = None
     target_file_size: int | None = None
     optimizes_writes: bool | None = None
+    partition_sources: tuple[PartitionSource, ...] = ()
+    sort_columns: tuple[SortColumn, ...] = ()
 
     @property
     def partition_keys(self) -> tuple[str, ...]:

@@ -70,10 +70,11 @@ class Process:
     silence_s: float = 0.0
     sessions: list[JavaSession] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    detached: list[JavaSession] = field(default_factory=list)
     losses: list[SparkRestarting] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.gateway = SimpleNamespace(jvm=None, detach=lambda session: None)
+        self.gateway = SimpleNamespace(jvm=None)
         self.driver = self
 
     def openSession(self) -> JavaSession:
@@ -85,6 +86,9 @@ class Process:
 
     def cancel(self, session: JavaSession, statement_id: str) -> None:
         self.cancelled.append(statement_id)
+
+    def detach(self, session: JavaSession) -> None:
+        self.detached.append(session)
 
     def note_loss(self, loss: SparkRestarting) -> None:
         self.losses.append(loss)
@@ -231,3 +235,11 @@ def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) 
     with pytest.raises(StatementCancelled):
         write(session, context)
     assert spark.runs[0].cancelled == [context.statement_id]
+
+
+def test_a_session_that_is_closed_is_forgotten_by_its_process(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor)
+    write(session)
+    session.close()
+    session.close()
+    assert spark.runs[0].detached == spark.runs[0].sessions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from engine.errors.statement_errors import StatementCancelled
 from engine.exec.errors import ResultRowsDiffer
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.runtime.results import sql_field
@@ -59,6 +61,21 @@ def test_rows_are_read_as_their_file_grows_and_none_twice(made: Callable[[str], 
     assert batches.wait_ready(0)
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))) + [(0, 0, 2, 2, 1, 1), (2, 1, 0, 2, 1, 0)])
+def test_rows_are_read_once_in_whatever_order_they_are_announced(
+    made: Callable[[str], Growing], order: tuple[int, ...]
+) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    grown = [file.write(number) for number in range(3)]
+    rows, seen = iter(batches), list[int]()
+    for place in order:
+        batches.announce(grown[place])
+        while batches.wait_ready(0):
+            seen += ids(next(rows))
+    batches.complete([grown[-1]], NOTHING, 3)
+    assert seen + [row for batch in rows for row in ids(batch)] == [0, 1, 2]
+
+
 def test_segments_of_one_file_and_of_the_answer_keep_their_order(tmp_path: Path) -> None:
     pieces = [message(0), message(1), message(2)]
     (tmp_path / "driver").write_bytes(pieces[0] + pieces[1])
@@ -94,7 +111,7 @@ def test_a_failure_ends_the_rows_even_those_that_are_there(made: Callable[[str],
 
 
 @pytest.mark.parametrize("end", ["fail", "release"])
-def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], end: str) -> None:
+def test_a_waiting_reader_is_told_of_an_early_end(made: Callable[[str], Growing], end: str) -> None:
     batches, file, outcome = RecordBatches(SCHEMA), made("0.1"), list[object]()
     batches.announce(file.write(1))
     file.path.unlink()  # as after a failed query: its reader finds no file, and is told why later
@@ -102,8 +119,8 @@ def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], en
     def read() -> None:
         try:
             outcome.append([ids(batch) for batch in batches])
-        except ValueError as error:
-            outcome.append(str(error))
+        except (ValueError, StatementCancelled) as error:
+            outcome.append(type(error))
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -112,7 +129,27 @@ def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], en
     else:
         batches.release()
     reader.join(10)
-    assert outcome == ["lost" if end == "fail" else []]
+    assert outcome == [ValueError if end == "fail" else StatementCancelled]
+
+
+def test_rows_that_were_released_are_no_end_even_if_all_of_them_come_later(made: Callable[[str], Growing]) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    rows = iter(batches)
+    batches.announce(file.write(1))
+    assert ids(next(rows)) == [1]
+    batches.release()
+    batches.complete([file.write(2)], NOTHING, 2)
+    with pytest.raises(StatementCancelled):
+        next(rows)
+
+
+def test_a_result_that_was_read_to_its_end_has_no_error_after_it(made: Callable[[str], Growing]) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    batches.complete([file.write(1)], NOTHING, 1)
+    rows = iter(batches)
+    assert [ids(batch) for batch in rows] == [[1]]
+    batches.release()
+    assert next(rows, None) is None
 
 
 @pytest.mark.parametrize("made_rows", [2, 4])

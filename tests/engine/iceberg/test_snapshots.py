@@ -236,6 +236,8 @@ PARTITIONED: list[tuple[str, str, Any, list[Any], Predicate, list[int]]] = [
         compare("c", ">", 11 * 86_400_000_000 + 5_000, PrimitiveType.TIMESTAMP_NTZ),
         [1],
     ),
+    ("hour", "timestamptz", "int", [1, 2], compare("c", "<", 7_000_000_000, PrimitiveType.TIMESTAMP), [0]),
+    ("identity", "boolean", "boolean", [True, False], compare("c", "=", True), [0]),
     ("year", "date", "int", [50, 52], compare("c", "<", 19000 - 366, PrimitiveType.DATE), [0]),
     ("void", "long", "long", [None, None], compare("c", ">", 1), [0, 1]),
     ("unheard of", "long", "string", ["x", "y"], compare("c", ">", 1), [0, 1]),
@@ -275,9 +277,9 @@ def test_a_column_of_an_old_spec_may_be_gone(tmp_path: Path) -> None:
 def test_counts_are_known_but_with_equality_deletes(table: HandmadeTable) -> None:
     first = table.data({"id": [1, 2, 3]})
     table.commit(first, table.positions([first["file_path"]] * 2, [1, 7]))
-    assert load(table.folder).counted_files().live_rows().tolist() == [2]
+    assert load(table.folder).counted_files(["id"]).live_rows().tolist() == [2]
     table.commit(table.equality({"id": [5]}, [1]))
-    found = load(table.folder).counted_files()
+    found = load(table.folder).counted_files(["id"])
     assert (found.live_rows().tolist(), found.is_tight().tolist()) == ([-1], [False])
 
 
@@ -396,7 +398,7 @@ def test_bytes_that_were_changed_end_in_a_named_error_or_in_an_answer(table: Han
         path.write_bytes(bytes(data))
         try:
             scan(table.folder)
-            load(table.folder).counted_files()
+            load(table.folder).counted_files([column.name for column in load(table.folder).schema.fields])
         except SqlError as error:
             assert error.condition in NAMED | {"ICEBERG_TABLE_NOT_FOUND"}, error
             refused += 1
@@ -443,3 +445,40 @@ def test_what_was_decoded_stays_within_its_limit(table: HandmadeTable) -> None:
     opened = IcebergFormat(open_storage, 20_000)
     assert opened.load(str(table.folder)).num_files == 20
     assert opened._decoded.num_bytes <= 20_000
+
+
+def test_partitions_are_shown_as_people_write_them(tmp_path: Path) -> None:
+    columns = [
+        {"id": 1, "name": "at", "required": False, "type": "timestamp"},
+        {"id": 2, "name": "name", "required": False, "type": "string"},
+    ]
+    transforms = {
+        "year": 1,
+        "month": 1,
+        "day": 1,
+        "hour": 1,
+        "identity": 2,
+        "truncate[2]": 2,
+        "bucket[8]": 2,
+        "void": 2,
+    }
+    fields = [
+        {"source-id": source, "field-id": 1000 + at, "name": f"f{at}", "transform": transform}
+        for at, (transform, source) in enumerate(transforms.items())
+    ]
+    kinds = ["int", "int", {"type": "int", "logicalType": "date"}, "int", "string", "string", "int", "string"]
+    table = HandmadeTable(
+        tmp_path / "t",
+        columns=columns,
+        specs=[{"spec-id": 0, "fields": []}, {"spec-id": 1, "fields": fields}],
+        partition=[(1000 + at, f"f{at}", kind) for at, kind in enumerate(kinds)],
+    )
+    values = {"f0": 54, "f1": 657, "f2": 20000, "f3": 480013, "f4": "", "f5": "ab", "f6": 3, "f7": None}
+    rows = {"at": pa.array([0], pa.timestamp("us")), "name": ["x"]}
+    for partition in (values, values, dict.fromkeys(values), {**values, "f0": -1}):
+        table.commit(table.data(rows, partition=partition), spec=1)
+    found = load(table.folder).shown_partitions()
+    assert found.column_names == [f"f{at}" for at in range(7)]
+    rest = ("2024-10", "2024-10-04", "2024-10-04-13", "", "ab", "3")
+    shown = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    assert sorted(shown, key=str) == [("1969", *rest), ("2024", *rest), (None,) * 7]

@@ -138,3 +138,16 @@ def test_a_scheme_without_put_if_absent_is_refused_by_name(url: str) -> None:
     storage.root, storage.scheme = url, url.partition(":")[0]
     with pytest.raises(StorageNotWritable, match=storage.scheme):
         storage.ensure_writable()
+
+
+def test_a_file_that_has_its_name_is_put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails behind that, such as opening a folder that may be written and not be read, is no refusal."""
+    opened = os.open
+
+    def open_files_alone(path: str, flags: int, mode: int = 0o777) -> int:
+        if os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", open_files_alone)
+    assert open_storage(str(tmp_path)).put_if_absent(NAME, b"first")

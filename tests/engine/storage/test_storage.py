@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -204,3 +204,47 @@ def test_only_an_empty_folder_is_removed(storage: Storage) -> None:
     assert storage.delete_empty_folder("log/sub") is False
     assert storage.delete_empty_folder("log") is False
     assert storage.list_names("log") == ["a", "b", "c"]
+
+
+class LostConnection(Exception):
+    """As botocore's errors, it is not an `OSError`."""
+
+
+class Disconnected:
+    """A file system of fsspec whose server is gone."""
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*_: Any, **__: Any) -> Any:
+            raise LostConnection("connection closed")
+
+        return fail
+
+
+def put_whole(storage: Storage) -> None:
+    with storage.open_output("a") as file:
+        file.write(b"")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda it: it.list_names("log"),
+        lambda it: it.list_folder("log"),
+        lambda it: it.stat("a"),
+        lambda it: it.exists("a"),
+        lambda it: it.read_bytes("a"),
+        lambda it: it.read_range("a", 0, 1),
+        lambda it: list(it.read_many(["a", "b"])),
+        lambda it: it.open_input("a"),
+        lambda it: it.put_if_absent("a", b""),
+        lambda it: it.write("a", b""),
+        put_whole,
+        lambda it: it.delete("a"),
+        lambda it: it.delete_tree(),
+    ],
+)
+def test_every_failure_of_a_client_is_an_os_error(call: Callable[[Storage], object]) -> None:
+    storage = FsspecStorage("memory://bucket/t")
+    storage.fs = Disconnected()
+    with pytest.raises(OSError, match="LostConnection: connection closed"):
+        call(storage)

@@ -132,6 +132,51 @@ def test_a_cancelled_statement_is_told_as_such(house: House) -> None:
     assert eventually(lambda: ("statement.end", "cancelled") in house.events())
 
 
+ADMIN = Identity("root", is_admin=True)
+
+
+def end_of(house: House, by: Identity, what: str) -> None:
+    session = house.registry.open_session(ANN, origin=ORIGIN)
+    operation = session.execute("SLEEP 60")
+    if what == "statement":
+        house.registry.end_operation(operation.id, by, Origin("http", "10.0.0.9"))
+    else:
+        house.registry.end_session(session.id, by, Origin("http", "10.0.0.9"))
+
+
+@pytest.mark.parametrize(("what", "event"), [("statement", "statement.cancel"), ("session", "session.end")])
+def test_who_ends_what_is_of_others_is_recorded_before(house: House, what: str, event: str) -> None:
+    end_of(house, ADMIN, what)
+    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
+    names = [name for name, _ in house.events()]
+    assert names.index(event) < names.index("statement.end")
+    opened = house.lines()[0]
+    line = house.lines()[names.index(event)]
+    assert (line["principal"], line["owner"], line["peer"]) == ("root", "ann", "10.0.0.9")
+    assert line["session"] == opened["session"] and ("statement" in line) == (what == "statement")
+
+
+@pytest.mark.parametrize("what", ["statement", "session"])
+def test_users_end_their_own_without_another_line(house: House, what: str) -> None:
+    end_of(house, ANN, what)
+    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
+    assert not {"statement.cancel", "session.end"} & {name for name, _ in house.events()}
+
+
+def test_what_is_of_others_is_not_ended_where_that_cannot_be_recorded(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = house.registry.open_session(ANN, origin=ORIGIN)
+    operation = session.execute("SLEEP 60")
+    monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
+    with pytest.raises(AuditNotWritten):
+        house.registry.end_operation(operation.id, ADMIN)
+    with pytest.raises(AuditNotWritten):
+        house.registry.end_session(session.id, ADMIN)
+    monkeypatch.undo()
+    assert not operation.state.is_terminal
+
+
 def test_what_cannot_be_recorded_is_not_done(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     session = house.registry.open_session(ANN, origin=ORIGIN)
     monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
@@ -179,6 +224,21 @@ def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(house: H
     ok, denied = house.lines()
     assert (ok["principal"], ok["peer"], denied["sqlstate"]) == ("ann", "127.0.0.1", "28000")
     assert "hunter2" not in json.dumps(house.lines())
+
+
+@pytest.mark.parametrize(
+    ("user", "shown"),
+    [
+        ("ann", "ann"),
+        ("dgp_9f8aQZsecretsecretsecretsecret", "***"),
+        ("eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln", "***"),
+        ("x" * 190 + " dgp_9f8aQZsecretsecretsecretsecret", "x" * 190 + " ***"),
+    ],
+)
+def test_a_token_that_is_sent_as_the_name_is_not_recorded(house: House, user: str, shown: str) -> None:
+    house.auditor.refused(user, ORIGIN, AuthenticationFailed("no"))
+    (line,) = house.lines()
+    assert line["user"] == shown
 
 
 def test_what_was_denied_is_recorded_with_the_privilege(house: House) -> None:

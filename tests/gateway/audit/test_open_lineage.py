@@ -68,7 +68,12 @@ class Collector:
                 if status == 201:
                     outer.events.append(json.loads(content))
                 self.send_response(status)
+                if status in range(300, 400):
+                    self.send_header("Location", outer.url.replace("127.0.0.1", "localhost"))
                 self.end_headers()
+
+            def do_GET(self) -> None:
+                outer.tokens.add("redirected")
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -154,10 +159,12 @@ def test_what_the_collector_does_not_take_is_sent_again(tmp_path: Path, collecto
     assert [each["eventType"] for each in collector.events] == ["START", "COMPLETE"]
 
 
-def test_what_it_refuses_for_good_is_kept_apart(tmp_path: Path, collector: Collector) -> None:
-    collector.statuses = [400]
+@pytest.mark.parametrize("status", [400, 301, 302, 303, 307, 308])
+def test_what_it_refuses_for_good_is_kept_apart(tmp_path: Path, collector: Collector, status: int) -> None:
+    collector.statuses = [status]
     run(tmp_path, collector, "INSERT 1")
     assert [each["eventType"] for each in collector.events] == ["COMPLETE"]
+    assert collector.tokens == {"Bearer t0ken"}, "a redirect would take the token elsewhere"
     assert len(list((tmp_path / "lineage").glob("*.refused"))) == 1
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
@@ -25,6 +27,28 @@ def test_pages_tell_whether_rows_follow(client: ThriftClient, session: t.TSessio
     assert seen == list(range(2500))
     assert cells(fetch(client, operation, 2, Orientation.FETCH_FIRST)) == [[0, 1], ["row 0", "row 1"]]
     assert cells(fetch(client, operation, 1)) == [[2], ["row 2"]]
+
+
+@pytest.mark.parametrize(
+    ("version", "types"),
+    [
+        ("HIVE_CLI_SERVICE_PROTOCOL_V5", ["STRING_TYPE", "STRING_TYPE", "INT_TYPE"]),
+        ("HIVE_CLI_SERVICE_PROTOCOL_V7", ["STRING_TYPE", "STRING_TYPE", "INT_TYPE"]),
+        ("HIVE_CLI_SERVICE_PROTOCOL_V8", ["INTERVAL_DAY_TIME_TYPE", "INTERVAL_YEAR_MONTH_TYPE", "INT_TYPE"]),
+        ("SPARK_CLI_SERVICE_PROTOCOL_V1", ["INTERVAL_DAY_TIME_TYPE", "INTERVAL_YEAR_MONTH_TYPE", "INT_TYPE"]),
+    ],
+)
+def test_intervals_are_strings_to_clients_without_types_for_them(
+    client: ThriftClient, lab: Lab, version: str, types: list[str]
+) -> None:
+    values = pa.table({"d": [dt.timedelta(1)], "m": ["1-2"], "i": pa.array([1], pa.int32())})
+    kinds = {"d": "interval day to second", "m": "interval year to month", "i": "int"}
+    lab.engine.answers["SELECT intervals"] = rows(values, sql_types=kinds)
+    session = open_session(client, client_protocol=getattr(t.TProtocolVersion, version))
+    operation = execute(client, session, "SELECT intervals")
+    columns = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema.columns
+    found = [column.typeDesc.types[0].primitiveEntry.type for column in columns]
+    assert [t.TTypeId(one).name for one in found] == types
 
 
 @pytest.mark.parametrize("orientation", [1, 2, 3, 5, 77])

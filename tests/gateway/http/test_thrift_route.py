@@ -22,6 +22,7 @@ from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.http.cookies import COOKIE_NAME
 from gateway.http.thrift_route import one_line
 from gateway.limits import Limits
+from tests.gateway.arrow_engine import modifies
 from tests.gateway.hs2.test_server import OPEN, call
 from tests.gateway.hs2.wire import OK, cells, execute, fetch, open_session, settle, unframed_client
 from tests.gateway.http.conftest import Live, eventually, serving_http
@@ -76,6 +77,23 @@ def test_every_path_reaches_the_same_service(live: Live, path: str) -> None:
 def test_other_paths_are_not_found(live: Live, path: str) -> None:
     with connection_to(live) as connection:
         assert post(connection, path=path)[0] in (404, 405)
+
+
+@pytest.mark.parametrize(
+    ("agent", "counts"), [("DatabricksJDBCDriverOSS/3.4.5 Java/17", [[5], [3]]), ("Python/THttpClient", [[]])]
+)
+def test_databricks_jdbc_driver_gets_the_counts_of_changed_rows_as_a_row(
+    live: Live, agent: str, counts: list[list[int]]
+) -> None:
+    live.engine.answers["INSERT"] = modifies(5, inserted=3)
+    client = client_of(live, **basic("ada"), **{"User-Agent": agent})
+    session = open_session(client)
+    for text in ("INSERT", "SELECT 1"):
+        operation = execute(client, session, text, runAsync=True)
+        ended = settle(client, operation)
+        assert ended.numModifiedRows == (5 if text == "INSERT" else -1)
+        assert ended.hasResultSet is (text != "INSERT" or len(counts) > 1)
+        assert cells(fetch(client, operation)) == (counts if text == "INSERT" else [[1]])
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ function Sessions({ tick, act }: Acting) {
               <td>{formatTime(row.created_ms)}</td>
               <td>{formatTime(row.last_used_ms)}</td>
               <td class="numeric">{row.running}</td>
-              <td><button class="danger" onClick={() => act(api.endSession(row.session_id))}>End</button></td>
+              <td><button class="danger" onClick={() => act(api.endAnySession(row.session_id))}>End</button></td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,10 @@
 // The server's HTTP interface: requests, their answers as types, and its errors as one class.
 
+import { parseExact } from "./exact_json";
+
+/** Of a table; text where a number would not be exact. */
+export type Version = number | string;
+
 export interface Failure {
   error_code: string;
   message: string;
@@ -34,7 +39,7 @@ export interface StatementAnswer {
 
 export interface TableRead {
   table: string;
-  version: number;
+  version: Version;
   files: number;
   files_after_partitions: number;
   files_total: number;
@@ -96,7 +101,7 @@ export interface TableDescription {
   columns: DescribedColumn[];
   type: string;
   provider?: string;
-  version?: number;
+  version?: Version;
   owner?: string;
   location?: string;
   comment?: string;
@@ -110,7 +115,7 @@ export interface TableDescription {
 }
 
 export interface VersionRow {
-  version: number;
+  version: Version;
   timestamp: number;
   operation: string;
   operationParameters: Record<string, string> | null;
@@ -164,7 +169,7 @@ const CATALOG = "api/2.0/catalog";
 
 /** Asks for JSON; a log-in that has ended leads to the page for it. */
 async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  return (await send(method, path, body, signal)).json() as Promise<T>;
+  return parseExact(await (await send(method, path, body, signal)).text()) as T;
 }
 
 async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
@@ -198,12 +203,14 @@ export interface RowsQuery {
   order?: string;
   columns?: string;
   form?: "text" | "number";
+  cut?: number;
 }
 
 export const api = {
   me: () => ask<{ userName: string; groups: { display: string }[] }>("GET", "api/2.0/preview/scim/v2/Me"),
   openSession: () => ask<{ session_id: string }>("POST", `${SQL}/sessions`, {}),
   endSession: (id: string) => ask<object>("DELETE", `${SQL}/sessions/${id}`),
+  endAnySession: (id: string) => ask<object>("POST", `${SQL}/sessions/${id}/end`),
   submit: (statement: string, session_id: string, row_limit: number) =>
     ask<StatementAnswer>("POST", `${SQL}/statements`, {
       statement,
@@ -228,14 +235,14 @@ export const api = {
     (await ask<{ schemas: { name: string }[] }>("GET", query(`${CATALOG}/schemas`, { catalog }))).schemas,
   tables: async (catalog: string, schema: string) =>
     (await ask<{ tables: TableRow[] }>("GET", query(`${CATALOG}/tables`, { catalog, schema }))).tables,
-  columns: async (catalog: string, schema: string) =>
-    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema }))).columns,
-  table: (name: TableName, version?: number) =>
+  columns: async (catalog: string, schema: string, table: string) =>
+    (await ask<{ columns: ColumnRow[] }>("GET", query(`${CATALOG}/columns`, { catalog, schema, table }))).columns,
+  table: (name: TableName, version?: Version) =>
     ask<TableDescription>("GET", query(`${CATALOG}/table`, { ...name, version })),
   detail: (name: TableName) => ask<Record<string, unknown>>("GET", query(`${CATALOG}/detail`, { ...name })),
   versions: async (name: TableName) =>
     (await ask<{ versions: VersionRow[] }>("GET", query(`${CATALOG}/versions`, { ...name }))).versions,
-  files: async (name: TableName, version?: number, limit = 1000) =>
+  files: async (name: TableName, version?: Version, limit = 1000) =>
     (await ask<{ files: FileRow[] }>("GET", query(`${CATALOG}/files`, { ...name, version, limit }))).files,
   queries: (text: string, status?: string) =>
     ask<{ res: QueryRow[]; has_next_page: boolean }>("GET", query(`${SQL}/history/queries`, { text, status })),

@@ -1,5 +1,5 @@
 // The SQL editor: CodeMirror with Spark's keywords, names of the catalog, and marks where an error is.
-import { acceptCompletion, autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeCompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore, toggleComment } from "@codemirror/commands";
 import { sql } from "@codemirror/lang-sql";
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
@@ -17,13 +17,14 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { names } from "./names";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { loadColumns, names } from "./names";
 import { runStatement } from "./runner";
 import { sparkDialect } from "./spark_dialect";
 import { errorRange, statementAt } from "./statements";
 import type { SqlTab } from "./state";
 
+const COLUMNS_AFTER_MS = 300;
 const NONCE = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')?.content ?? "";
 
 const highlighting = HighlightStyle.define([
@@ -40,6 +41,7 @@ let shown: { tab: SqlTab; view: EditorView } | undefined;
 export function runShown(): void {
   if (!shown) return;
   const { tab, view } = shown;
+  closeCompletion(view);
   const text = view.state.doc.toString();
   const range = view.state.selection.main;
   const selected = text.slice(range.from, range.to);
@@ -66,7 +68,7 @@ function trimmed(text: string, from: number, to: number) {
 
 export function Editor({ tab }: { tab: SqlTab }) {
   const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const language = new Compartment();
     const view = new EditorView({
       parent: host.current as HTMLElement,
@@ -78,6 +80,13 @@ export function Editor({ tab }: { tab: SqlTab }) {
       const schema = names.value;
       view.dispatch({ effects: language.reconfigure(sql({ dialect: sparkDialect, schema, upperCaseKeywords: true })) });
     });
+    let timer = 0;
+    const stopColumns = effect(() => {
+      const text = tab.text.value;
+      void names.value; // tables that have come since
+      clearTimeout(timer);
+      timer = window.setTimeout(() => loadColumns(text).catch(() => undefined), COLUMNS_AFTER_MS);
+    });
     const stopMarks = effect(() => {
       const run = tab.run.value;
       const found = run?.failure && errorRange(run.text, run.failure);
@@ -88,6 +97,8 @@ export function Editor({ tab }: { tab: SqlTab }) {
     });
     return () => {
       stopNames();
+      stopColumns();
+      clearTimeout(timer);
       stopMarks();
       if (shown?.view === view) shown = undefined;
       view.destroy();
@@ -113,7 +124,7 @@ function extensions(tab: SqlTab, language: Compartment): Extension {
     indentOnInput(),
     bracketMatching(),
     closeBrackets(),
-    autocompletion(),
+    autocompletion({ icons: false }),
     highlightSelectionMatches(),
     syntaxHighlighting(highlighting),
     placeholder("SELECT …"),

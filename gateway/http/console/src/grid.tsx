@@ -1,6 +1,7 @@
 // The rows of a result: only what is seen is in the page, and only what is looked at is fetched.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ResultColumn } from "./api";
+import { Dialog } from "./dialog";
 import { formatCount } from "./format";
 import { asTabbedText } from "./rows";
 import { ordered } from "./runner";
@@ -82,6 +83,10 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
     if (!extend || !anchor) setAnchor(place);
     go(view.revealing(place.row, top));
   };
+  const open = async (place: Place) => {
+    const [line] = await result.rows.lines(place.row, place.row, [place.column]);
+    setOpened(line?.[0] ?? "NULL");
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const at = head ?? { row: 0, column: 0 };
     const page = Math.max(1, view.shownRows - 2);
@@ -111,7 +116,7 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
       void copyCells(result, box(anchor, head));
     } else if (event.key === "Enter" && !control && head) {
       event.preventDefault();
-      setOpened(result.rows.cell(head.row, head.column) ?? "NULL");
+      void open(head);
     }
   };
   const sortBy = (column: number) => {
@@ -141,9 +146,9 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
               style={{ left: `${gutter + (ends[column - 1] ?? 0) - left}px`, width: `${widths[column]}px` }}
               onMouseDown={(event) => select({ row, column }, event.shiftKey)}
               onMouseEnter={(event) => event.buttons === 1 && setHead({ row, column })}
-              onDblClick={() => setOpened(cell ?? "NULL")}
+              onDblClick={() => void open({ row, column })}
             >
-              {cell === null ? "NULL" : cell === undefined ? "" : cell.length > 500 ? `${cell.slice(0, 500)}…` : cell}
+              {cell === null ? "NULL" : (cell ?? "")}
             </div>
           );
         })}
@@ -186,10 +191,9 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
         </div>
       </div>
       {opened !== undefined && (
-        <dialog class="cell-view" open onKeyDown={(event) => event.key === "Escape" && setOpened(undefined)}>
-          <button onClick={() => setOpened(undefined)} autofocus>Close</button>
+        <Dialog onClose={() => setOpened(undefined)}>
           <pre>{pretty(opened)}</pre>
-        </dialog>
+        </Dialog>
       )}
       {marked && (marked.bottom > marked.top || marked.right > marked.left) && (
         <div class="marked-count">{formatCount((marked.bottom - marked.top + 1) * (marked.right - marked.left + 1))} cells</div>

@@ -1,11 +1,12 @@
 // The console: the browser of the catalog at the left, tabs at the right; keys for everything that is done often.
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Activity } from "./activity";
 import { api } from "./api";
 import { Browser } from "./browser";
 import { Chart } from "./chart";
+import { Dialog } from "./dialog";
 import { Editor, focusEditor, runShown } from "./editor";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { Grid } from "./grid";
@@ -53,7 +54,7 @@ function Console() {
   useEffect(() => {
     loadNames().catch(() => undefined); // the editor does without
   }, [reload]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === "F1") {
         event.preventDefault();
@@ -70,8 +71,8 @@ function Console() {
         <h1>delta-gateway</h1>
         <nav class="tabs" role="tablist" aria-label="Tabs">
           {tabs.value.map((each) => <TabButton key={each.id} tab={each} />)}
-          <button class="new" title="New tab (Alt-N)" aria-label="New tab" onClick={() => openSqlTab()}>+</button>
         </nav>
+        <button class="new" title="New tab (Alt-N)" aria-label="New tab" onClick={() => openSqlTab()}>+</button>
         <button onClick={openActivityTab}>Activity</button>
         <button title="Read the names of the catalog again" onClick={() => setReload((count) => count + 1)}>Refresh</button>
         <select aria-label="Theme" value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as typeof theme.value)}>
@@ -90,11 +91,10 @@ function Console() {
         {tab?.kind === "activity" && <Activity />}
       </main>
       {help && (
-        <dialog class="help" open>
+        <Dialog onClose={() => setHelp(false)}>
           <h2>Keys</h2>
-          <table><tbody>{KEYS.map(([key, what]) => <tr key={key}><th>{key}</th><td>{what}</td></tr>)}</tbody></table>
-          <button autofocus onClick={() => setHelp(false)}>Close</button>
-        </dialog>
+          <table class="keys"><tbody>{KEYS.map(([key, what]) => <tr key={key}><th>{key}</th><td>{what}</td></tr>)}</tbody></table>
+        </Dialog>
       )}
     </div>
   );
@@ -103,8 +103,12 @@ function Console() {
 function TabButton({ tab }: { tab: Tab }) {
   const run = tab.kind === "sql" ? tab.run.value : undefined;
   const isActive = activeId.value === tab.id;
+  const own = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (isActive) own.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isActive]);
   return (
-    <span class={isActive ? "tab chosen" : "tab"}>
+    <span ref={own} class={isActive ? "tab chosen" : "tab"}>
       <button role="tab" aria-selected={isActive} onClick={() => (activeId.value = tab.id)}>
         {run && isRunning(run) && <span class="dot" />}
         {tab.kind === "table" ? `▦ ${tab.title}` : tab.title}
@@ -144,7 +148,8 @@ function SqlView({ tab }: { tab: SqlTab }) {
         {run?.failure && !busy && tab.view.value !== "profile" && <pre class="failure" role="alert">{run.failure.message}</pre>}
         {run && !busy && tab.view.value === "profile" && <ProfileView tab={tab} run={run} />}
         {run?.result && !busy && tab.view.value === "chart" && <Chart result={run.result} />}
-        {run?.result && !busy && tab.view.value === "rows" && <Grid key={run.statementId} tab={tab} result={run.result} />}
+        {run?.result?.columns.length === 0 && !busy && tab.view.value === "rows" && <p class="empty">Done.</p>}
+        {run?.result && run.result.columns.length > 0 && !busy && tab.view.value === "rows" && <Grid key={run.statementId} tab={tab} result={run.result} />}
       </div>
     </section>
   );
@@ -173,7 +178,7 @@ function Summary({ run }: { run: Run }) {
   if (isRunning(run)) return null;
   const profile = run.profile;
   const said = [];
-  if (run.result) said.push(`${formatCount(run.result.total)} ${run.result.total === 1 ? "row" : "rows"}${run.result.truncated ? " (more were cut off)" : ""}`);
+  if (run.result?.columns.length) said.push(`${formatCount(run.result.total)} ${run.result.total === 1 ? "row" : "rows"}${run.result.truncated ? " (more were cut off)" : ""}`);
   if (profile?.ended_ms) said.push(formatDuration(profile.ended_ms - profile.created_ms));
   const read = (profile?.reads ?? []).reduce((sum, each) => sum + each.bytes, 0);
   if (read) said.push(`${formatBytes(read)} read`);

@@ -1,29 +1,58 @@
-// Names for completion: the catalogs, schemas, tables and columns that the user may see, asked for once and by reload.
+// Names for completion: the catalogs, schemas and tables that the user may see, and the columns of tables that a
+// statement names. Those take a look into the table's log, so nobody asks for all of them.
 import { signal } from "@preact/signals";
 import type { SQLNamespace } from "@codemirror/lang-sql";
-import { api } from "./api";
+import { api, type TableName } from "./api";
 
 const SCHEMAS_MAX = 200;
+const ASKED_AT_ONCE_MAX = 20;
 
-type Schema = Record<string, string[]>;
+type Columns = Record<string, string[]>;
+type Catalogs = Record<string, Record<string, Columns>>;
 
 /** As the editor completes them: schemas of the first catalog also without it, tables of `default` by name alone. */
 export const names = signal<SQLNamespace>({});
 
+let known: Catalogs = {};
+const asked = new Set<string>();
+
 export async function loadNames(): Promise<void> {
-  const found: Record<string, Record<string, Schema>> = {};
+  const found: Catalogs = {};
   for (const { name: catalog } of await api.catalogs()) {
-    const schemas: Record<string, Schema> = (found[catalog] = {});
+    const schemas: Record<string, Columns> = (found[catalog] = {});
     for (const { name: schema } of (await api.schemas(catalog)).slice(0, SCHEMAS_MAX)) {
-      const tables: Schema = (schemas[schema] = {});
-      for (const table of await api.tables(catalog, schema)) tables[table.name] = [];
-      for (const column of await api.columns(catalog, schema)) (tables[column.table] ??= []).push(column.name);
+      const tables = await api.tables(catalog, schema);
+      schemas[schema] = Object.fromEntries(tables.map((table) => [table.name, []]));
     }
-    names.value = namespace(found);
   }
+  known = found;
+  asked.clear();
+  names.value = namespace(known);
 }
 
-export function namespace(catalogs: Record<string, Record<string, Schema>>): SQLNamespace {
+/** Have the columns of the tables that `text` names. */
+export async function loadColumns(text: string): Promise<void> {
+  const wanted = namedTables(known, text).filter((table) => !asked.has(JSON.stringify(table))).slice(0, ASKED_AT_ONCE_MAX);
+  for (const table of wanted) asked.add(JSON.stringify(table));
+  for (const { catalog, schema, table } of wanted) {
+    const columns = await api.columns(catalog, schema, table);
+    const tables = known[catalog]?.[schema];
+    if (tables) tables[table] = columns.map((column) => column.name);
+  }
+  if (wanted.length) names.value = namespace(known);
+}
+
+/** The tables whose names are words of `text`. */
+export function namedTables(catalogs: Catalogs, text: string): TableName[] {
+  const words = new Set((text.match(/`(?:[^`]|``)+`|[\p{L}_][\p{L}\p{N}_]*/gu) ?? []).map(unquoted));
+  return Object.entries(catalogs).flatMap(([catalog, schemas]) =>
+    Object.entries(schemas).flatMap(([schema, tables]) =>
+      Object.keys(tables).flatMap((table) => (words.has(table.toLowerCase()) ? [{ catalog, schema, table }] : [])),
+    ),
+  );
+}
+
+export function namespace(catalogs: Catalogs): SQLNamespace {
   const first = Object.values(catalogs)[0] ?? {};
   return { ...escaped(catalogs), ...escaped(first), ...escaped(first.default ?? {}) } as SQLNamespace;
 }
@@ -41,4 +70,8 @@ function escaped(level: Record<string, unknown>): Record<string, unknown> {
 /** A name as SQL writes it. */
 export function quoted(name: string): string {
   return /^[A-Za-z_][A-Za-z_0-9]*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
+}
+
+function unquoted(word: string): string {
+  return (word.startsWith("`") ? word.slice(1, -1).replaceAll("``", "`") : word).toLowerCase();
 }

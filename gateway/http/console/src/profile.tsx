@@ -17,7 +17,9 @@ export function Progress({ run, now }: { run: Run; now: number }) {
   if (profile?.rows) said.push(`${formatCount(profile.rows)} rows`);
   return (
     <div class="progress" role="status">
-      <progress max={tasks?.total || undefined} value={tasks?.total ? tasks.done : undefined} />
+      <div class="track" role="progressbar" aria-valuemin={0} aria-valuemax={tasks?.total} aria-valuenow={tasks?.done}>
+        <div class="bar" style={{ width: `${tasks?.total ? (100 * tasks.done) / tasks.total : 0}%` }} />
+      </div>
       <span>{said.join(" · ")}</span>
     </div>
   );
@@ -107,7 +109,7 @@ function Reads({ reads }: { reads: TableRead[] }) {
 async function explained(tab: SqlTab, text: string): Promise<string> {
   const session = tab.sessionId.value;
   if (!session) throw new Error("the session has ended");
-  let answer = await api.submit(/^\s*EXPLAIN\b/i.test(text) ? text : `EXPLAIN EXTENDED ${text}`, session, 10_000);
+  let answer = await api.submit(/^\s*EXPLAIN\b/i.test(text) ? text : `EXPLAIN ${text}`, session, 10_000);
   while (answer.status.state === "PENDING" || answer.status.state === "RUNNING") answer = await api.statement(answer.statement_id, 10);
   try {
     if (answer.status.error) return answer.status.error.message;

@@ -2,9 +2,13 @@
 import { tableFromIPC } from "apache-arrow";
 
 export type Cell = string | null;
-export type FetchWindow = (offset: number, limit: number, signal: AbortSignal) => Promise<Uint8Array>;
+/** Rows as an Arrow stream of text; cells are cut after so many characters where that is said. */
+export type FetchWindow = (offset: number, limit: number, signal: AbortSignal, cut?: number) => Promise<Uint8Array>;
 
 export const WINDOW_ROWS = 500;
+/** Longer cells are cut in what is looked at. */
+export const SHOWN_CHARACTERS = 1000;
+const COPIED_ROWS = 10_000;
 const KEPT_WINDOWS = 40;
 
 /** A column of cells by position in its window. */
@@ -35,16 +39,14 @@ export class RowWindows {
     await Promise.all(wanted.map((at) => this.load(at)));
   }
 
-  /** Rows as lines of cells, fetched as needed. */
+  /** Rows as lines of whole cells. */
   async lines(first: number, last: number, columns: number[]): Promise<Cell[][]> {
     const found: Cell[][] = [];
-    for (const at of this.windowsOf(first, last)) {
-      const window = await this.load(at);
-      const from = Math.max(first, at * WINDOW_ROWS);
-      const to = Math.min(last, at * WINDOW_ROWS + WINDOW_ROWS - 1, this.total - 1);
-      for (let row = from; row <= to; row++) {
-        found.push(columns.map((column) => window[column]?.get(row % WINDOW_ROWS) ?? null));
-      }
+    const end = Math.min(last + 1, this.total);
+    for (let from = first; from < end; from += COPIED_ROWS) {
+      const count = Math.min(COPIED_ROWS, end - from);
+      const window = decodeColumns(await this.fetch(from, count, new AbortController().signal));
+      for (let row = 0; row < count; row++) found.push(columns.map((column) => window[column]?.get(row) ?? null));
     }
     return found;
   }
@@ -73,7 +75,7 @@ export class RowWindows {
 
   private async fetchWindow(at: number, abort: AbortController): Promise<Column[]> {
     try {
-      const columns = decodeColumns(await this.fetch(at * WINDOW_ROWS, WINDOW_ROWS, abort.signal));
+      const columns = decodeColumns(await this.fetch(at * WINDOW_ROWS, WINDOW_ROWS, abort.signal, SHOWN_CHARACTERS));
       this.kept.set(at, columns);
       for (const oldest of this.kept.keys()) {
         if (this.kept.size <= KEPT_WINDOWS) break;

@@ -112,7 +112,7 @@ function resultOf(answer: StatementAnswer): Result | undefined {
 }
 
 function windowsOf(id: string, total: number, order: string | undefined): RowWindows {
-  return new RowWindows(total, (offset, limit, signal) => api.rows(id, { offset, limit, order }, signal));
+  return new RowWindows(total, (offset, limit, signal, cut) => api.rows(id, { offset, limit, order, cut }, signal));
 }
 
 export function failureOf(error: unknown): Failure {

@@ -1,6 +1,6 @@
 // One table: its columns, properties, versions with what changed between two of them, and its files as a picture.
 import { useState } from "preact/hooks";
-import { api, type FileRow, type TableDescription, type TableName, type VersionRow } from "./api";
+import { api, type FileRow, type TableDescription, type TableName, type Version, type VersionRow } from "./api";
 import { describeType, fileChanges, tableChanges } from "./diff";
 import { formatBytes, formatCount, formatTime } from "./format";
 import { quoted } from "./names";
@@ -103,7 +103,7 @@ function Properties({ table, name }: { table: TableDescription; name: TableName 
 
 function History({ name }: { name: TableName }) {
   const { value: versions, problem } = useLoad(() => api.versions(name), [name]);
-  const [pair, setPair] = useState<[number, number]>();
+  const [pair, setPair] = useState<Pair>();
   if (problem) return <p class="problem">{problem}</p>;
   return (
     <div class="history">
@@ -137,10 +137,12 @@ function operationText(row: VersionRow): string {
 
 interface ChangesOf {
   name: TableName;
-  pair: [number, number];
-  versions: number[];
-  onPair: (pair: [number, number]) => void;
+  pair: Pair;
+  versions: Version[];
+  onPair: (pair: Pair) => void;
 }
+
+type Pair = [Version, Version];
 
 function Changes({ name, pair, versions, onPair }: ChangesOf) {
   const [from, to] = pair;
@@ -155,8 +157,14 @@ function Changes({ name, pair, versions, onPair }: ChangesOf) {
     return { table: tableChanges(before, after), files: fileChanges(filesBefore, filesAfter), isCut };
   }, [name, from, to]);
   const choose = (at: 0 | 1) => (
-    <select value={pair[at]} onChange={(event) => onPair(at ? [from, Number(event.currentTarget.value)] : [Number(event.currentTarget.value), to])}>
-      {versions.map((version) => <option key={version} value={version}>{version}</option>)}
+    <select
+      value={String(pair[at])}
+      onChange={(event) => {
+        const chosen = versions.find((version) => String(version) === event.currentTarget.value) ?? pair[at];
+        onPair(at ? [from, chosen] : [chosen, to]);
+      }}
+    >
+      {versions.map((version) => <option key={version} value={String(version)}>{version}</option>)}
     </select>
   );
   const size = (files: FileRow[]) => formatBytes(files.reduce((sum, file) => sum + file.size, 0));
@@ -197,9 +205,9 @@ function Files({ name }: { name: TableName }) {
   return (
     <div class="files">
       <p class="note">
-        {formatCount(files.length)} files{files.length >= 1000 ? " (the largest)" : ""}, {formatBytes(files.reduce((sum, file) => sum + file.size, 0))}. An area is a file's size.
+        {formatCount(files.length)} {files.length === 1 ? "file" : "files"}{files.length >= 1000 ? " (the largest)" : ""}, {formatBytes(files.reduce((sum, file) => sum + file.size, 0))}. An area is a file's size.
       </p>
-      <svg viewBox={`0 0 ${MAP.width} ${MAP.height}`} role="img" aria-label={`${files.length} files by size`}>
+      <svg viewBox={`0 0 ${MAP.width} ${MAP.height}`} preserveAspectRatio="none" role="img" aria-label={`${files.length} files by size`}>
         {boxes.map((box, at) => {
           const file = seen[at] as FileRow;
           return (

@@ -51,4 +51,8 @@ def test_marks_of_a_commit(snapshot: Snapshot) -> None:
 
 
 def test_capabilities(snapshot: Snapshot) -> None:
-    assert [each for each in Capability if snapshot.rules.has(each)] == [Capability.ROW_MARKS]
+    assert [each for each in Capability if snapshot.rules.has(each)] == [
+        Capability.DELETED_ROW_MARKS,
+        Capability.UPDATED_ROW_MARKS,
+        Capability.MERGED_ROW_MARKS,
+    ]

@@ -109,7 +109,7 @@ def test_operations_are_reads_or_writes() -> None:
     ],
 )
 def test_metadata_demands_features(configuration: dict[str, str], schema: StructType, expected: set[str]) -> None:
-    assert demanded_features(metadata_facts(configuration, schema)) == expected
+    assert demanded_features(metadata_facts(configuration, schema.to_json())) == expected
 
 
 def test_requirements_are_closed_over() -> None:

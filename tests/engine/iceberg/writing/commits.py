@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+from pyiceberg.table import StaticTable
 
 from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.manifests.manifest import SPEC_ID
@@ -16,6 +19,7 @@ from engine.iceberg.writing.new_files import entries_of
 from engine.iceberg.writing.staged_manifests import ManifestsOnHead, StagedManifests
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.storage import LocalStorage
+from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.iceberg.handmade import HandmadeTable
 
 
@@ -73,3 +77,19 @@ def commit(table: HandmadeTable, manifests: StagedManifests, operation: str = "a
 
 def metadata_file(table: HandmadeTable) -> Path:
     return table.folder / f"metadata/v{table.metadata_version}.metadata.json"
+
+
+def ids_by_all(table: HandmadeTable) -> list[list[int]]:
+    """The values of the column `id` as each reader finds them: we, pyiceberg, DuckDB."""
+    path, snapshot = metadata_file(table), loaded(table)
+    gone = snapshot.row_files.deleted_rows(snapshot.files)
+    ours = [
+        np.delete(pq.read_table(f"{table.folder}/{name}")["id"].to_numpy(), rows).tolist()
+        for name, rows in zip(snapshot.files["path"].to_pylist(), gone, strict=True)
+    ]
+    found = [
+        [id for ids in ours for id in ids],
+        StaticTable.from_metadata(str(path)).scan().to_arrow()["id"].to_pylist(),
+        [id for (id,) in open_duckdb().execute(f"SELECT id FROM iceberg_scan('{path}')").fetchall()],
+    ]
+    return [sorted(each) for each in found]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.iceberg.manifests.metrics import METRICS, pairs
 from engine.iceberg.spec.json_values import JsonObject
 from engine.iceberg.spec.partitions import PartitionSpec, read_spec_fields
 from engine.iceberg.spec.single_values import to_bytes, truncated_above, truncated_below
@@ -100,9 +101,9 @@ def _described(folder: Path, table: pa.Table, **properties: str) -> dict[str, An
     size = (folder / "a.parquet").stat().st_size
     file = DataFile(path="a.parquet", size=size, modification_time=0, partition_values={})
     schema = FileSchema(location="file:///t", schema=SCHEMA, spec=UNPARTITIONED, properties=properties)
-    (entry,) = describe_files(LocalStorage(str(folder)), schema, [file]).entries.to_pylist()
-    pairs = [name for name, value in entry.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
-    return entry | {name: {pair["key"]: pair["value"] for pair in entry[name]} for name in pairs}
+    entries = describe_files(LocalStorage(str(folder)), schema, [file]).entries
+    (entry,) = entries.to_pylist()
+    return entry | {name: dict(map(dict.values, pairs(entries, name)[0].as_py())) for name in METRICS}
 
 
 ROWS = pa.table(
@@ -142,7 +143,7 @@ def test_metrics_are_those_of_the_footer(tmp_path: Path) -> None:
     footer = pq.read_metadata(tmp_path / "a.parquet")
     starts = [footer.row_group(group).column(0).dictionary_page_offset for group in range(2)]
     assert entry["split_offsets"] == starts
-    assert entry["nan_value_counts"] == []
+    assert entry["nan_value_counts"] == {}
 
 
 def test_metrics_follow_the_properties(tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_file_of_columns_in_another_unit_has_no_bounds_of_them(tmp_path: Path)
     rows = pa.table({"t": pa.array([1, 2], pa.timestamp("ms")), "d": pa.array([Decimal(1)] * 2, pa.decimal128(9, 0))})
     entry = _described(tmp_path, rows)
     assert entry["value_counts"] == {1: 2, 3: 2}
-    assert entry["lower_bounds"] == []
+    assert entry["lower_bounds"] == {}
 
 
 def test_columns_are_known_by_their_ids(tmp_path: Path) -> None:

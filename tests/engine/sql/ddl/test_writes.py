@@ -410,7 +410,6 @@ REFUSED = [
     ("create table t (a int, primary key (a timeseries))", UnsupportedClause),
     ("create table t (a int references u (a) on delete cascade)", UnsupportedClause),
     ("create table t (a int, unique (a))", UnsupportedClause),
-    ("create table t (a int) partitioned by (years(a))", UnsupportedClause),
     ("create table t (a int) clustered by (a) into 4 buckets", UnsupportedClause),
     ("create table t (a int) cluster by auto", UnsupportedClause),
     ("alter table t cluster by auto", UnsupportedClause),

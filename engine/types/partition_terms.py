@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.types.column_paths import Path, format_name
+from catalog.names import quote
+from engine.types.column_paths import Path
 
 IDENTITY = "identity"
 
@@ -21,7 +22,7 @@ class PartitionTerm:
     name: str | None = None
 
     def __str__(self) -> str:
-        column = format_name(self.column)
+        column = ".".join(map(quote, self.column))
         if self.transform == IDENTITY:
             return column
         return f"{self.transform}({column})" if self.width is None else f"{self.transform}({self.width}, {column})"

@@ -1,0 +1,1 @@
+"""Iceberg REST catalogs whose tables are served beside our own: their names, and their tables' metadata as JSON."""

@@ -1,0 +1,237 @@
+"""One REST catalog: what it lists, tables as it describes them, and commits.
+
+Reads are tried again where the catalog does not answer, or says that it is busy. A commit is sent once: where the
+answer does not tell whether it was carried out, that is `RestOutcomeUnknown`, and the caller looks for its change.
+
+What was loaded is kept with its ETag, so that a table that did not change costs a question and no metadata.
+
+Source: Iceberg REST catalog (OpenAPI), "config", "namespaces", "tables".
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
+from catalog.rest.options import RestOptions
+from catalog.rest.transport import Answer, Json, NoAnswer, Transport
+
+_PAUSES_S = (0.1, 0.5)
+_SILENT_S = 5.0
+"""A catalog that did not answer is not asked for so long: statements about many catalogs would wait each time."""
+_BUSY = frozenset([429, 502, 503, 504])
+_UNKNOWN = frozenset([500, 502, 504])
+"""After these nobody knows whether a commit was carried out."""
+_PAGES_MAX = 10_000
+_KEPT_BYTES_MAX = 32 << 20
+"""Of the texts of metadata that are kept, which take some times as much as values."""
+_SEPARATOR = "%1F"
+
+Namespace = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestTable:
+    """A table as the catalog describes it. `metadata` is the JSON of its metadata, and must not be changed."""
+
+    metadata_location: str | None
+    metadata: Json = field(repr=False)
+    etag: str | None = None
+    size: int = 0
+    """Of its text, in bytes."""
+
+
+class RestClient:
+    """Thread-safe. The catalog is first asked for its configuration when something is asked of it."""
+
+    def __init__(
+        self,
+        options: RestOptions,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.name = options.name
+        self._options, self._clock, self._sleep = options, clock, sleep
+        self._silent_until, self._silence = 0.0, ""
+        self._transport = Transport(options, clock)
+        self._lock = threading.Lock()
+        self._config: Mapping[str, str] | None = None
+        self._kept: OrderedDict[tuple[Namespace, str], RestTable] = OrderedDict()
+        self._kept_bytes = 0
+
+    # --- Names ---
+
+    def namespaces(self, parent: Namespace = ()) -> Iterator[Namespace]:
+        """Those directly in `parent`; none where that is not there."""
+        query = {"parent": self._separator.join(parent)} if parent else {}
+        for found in self._pages("namespaces", "namespaces", query):
+            if isinstance(found, list) and found and all(isinstance(part, str) for part in found):
+                yield tuple(found)
+
+    def has_namespace(self, namespace: Namespace) -> bool:
+        return self._get(f"namespaces/{self._path(namespace)}") is not None
+
+    def tables(self, namespace: Namespace) -> Iterator[str]:
+        for found in self._pages(f"namespaces/{self._path(namespace)}/tables", "identifiers", {}):
+            if isinstance(found, dict) and isinstance(found.get("name"), str):
+                yield found["name"]
+
+    # --- Tables ---
+
+    def load(self, namespace: Namespace, table: str) -> RestTable | None:
+        """None where there is no such table."""
+        key = (namespace, table)
+        kept = self._kept.get(key)
+        headers = {"If-None-Match": kept.etag} if kept is not None and kept.etag else {}
+        answer = self._get(self._table_path(namespace, table), {"snapshots": "all"}, headers)
+        if answer is None:
+            self._keep(key, None)
+            return None
+        if answer.status == HTTPStatus.NOT_MODIFIED and kept is not None:
+            return kept
+        return self._loaded(key, answer)
+
+    def create(self, namespace: Namespace, request: Json) -> RestTable:
+        """A table, or with `stage-create` one that the first commit makes. Raises `RestConflict` where it is there."""
+        answer = self._change(f"namespaces/{self._path(namespace)}/tables", request)
+        if request.get("stage-create"):
+            return self._table(answer)
+        return self._loaded((namespace, str(request.get("name"))), answer)
+
+    def commit(
+        self, namespace: Namespace, table: str, requirements: Sequence[Json], updates: Sequence[Json]
+    ) -> RestTable | None:
+        """The table after the updates; None where the table is gone. Raises `RestConflict`, `RestOutcomeUnknown`."""
+        identifier = {"namespace": list(namespace), "name": table}
+        request = {"identifier": identifier, "requirements": list(requirements), "updates": list(updates)}
+        answer = self._change(self._table_path(namespace, table), request, may_be_gone=True)
+        if answer.status == HTTPStatus.NOT_FOUND:
+            self._keep((namespace, table), None)
+            return None
+        return self._loaded((namespace, table), answer)
+
+    def drop(self, namespace: Namespace, table: str, *, purge: bool) -> bool:
+        """Whether there was one."""
+        path = f"{self._table_path(namespace, table)}?{urlencode({'purgeRequested': str(purge).lower()})}"
+        answer = self._change(path, None, may_be_gone=True, method="DELETE")
+        self._keep((namespace, table), None)
+        return answer.status != HTTPStatus.NOT_FOUND
+
+    def _loaded(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
+        found = self._table(answer)
+        self._keep(key, found)
+        return found
+
+    def _table(self, answer: Answer) -> RestTable:
+        metadata, location = answer.body.get("metadata"), answer.body.get("metadata-location")
+        if not isinstance(metadata, dict) or not (location is None or isinstance(location, str)):
+            raise RestCatalogNotAvailable(self.name, "its description of a table has no metadata")
+        return RestTable(metadata_location=location, metadata=metadata, etag=answer.etag, size=answer.size)
+
+    def _keep(self, key: tuple[Namespace, str], table: RestTable | None) -> None:
+        with self._lock:
+            before = self._kept.pop(key, None)
+            self._kept_bytes -= 0 if before is None else before.size
+            if table is not None and table.etag:
+                self._kept[key] = table
+                self._kept_bytes += table.size
+            while self._kept_bytes > _KEPT_BYTES_MAX:
+                self._kept_bytes -= self._kept.popitem(last=False)[1].size
+
+    # --- Requests ---
+
+    @property
+    def _separator(self) -> str:
+        return unquote(self._settings().get("namespace-separator", _SEPARATOR))
+
+    def _path(self, namespace: Namespace) -> str:
+        return quote(self._separator.join(namespace), safe="")
+
+    def _table_path(self, namespace: Namespace, table: str) -> str:
+        return f"namespaces/{self._path(namespace)}/tables/{quote(table, safe='')}"
+
+    def _settings(self) -> Mapping[str, str]:
+        """What the catalog says of itself; asked for once."""
+        if self._config is None:
+            query = f"?{urlencode({'warehouse': self._options.warehouse})}" if self._options.warehouse else ""
+            answer = self._read(f"v1/config{query}", {})
+            if answer.status != HTTPStatus.OK:
+                raise self._refusal(answer)
+            defaults, overrides = answer.body.get("defaults"), answer.body.get("overrides")
+            found = {**(defaults or {}), **(overrides or {})}
+            self._config = {str(key): str(value) for key, value in found.items()}
+        return self._config
+
+    def _prefixed(self, path: str) -> str:
+        prefix = self._settings().get("prefix", "").strip("/")
+        return f"v1/{quote(prefix, safe='/')}/{path}" if prefix else f"v1/{path}"
+
+    def _pages(self, path: str, key: str, query: Mapping[str, str]) -> Iterator[Any]:
+        token: str | None = ""
+        for _ in range(_PAGES_MAX):
+            answer = self._get(path, {**query, **({"pageToken": token} if token else {})})
+            if answer is None:
+                return
+            found = answer.body.get(key)
+            yield from found if isinstance(found, list) else ()
+            token = answer.body.get("next-page-token")
+            if not token or not isinstance(token, str):
+                return
+        raise RestCatalogNotAvailable(self.name, f"a list has more than {_PAGES_MAX} pages")
+
+    def _get(
+        self, path: str, query: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer | None:
+        """None where the catalog says that it is not there."""
+        answer = self._read(f"{self._prefixed(path)}{'?' + urlencode(query) if query else ''}", headers or {})
+        if answer.status == HTTPStatus.NOT_FOUND:
+            return None
+        if answer.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+            raise self._refusal(answer)
+        return answer
+
+    def _read(self, path: str, headers: Mapping[str, str]) -> Answer:
+        if self._clock() < self._silent_until:
+            raise RestCatalogNotAvailable(self.name, self._silence)
+        begun = self._clock()
+        for pause in (*_PAUSES_S, None):
+            try:
+                answer = self._transport.send("GET", path, headers=headers)
+            except NoAnswer as error:
+                if pause is None or self._clock() - begun > self._options.timeout_s / 2:
+                    self._silent_until, self._silence = self._clock() + _SILENT_S, str(error)
+                    raise RestCatalogNotAvailable(self.name, str(error)) from error
+            else:
+                if pause is None or answer.status not in _BUSY:
+                    return answer
+            self._sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _change(self, path: str, request: Json | None, *, may_be_gone: bool = False, method: str = "POST") -> Answer:
+        full = self._prefixed(path)
+        try:
+            answer = self._transport.send(method, full, request)
+        except NoAnswer as error:
+            kind = RestOutcomeUnknown if error.was_sent else RestCatalogNotAvailable
+            raise kind(self.name, str(error)) from error
+        if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT) or (
+            may_be_gone and answer.status == HTTPStatus.NOT_FOUND
+        ):
+            return answer
+        if answer.status == HTTPStatus.CONFLICT:
+            raise RestConflict(self.name, answer.reason)
+        if answer.status in _UNKNOWN:
+            raise RestOutcomeUnknown(self.name, answer.reason)
+        raise self._refusal(answer)
+
+    def _refusal(self, answer: Answer) -> RestCatalogNotAvailable | RestCatalogRefused:
+        if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+            return RestCatalogNotAvailable(self.name, answer.reason)
+        return RestCatalogRefused(self.name, answer.reason)

@@ -1,0 +1,61 @@
+"""Errors of REST catalogs. None of them shows what was sent, which may hold secrets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class RestCatalogNotAvailable(SqlError, condition="REST_CATALOG_NOT_AVAILABLE", sqlstate="08001"):
+    """It does not answer, or as no REST catalog does; nothing was changed."""
+
+    catalog: str
+    reason: str
+    template = (
+        "The REST catalog {catalog} is not available: {reason}. Other catalogs are not affected. Try again later, or "
+        "have the operator check catalogs.rest in the configuration."
+    )
+
+
+@dataclass(eq=False)
+class RestCatalogRefused(SqlError, condition="REST_CATALOG_REFUSED", sqlstate="08004"):
+    """It answered that it does not do this, for this server."""
+
+    catalog: str
+    reason: str
+    template = (
+        "The REST catalog {catalog} refused the request: {reason}. It decides by the credentials of this server, which "
+        "the operator sets in catalogs.rest."
+    )
+
+
+@dataclass(eq=False)
+class RestCatalogNotChanged(SqlError, condition="REST_CATALOG_NOT_CHANGED_HERE", sqlstate="0A000"):
+    """`what` begins a sentence."""
+
+    catalog: str
+    what: str
+    template = "{what} cannot be made or removed here: {catalog} is a REST catalog. Use a tool of that catalog."
+
+
+@dataclass(eq=False)
+class RestConflict(SqlError, condition="REST_CATALOG_CONFLICT", sqlstate="40001"):
+    """A requirement did not hold; nothing was changed."""
+
+    catalog: str
+    reason: str
+    template = "The REST catalog {catalog} did not commit, as another writer came first: {reason}. Try again."
+
+
+@dataclass(eq=False)
+class RestOutcomeUnknown(SqlError, condition="REST_CATALOG_OUTCOME_UNKNOWN", sqlstate="08007"):
+    """It may have committed: nothing that the commit names may be deleted."""
+
+    catalog: str
+    reason: str
+    template = (
+        "It is not known whether the REST catalog {catalog} committed: {reason}. Look whether the change is there "
+        "before trying again."
+    )

@@ -1,0 +1,131 @@
+"""The names of a REST catalog as names of ours, and back.
+
+A namespace is a schema; those of several levels are one schema with dots, as deeper folders are (`catalog.discovery`).
+A namespace of which a part has a dot has no name here. Names are compared without case: an exactly spelled one wins,
+and otherwise it has to be the only one.
+
+Where a table is, is an address of ours, `iceberg-rest://<catalog>/<namespace>/<table>`: what lies where is in its
+metadata, which the catalog gives out (`RestCatalogs.load`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote, unquote
+
+from catalog.entries import TableEntry
+from catalog.errors import TableAmbiguous
+from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
+from catalog.rest.client import Namespace, RestClient, RestTable
+from catalog.rest.errors import RestCatalogNotAvailable
+from catalog.rest.options import RestOptions
+
+SCHEME = "iceberg-rest://"
+_SEPARATOR = "\x1f"
+_LEVELS_MAX = 8
+
+
+class RestNames:
+    """The schemas and tables of one catalog, asked for whenever they are needed. Thread-safe."""
+
+    def __init__(self, client: RestClient, *, is_nested: bool = False) -> None:
+        """`is_nested`: namespaces inside of others are listed too. Found by their names they are anyway."""
+        self.name = CatalogName(client.name)
+        self.client, self._is_nested = client, is_nested
+
+    def schemas(self) -> list[str]:
+        """All of them. Raises `RestCatalogNotAvailable`, `RestCatalogRefused`; so do the others."""
+        return sorted(_schema(namespace) for namespace in self._namespaces() if _has_name(namespace))
+
+    def find_schema(self, schema: str) -> str | None:
+        """As the catalog spells it."""
+        namespace = self._namespace(schema)
+        return None if namespace is None else _schema(namespace)
+
+    def tables(self, schema: str) -> list[TableEntry]:
+        namespace = self._namespace(schema)
+        if namespace is None:
+            return []
+        return [self._entry(namespace, table) for table in sorted(self.client.tables(namespace))]
+
+    def find(self, schema: str, table: str) -> TableEntry | None:
+        """Raises TableAmbiguous."""
+        exact = _parts(schema)
+        if exact is not None and self.client.load(exact, table) is not None:
+            return self._entry(exact, table)
+        namespace = self._namespace(schema)
+        if namespace is None:
+            return None
+        found = [each for each in self.client.tables(namespace) if fold(each) == fold(table)]
+        if len(found) > 1 and table not in found:
+            candidates = ", ".join(f"{_schema(namespace)}.{each}" for each in sorted(found))
+            raise TableAmbiguous(str(TableName(self.name.catalog, schema, table)), candidates)
+        spelled = table if table in found else next(iter(found), None)
+        if spelled is None or self.client.load(namespace, spelled) is None:
+            return None
+        return self._entry(namespace, spelled)
+
+    def _namespace(self, schema: str) -> Namespace | None:
+        exact = _parts(schema)
+        if exact is not None and self.client.has_namespace(exact):
+            return exact
+        found = [each for each in self._namespaces() if _has_name(each) and fold(_schema(each)) == fold(schema)]
+        if len(found) > 1:
+            raise TableAmbiguous(str(SchemaName(self.name.catalog, schema)), ", ".join(sorted(map(_schema, found))))
+        return found[0] if found else None
+
+    def _namespaces(self) -> Iterator[Namespace]:
+        """From the top down."""
+        level = list(self.client.namespaces())
+        for _ in range(_LEVELS_MAX):
+            yield from level
+            if not self._is_nested:
+                return
+            level = [inner for each in level for inner in self.client.namespaces(each) if len(inner) > len(each)]
+
+    def _entry(self, namespace: Namespace, table: str) -> TableEntry:
+        name = TableName(self.name.catalog, _schema(namespace), table)
+        return TableEntry(name=name, location=location_of(self.client.name, namespace, table), format=ICEBERG)
+
+
+class RestCatalogs:
+    """All REST catalogs of a server."""
+
+    def __init__(self, options: Iterable[RestOptions] = ()) -> None:
+        found = (RestNames(RestClient(each), is_nested=each.nested) for each in options)
+        self.names: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
+
+    def load(self, location: str) -> RestTable | None:
+        """The table at an address (`location_of`); None where there is none."""
+        client, namespace, table = self.place(location)
+        return client.load(namespace, table)
+
+    def place(self, location: str) -> tuple[RestClient, Namespace, str]:
+        """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""
+        catalog, _, rest = location.removeprefix(SCHEME).partition("/")
+        namespace, _, table = rest.rpartition("/")
+        found = self.names.get(CatalogName(unquote(catalog)))
+        if found is None:
+            raise RestCatalogNotAvailable(unquote(catalog), "it is not configured")
+        return found.client, tuple(unquote(namespace).split(_SEPARATOR)), unquote(table)
+
+
+def location_of(catalog: str, namespace: Namespace, table: str) -> str:
+    return f"{SCHEME}{quote(catalog, safe='')}/{quote(_SEPARATOR.join(namespace), safe='')}/{quote(table, safe='')}"
+
+
+def is_rest(location: str) -> bool:
+    return location.startswith(SCHEME)
+
+
+def _schema(namespace: Namespace) -> str:
+    return ".".join(namespace)
+
+
+def _parts(schema: str) -> Namespace | None:
+    parts = tuple(schema.split("."))
+    return parts if all(parts) else None
+
+
+def _has_name(namespace: Namespace) -> bool:
+    return all(part and "." not in part for part in namespace)

@@ -1,0 +1,159 @@
+"""Requests to a REST catalog: JSON out, JSON in, within limits of time and size.
+
+No redirect is followed, since the token would be shown to where it leads. What failed without an answer is told apart
+from what was answered: of a request that changes something, nobody knows whether it was carried out.
+
+Source: Iceberg REST catalog, "Authentication", "Error responses"; RFC 6749, "Client Credentials Grant".
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from catalog.no_redirect import NoRedirect
+from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
+from catalog.rest.options import RestOptions
+
+ANSWER_BYTES_MAX = 256 << 20
+"""Of metadata, which names every snapshot of a table."""
+_PIECE_BYTES = 1 << 20
+_SLOW = 4
+"""How many times as long as its beginning an answer may take as a whole."""
+_EARLY_S = 60.0
+"""A token is asked for again so long before it ends."""
+_TOKEN_S = 3600.0
+"""How long a token is good for that does not say it."""
+_UNAUTHORIZED = 401
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`body` is empty where the answer has none, or none that is an object."""
+
+    status: int
+    body: Json = field(repr=False)
+    etag: str | None = None
+    size: int = 0
+    """Of the text, in bytes."""
+
+    @property
+    def reason(self) -> str:
+        """What the catalog says of an error."""
+        error = self.body.get("error")
+        text = error.get("message") if isinstance(error, Mapping) else None
+        return f"status {self.status}, {str(text)[:300]}" if text else f"status {self.status}"
+
+
+class NoAnswer(Exception):
+    """The connection failed, or took too long. `was_sent`: the catalog may have got the request."""
+
+    def __init__(self, reason: str, *, was_sent: bool) -> None:
+        super().__init__(reason)
+        self.was_sent = was_sent
+
+
+class Transport:
+    """Thread-safe; `clock` is in seconds."""
+
+    def __init__(self, options: RestOptions, clock: Callable[[], float] = time.monotonic) -> None:
+        self._options, self._clock = options, clock
+        handlers: list[urllib.request.BaseHandler] = [NoRedirect()]
+        if options.uri.startswith("https:") or options.token_url.startswith("https:"):
+            tls = ssl.create_default_context(cafile=options.ca_file or None)
+            handlers.append(urllib.request.HTTPSHandler(context=tls))
+        self._opener = urllib.request.build_opener(*handlers)
+        self._lock = threading.Lock()
+        self._token, self._token_ends = options.token, float("inf")
+
+    def send(
+        self, method: str, path: str, body: Json | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """`path` is behind the catalog's URI. Raises `NoAnswer`, `RestCatalogNotAvailable`, `RestCatalogRefused`."""
+        url = f"{self._options.uri.rstrip('/')}/{path}"
+        data = None if body is None else json.dumps(body).encode()
+        own = {"Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
+        answer = self._ask(method, url, data, {**own, **self._authorization()})
+        if answer.status == _UNAUTHORIZED and self._options.credential:
+            self._forget_token()
+            answer = self._ask(method, url, data, {**own, **self._authorization()})
+        if answer.status == _UNAUTHORIZED:
+            raise RestCatalogRefused(self._options.name, f"it does not know the credentials ({answer.reason})")
+        return answer
+
+    def _ask(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str]) -> Answer:
+        request = urllib.request.Request(url, data, dict(headers), method=method)
+        try:
+            try:
+                with self._opener.open(request, timeout=self._options.timeout_s) as response:
+                    return self._answer(response.status, response)
+            except urllib.error.HTTPError as error:
+                with error:
+                    return self._answer(error.code, error)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            found = getattr(error, "reason", error)
+            was_sent = not isinstance(found, ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError)
+            raise NoAnswer(f"{type(error).__name__}: {found}"[:300], was_sent=was_sent) from error
+
+    def _answer(self, status: int, response: Any) -> Answer:
+        data = self._content(response)
+        try:
+            body = json.loads(data) if data else {}
+        except (ValueError, RecursionError):
+            body = {}
+        found = body if isinstance(body, dict) else {}
+        return Answer(status, found, response.headers.get("ETag"), len(data))
+
+    def _content(self, response: Any) -> bytes:
+        """All of an answer, within a time: a socket's own limit begins again with each piece. Raises `TimeoutError`."""
+        found, ends = bytearray(), self._clock() + _SLOW * self._options.timeout_s
+        while piece := response.read1(_PIECE_BYTES):
+            found += piece
+            if len(found) > ANSWER_BYTES_MAX:
+                raise RestCatalogNotAvailable(self._options.name, f"an answer has more than {ANSWER_BYTES_MAX} bytes")
+            if self._clock() > ends:
+                raise TimeoutError("an answer comes too slowly")
+        return bytes(found)
+
+    # --- Tokens ---
+
+    def _authorization(self) -> Mapping[str, str]:
+        if not self._options.credential:
+            return {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        with self._lock:
+            if not self._token or self._clock() >= self._token_ends:
+                self._token, lasts_s = self._new_token()
+                self._token_ends = self._clock() + max(lasts_s - _EARLY_S, lasts_s / 2)
+            return {"Authorization": f"Bearer {self._token}"}
+
+    def _forget_token(self) -> None:
+        with self._lock:
+            self._token = ""
+
+    def _new_token(self) -> tuple[str, float]:
+        """By the client's id and secret; and how long it is good for, in seconds."""
+        client, _, secret = self._options.credential.rpartition(":")
+        form = {"grant_type": "client_credentials", "client_secret": secret, "scope": self._options.scope}
+        if client:
+            form["client_id"] = client
+        url = self._options.token_url or f"{self._options.uri.rstrip('/')}/v1/oauth/tokens"
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        try:
+            answer = self._ask("POST", url, urlencode(form).encode(), headers)
+        except NoAnswer as error:
+            raise RestCatalogNotAvailable(self._options.name, f"no token is given out ({error})") from error
+        token, lasts = answer.body.get("access_token"), answer.body.get("expires_in")
+        if answer.status != http.client.OK or not isinstance(token, str) or not token.isprintable():
+            raise RestCatalogRefused(self._options.name, f"it gives out no token (status {answer.status})")
+        return token, float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _TOKEN_S

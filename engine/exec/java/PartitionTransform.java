@@ -1,0 +1,165 @@
+package deltagateway;
+
+import java.io.Serializable;
+import java.math.BigInteger;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StringType$;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.hash.Murmur3_x86_32;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Partition values of Iceberg tables as texts: a transform of a column's value, whatever the session's zone is.
+ *
+ * Numbers, days and microseconds are texts of digits, decimals plain ones, strings and binaries `x` and hexadecimal
+ * digits, so that an empty one is no null. Null is null for every transform.
+ *
+ * Iceberg table specification, "Partition Transforms", "Appendix B: 32-bit Hash Requirements".
+ */
+public final class PartitionTransform implements Serializable {
+  private static final long DAY_MICROS = 86400000000L;
+  private static final long HOUR_MICROS = 3600000000L;
+
+  private final String kind;
+  private final int width;
+
+  PartitionTransform(String kind, int width) {
+    this.kind = kind;
+    this.width = width;
+  }
+
+  /** The text of the value of `source`, which is resolved. */
+  Expression of(Expression source) {
+    ArrayList arguments = new ArrayList();
+    arguments.add(source);
+    return new Invoke(
+        Literal$.MODULE$.fromObject(this), method(source.dataType()), StringType$.MODULE$, Scala.seq(arguments),
+        Scala.seq(new ArrayList()), true, true, true);
+  }
+
+  private static String method(DataType type) {
+    if (type instanceof BooleanType) return "ofBoolean";
+    if (type instanceof IntegerType) return "ofInt";
+    if (type instanceof LongType) return "ofLong";
+    if (type instanceof FloatType) return "ofFloat";
+    if (type instanceof DoubleType) return "ofDouble";
+    if (type instanceof DateType) return "ofDays";
+    if (type instanceof TimestampType || type instanceof TimestampNTZType) return "ofMicros";
+    if (type instanceof DecimalType) return "ofDecimal";
+    if (type instanceof StringType) return "ofString";
+    if (type instanceof BinaryType) return "ofBinary";
+    throw new IllegalArgumentException("no partitions are made of " + type.sql());
+  }
+
+  public UTF8String ofBoolean(boolean value) {
+    return text(Boolean.toString(value));
+  }
+
+  public UTF8String ofInt(int value) {
+    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong((long) value, 0));
+    if (kind.equals("truncate")) return text(Integer.toString(value - Math.floorMod(value, width)));
+    return text(Integer.toString(value));
+  }
+
+  public UTF8String ofLong(long value) {
+    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong(value, 0));
+    if (kind.equals("truncate")) return text(Long.toString(value - Math.floorMod(value, (long) width)));
+    return text(Long.toString(value));
+  }
+
+  public UTF8String ofFloat(float value) {
+    return text(Float.toString(value));
+  }
+
+  public UTF8String ofDouble(double value) {
+    return text(Double.toString(value));
+  }
+
+  public UTF8String ofDays(int days) {
+    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong((long) days, 0));
+    return calendar((long) days, (long) days);
+  }
+
+  public UTF8String ofMicros(long micros) {
+    if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong(micros, 0));
+    if (kind.equals("hour")) return text(Long.toString(Math.floorDiv(micros, HOUR_MICROS)));
+    return calendar(Math.floorDiv(micros, DAY_MICROS), micros);
+  }
+
+  private UTF8String calendar(long days, long identity) {
+    if (kind.equals("day")) return text(Long.toString(days));
+    if (kind.equals("identity")) return text(Long.toString(identity));
+    LocalDate date = LocalDate.ofEpochDay(days);
+    long years = date.getYear() - 1970L;
+    return text(Long.toString(kind.equals("year") ? years : years * 12 + date.getMonthValue() - 1));
+  }
+
+  public UTF8String ofDecimal(Decimal value) {
+    BigInteger unscaled = value.toJavaBigDecimal().unscaledValue();
+    if (kind.equals("bucket")) return bucket(hash(unscaled.toByteArray()));
+    if (kind.equals("truncate")) unscaled = unscaled.subtract(unscaled.mod(BigInteger.valueOf((long) width)));
+    return text(new java.math.BigDecimal(unscaled, value.scale()).toPlainString());
+  }
+
+  public UTF8String ofString(UTF8String value) {
+    if (kind.equals("bucket")) return bucket(hash(value.getBytes()));
+    return hex(kind.equals("truncate") ? value.substring(0, width).getBytes() : value.getBytes());
+  }
+
+  public UTF8String ofBinary(byte[] value) {
+    if (kind.equals("bucket")) return bucket(hash(value));
+    return hex(kind.equals("truncate") ? java.util.Arrays.copyOf(value, Math.min(value.length, width)) : value);
+  }
+
+  /** Spark's SQL function and {@code hashUnsafeBytes} hash the last bytes of a text in another way. */
+  private static int hash(byte[] bytes) {
+    return Murmur3_x86_32.hashUnsafeBytes2((Object) bytes, (long) Platform.BYTE_ARRAY_OFFSET, bytes.length, 0);
+  }
+
+  private UTF8String bucket(int hash) {
+    return text(Integer.toString((hash & Integer.MAX_VALUE) % width));
+  }
+
+  private static UTF8String hex(byte[] bytes) {
+    StringBuilder digits = new StringBuilder("x");
+    for (int i = 0; i < bytes.length; i++) {
+      digits.append(Character.forDigit((bytes[i] >> 4) & 15, 16)).append(Character.forDigit(bytes[i] & 15, 16));
+    }
+    return text(digits.toString());
+  }
+
+  private static UTF8String text(String value) {
+    return UTF8String.fromString(value);
+  }
+
+  public boolean equals(Object other) {
+    if (!(other instanceof PartitionTransform)) return false;
+    PartitionTransform that = (PartitionTransform) other;
+    return kind.equals(that.kind) && width == that.width;
+  }
+
+  public int hashCode() {
+    return kind.hashCode() * 31 + width;
+  }
+
+  public String toString() {
+    return kind + width;
+  }
+}

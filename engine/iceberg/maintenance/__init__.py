@@ -1,0 +1,1 @@
+"""Upkeep of Iceberg tables, as values: which references move, which snapshots expire, which files nobody needs."""

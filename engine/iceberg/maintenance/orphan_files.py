@@ -1,0 +1,153 @@
+"""Files in a table's folder that nothing in its metadata names, and nobody is about to name.
+
+A writer puts files first and names them by its commit, which may come much later; so only files that are older than a
+given time count. What metadata names is compared by the name in the table's folder. A path that metadata spells with
+another scheme or host than the folder has may be the same file: whether it is has to be said.
+
+Left alone are names that begin with `_` or `.`, as in Spark, folders that are tables of their own, symbolic links, and
+what lies outside of the table's folder.
+
+Source: Iceberg Spark runtime, "remove_orphan_files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from engine.iceberg.commit.metadata_files import HINT
+from engine.iceberg.commit.metadata_store import LoadedMetadata
+from engine.iceberg.maintenance.reachable_files import TableFiles
+from engine.storage.paths import resolve_path
+from engine.storage.storage import LOG_FOLDER, METADATA_FOLDER, FolderListing, Storage
+
+_THREADS = 16
+_FOLDERS_AT_ONCE = 1000
+_S3 = MappingProxyType({"s3a": "s3", "s3n": "s3"})
+
+
+class PrefixMismatch(StrEnum):
+    """What is done with a file that metadata names under another scheme or host."""
+
+    ERROR = "ERROR"
+    IGNORE = "IGNORE"
+    DELETE = "DELETE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefixes:
+    """`schemes` and `authorities` are pairs of spellings of one thing."""
+
+    mode: PrefixMismatch
+    schemes: Mapping[str, str]
+    authorities: Mapping[str, str]
+
+    def of(self, path: str) -> tuple[str, str]:
+        """Scheme and host of a path, as they are compared; a path without a scheme is a local file."""
+        scheme, authority, _ = _parts(path)
+        return {**_S3, **_split(self.schemes)}.get(scheme, scheme), _split(self.authorities).get(authority, authority)
+
+
+def _parts(path: str) -> tuple[str, str, str]:
+    """Scheme, host and the rest."""
+    scheme, mark, rest = resolve_path(path).partition("://")
+    if not mark:
+        return "file", "", scheme
+    authority, slash, name = rest.partition("/")
+    return scheme, authority, slash + name
+
+
+def _split(pairs: Mapping[str, str]) -> dict[str, str]:
+    """A key may be a list, as `s3a,s3n`."""
+    return {each.strip(): value for key, value in pairs.items() for each in key.split(",")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphans:
+    """`names` in the table's folder; `doubtful` is one that metadata names under another prefix, with that path."""
+
+    names: tuple[str, ...]
+    doubtful: tuple[str, str] | None = None
+
+
+def find_orphans(
+    files: TableFiles,
+    loaded: LoadedMetadata,
+    below: str,
+    older_than_ms: int,
+    prefixes: Prefixes,
+    check: Callable[[], None],
+) -> Orphans:
+    """Orphans in the folder `below` (a name in the table's folder, '' for that itself). Raises what reading raises."""
+    storage = files.snapshot.storage
+    old = [name for name, modified_ms in _listed(storage, below, check) if modified_ms < older_than_ms]
+    named = set(_named(files, loaded))
+    own = {name for text in named if (name := files.name_of(text)) is not None}
+    strangers = [name for name in old if name not in own]
+    if not strangers:
+        return Orphans(names=())
+    by_path = {_parts(text)[-1]: text for text in named}
+    root = storage.root
+    found: list[str] = []
+    for name in strangers:
+        place = storage.path_of(name)
+        text = by_path.get(_parts(place)[-1])
+        if text is not None and prefixes.of(text) == prefixes.of(root):
+            continue
+        if text is not None and prefixes.mode is PrefixMismatch.ERROR:
+            return Orphans(names=(), doubtful=(place, text))
+        if text is None or prefixes.mode is PrefixMismatch.DELETE:
+            found.append(name)
+    return Orphans(names=tuple(sorted(found)))
+
+
+def _named(files: TableFiles, loaded: LoadedMetadata) -> Iterator[str]:
+    """All that the metadata names, as it spells it, and what is there without being named."""
+    metadata = loaded.metadata
+    location = metadata.location
+    yield from (f"{location}/{HINT}", f"{location}/{loaded.name}")
+    yield from (each.file for each in metadata.metadata_log)
+    for key in ("statistics", "partition-statistics"):
+        yield from (each["statistics-path"] for each in loaded.json.get(key) or () if "statistics-path" in each)
+    snapshots = metadata.snapshots.values()
+    manifests = files.manifests(snapshots)
+    yield from files.lists(snapshots)
+    yield from manifests
+    yield from (path for _, path in files.contents(manifests.values()))
+
+
+def _listed(storage: Storage, below: str, check: Callable[[], None]) -> Iterator[tuple[str, int]]:
+    """Names and times (milliseconds since the epoch) of the files in a folder and those in it."""
+    level = [below]
+    with ThreadPoolExecutor(_THREADS, "list") as threads:
+        while level:
+            deeper: list[str] = []
+            for start in range(0, len(level), _FOLDERS_AT_ONCE):
+                check()
+                some = level[start : start + _FOLDERS_AT_ONCE]
+                for folder, listing in zip(some, threads.map(storage.list_folder, some), strict=True):
+                    if folder and _is_table(storage, folder, listing):
+                        continue
+                    prefix = f"{folder}/" if folder else ""
+                    yield from (
+                        (f"{prefix}{each.name}", each.modified_ms) for each in listing.files if _shown(each.name)
+                    )
+                    deeper += (f"{prefix}{each.name}" for each in listing.folders if _shown(each.name))
+            level = deeper
+
+
+def _shown(name: str) -> bool:
+    return not name.startswith((".", "_"))
+
+
+def _is_table(storage: Storage, folder: str, listing: FolderListing) -> bool:
+    names = {each.name for each in listing.folders}
+    if LOG_FOLDER in names:
+        return True
+    if METADATA_FOLDER not in names:
+        return False
+    inner = storage.list_folder(f"{folder}/{METADATA_FOLDER}")
+    return any(".metadata.json" in each.name for each in inner.files)

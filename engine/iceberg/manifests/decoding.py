@@ -1,0 +1,49 @@
+"""Many manifests, decoded in batches: while one is walked over, the next is read and decompressed by other threads.
+
+A batch is large enough for a walk in lockstep to pay, and bounds what is in memory beside the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pyarrow as pa
+
+from engine.iceberg.manifests.avro import AvroBlocks, read_blocks
+from engine.iceberg.manifests.manifest import decode_manifests
+
+_BATCH_BYTES = 24 << 20
+"""Of compressed files: manifests are compressed to about a third."""
+_THREADS = 4
+
+_Batch = list[tuple[Future[AvroBlocks], str]]
+
+
+def decode_all(files: Iterable[tuple[str, bytes]]) -> Iterator[pa.Table]:
+    """The tables of manifests, given as names for messages and bytes, in their order.
+
+    Raises `MalformedIcebergFile`, and what `files` raises.
+    """
+    with ThreadPoolExecutor(_THREADS, "manifests") as threads:
+        before: _Batch = []
+        for batch in _batches(files, threads):
+            yield from _decoded(before)
+            before = batch
+        yield from _decoded(before)
+
+
+def _batches(files: Iterable[tuple[str, bytes]], threads: ThreadPoolExecutor) -> Iterator[_Batch]:
+    batch: _Batch = []
+    size = 0
+    for name, data in files:
+        batch.append((threads.submit(read_blocks, data, name), name))
+        size += len(data)
+        if size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _decoded(batch: _Batch) -> Iterator[pa.Table]:
+    yield from decode_manifests([(future.result(), name) for future, name in batch])

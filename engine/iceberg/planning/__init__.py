@@ -1,0 +1,1 @@
+"""Plans of statements that only Iceberg has."""

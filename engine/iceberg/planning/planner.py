@@ -1,0 +1,51 @@
+"""The planner of Iceberg's own statements: which function plans which."""
+
+from __future__ import annotations
+
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.errors.table_errors import naming
+from engine.formats.planning import RowPlan
+from engine.iceberg.planning.plans import IcebergPlan, ReferencePlan
+from engine.iceberg.planning.procedures import plan_call, plan_register
+from engine.iceberg.snapshot.snapshot import FORMAT
+from engine.plan.ddl.alters import described
+from engine.plans.format_plan import FormatPlan
+from engine.plans.plan import Plan
+from engine.statements.alters import AlterTable, ChangeReference
+from engine.statements.calls.procedures import Call, RegisterTable
+from engine.statements.maintenance import Optimize
+from engine.statements.statement import FormatStatement
+from engine.table.operations import TableOperation
+
+
+class IcebergPlanner:
+    """See :class:`engine.formats.planning.FormatPlanner`."""
+
+    def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
+        own = _planned(bound, statement)
+        return None if own is None else FormatPlan(format=FORMAT, own=own)
+
+    def follow_up(self, plan: RowPlan) -> Optimize | None:
+        return None
+
+
+def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan | None:
+    match statement:
+        case Call() as call:
+            return plan_call(bound, call)
+        case RegisterTable() as register:
+            return plan_register(bound, register)
+        case AlterTable(changes=(ChangeReference() as change,)):
+            return plan_reference(bound, change)
+        case _:
+            return None
+
+
+def plan_reference(bound: BoundStatement, change: ChangeReference) -> ReferencePlan:
+    """A branch or a tag. Raises for a table whose metadata cannot be changed."""
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.METADATA)
+    kind = "BRANCH" if change.is_branch else "TAG"
+    return ReferencePlan(table=table, change=change, description=described(bound, (f"{change.action} {kind}", {})))

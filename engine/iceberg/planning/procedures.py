@@ -1,0 +1,62 @@
+"""Plans of CALL: what its arguments have to be, and what the table has to allow."""
+
+from __future__ import annotations
+
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.errors.procedure_errors import WrongArgument
+from engine.iceberg.maintenance.orphan_files import PrefixMismatch
+from engine.iceberg.planning.plans import CallPlan, RegisterPlan
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.spec.errors import IcebergTableIsStatic, IcebergTableNotFound
+from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
+from engine.plan.ddl.table_ddl import free_name, new_entry
+from engine.statements.calls.procedures import (
+    AncestorsOf,
+    Call,
+    ExpireSnapshots,
+    RegisterTable,
+    RemoveOrphanFiles,
+    SetCurrentSnapshot,
+)
+
+GC_ENABLED = "gc.enabled"
+
+
+def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
+    """Raises `WrongArgument`, `IcebergTableIsStatic`, `IcebergProcedureRefused`."""
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    snapshot = table.snapshot
+    assert isinstance(snapshot, IcebergSnapshot)
+    _ensure_possible(statement)
+    if not isinstance(statement.procedure, AncestorsOf) and snapshot.is_static:
+        raise IcebergTableIsStatic(table.label, snapshot.metadata_name)
+    removes = isinstance(statement.procedure, ExpireSnapshots | RemoveOrphanFiles)
+    if removes and snapshot.metadata.properties.get(GC_ENABLED, "true").lower() == "false":
+        reason = f"its property {GC_ENABLED} is false, so that others may name its files"
+        raise IcebergProcedureRefused(table.label, statement.name, reason)
+    return CallPlan(
+        table=table, snapshot=snapshot, name=statement.name, procedure=statement.procedure, time_ms=bound.time_ms
+    )
+
+
+def plan_register(bound: BoundStatement, statement: RegisterTable) -> RegisterPlan:
+    """Raises `TableAlreadyExists`, `IcebergTableNotFound`."""
+    target = free_name(bound, if_not_exists=False)
+    assert target is not None
+    if not isinstance(target.found, IcebergSnapshot):
+        raise IcebergTableNotFound(statement.metadata_file)
+    return RegisterPlan(entry=new_entry(bound, target), snapshot=target.found)
+
+
+def _ensure_possible(statement: Call) -> None:
+    match statement.procedure:
+        case SetCurrentSnapshot(snapshot_id=snapshot_id, ref=ref) if (snapshot_id is None) == (ref is None):
+            raise WrongArgument(statement.name, "snapshot_id", "it takes either snapshot_id or ref")
+        case ExpireSnapshots(retain_last=keep) if keep is not None and keep < 1:
+            raise WrongArgument(statement.name, "retain_last", "at least one snapshot stays")
+        case RemoveOrphanFiles(prefix_mismatch_mode=mode) if mode.upper() not in set(PrefixMismatch):
+            known = ", ".join(PrefixMismatch)
+            raise WrongArgument(statement.name, "prefix_mismatch_mode", f"it takes one of {known}")
+        case _:
+            pass

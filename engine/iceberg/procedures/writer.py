@@ -1,0 +1,108 @@
+"""The writer of Iceberg's own plans: which function carries out which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import assert_never, cast
+
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
+from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.iceberg.maintenance.reference_changes import reference_updates
+from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan
+from engine.iceberg.procedures.branches import answer_ancestors, move_branch
+from engine.iceberg.procedures.cherry_picks import cherry_pick
+from engine.iceberg.procedures.expire import expire
+from engine.iceberg.procedures.orphans import remove_orphans
+from engine.iceberg.procedures.rewrite_data import rewrite_data_files
+from engine.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.plans.format_plan import FormatPlan
+from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
+from engine.statements.calls.procedures import (
+    AddFiles,
+    AncestorsOf,
+    CherrypickSnapshot,
+    ExpireSnapshots,
+    FastForward,
+    PublishChanges,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
+from engine.write.staged_write import StagedWrite
+
+
+class IcebergWriter:
+    """See :class:`engine.formats.writing.FormatWriter`."""
+
+    @contextmanager
+    def write(self, plan: FormatPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+        own = cast(IcebergPlan, plan.own)
+        match own:
+            case CallPlan():
+                # Those that remove files, and those that bring back what may go, wait for each other.
+                with (
+                    sources.locks.hold(file_lock(own.snapshot.table_root), run.context.cancel),
+                    naming(own.table.label),
+                ):
+                    yield StagedWrite(outcome=Outcome(result=_called(own, sources, run)))
+            case RegisterPlan(entry=entry):
+                registered = replace(entry, created_ms=run.context.now_ms())
+                yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
+            case ReferencePlan(table=table):
+                with naming(table.label):
+                    yield _changing_reference(own)
+            case _:
+                assert_never(own)
+
+
+def _changing_reference(plan: ReferencePlan) -> StagedWrite:
+    """Decided on the version that it is committed to."""
+    transaction = plan.table.own.begin(plan.table.snapshot, plan.description, plan.table.label)
+    assert isinstance(transaction, IcebergTransaction)
+    transaction.change_metadata(lambda metadata: reference_updates(plan.change, metadata, plan.table.label))
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
+
+
+def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
+    procedure = plan.procedure
+    match procedure:
+        case AncestorsOf():
+            return answer_ancestors(plan, procedure)
+        case RollbackToSnapshot() | RollbackToTimestamp() | SetCurrentSnapshot() | FastForward():
+            return move_branch(plan, procedure, run)
+        case ExpireSnapshots():
+            return expire(plan, procedure, sources, run)
+        case RemoveOrphanFiles():
+            return remove_orphans(plan, procedure, run)
+        case CherrypickSnapshot() | PublishChanges():
+            return cherry_pick(plan, procedure, run)
+        case RewriteDataFiles():
+            return rewrite_data_files(plan, procedure, run)
+        case RewriteManifests():
+            return rewrite_manifests(plan, procedure, run)
+        case RewritePositionDeleteFiles():
+            return rewrite_position_delete_files(plan, procedure, run)
+        case AddFiles():
+            raise StatementNotSupported(f"CALL {plan.name}")
+        case _:
+            assert_never(procedure)
+
+
+def _registered(plan: RegisterPlan) -> ResultStream:
+    info = plan.snapshot.info
+    totals = {} if info is None else info.summary
+    counts = [totals.get(key, "") for key in ("total-records", "total-data-files")]
+    row = [None if info is None else info.snapshot_id, *(int(text) if text.isdecimal() else None for text in counts)]
+    columns = ("current_snapshot_id", "total_records_count", "total_data_files_count")
+    return small_result(dict.fromkeys(columns, BIGINT), [row])

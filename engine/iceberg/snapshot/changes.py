@@ -1,0 +1,251 @@
+"""The rows that a range of snapshots inserted and deleted: what one snapshot has and the one before it has not.
+
+A snapshot that only rearranged rows (`replace`) changed none. Of any other, data files that came hold inserted rows and
+those that went deleted ones; a row that was copied to another file is both. A data file that stays with other deletes
+holds the deleted rows: those of the new vector that the old one lacks. Manifests that both snapshots list are looked at
+only where files of deletes differ. Which rows equality deletes remove is said in no file, so a snapshot of a table that
+has them is read only if it added data files and nothing else.
+
+The commit version of a change is the id of its snapshot. Rows are read with the columns of the table, by field ids.
+
+Source: Iceberg table specification, "Snapshots"; the columns are those of Delta's change data feed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Any, assert_never
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.iceberg.definition.column_types import file_field, shown_sql
+from engine.iceberg.manifests.manifest import EQUALITY_DELETES
+from engine.iceberg.snapshot.footers import NAME_MAPPING
+from engine.iceberg.snapshot.live_files import LiveFiles
+from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
+from engine.iceberg.snapshot.scans import needs_footers, with_constants
+from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
+from engine.iceberg.spec.errors import IcebergChangesNotTold, IcebergFeatureNotSupported
+from engine.iceberg.spec.metadata import SnapshotInfo
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
+from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.table.changes import (
+    CHANGE_TYPE,
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
+    DELETED,
+    FEED_COLUMNS,
+    INSERTED,
+    AtTime,
+    AtVersion,
+    Bound,
+    ChangeFiles,
+)
+from engine.table.scan import FileLayout
+from engine.types.schema import StructType
+
+_REPLACE = "replace"
+_CONSTANTS = tuple(column.name for column in FEED_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergChanges:
+    """See `engine.table.changes.TableChanges`. `table` is the newest snapshot."""
+
+    table: IcebergSnapshot
+    versions: tuple[int, ...]
+    files: pa.Table
+    constants: Mapping[str, pa.Array]
+    """Row for row beside `files`, as texts."""
+
+    @property
+    def schema(self) -> StructType:
+        return StructType((*self.table_columns.fields, *FEED_COLUMNS))
+
+    @property
+    def table_columns(self) -> StructType:
+        return self.table.schema
+
+    @property
+    def allowed_roots(self) -> tuple[str, ...]:
+        return self.table.storage.confinement.places
+
+    @property
+    def kinds(self) -> tuple[ChangeFiles, ...]:
+        stored = tuple(file_field(column, is_column=True) for column in self.table.iceberg_schema.fields)
+        layout = FileLayout(schema=StructType((*stored, *FEED_COLUMNS)), partition_keys=_CONSTANTS, by_id=True)
+        return (ChangeFiles(self.files, _CONSTANTS, layout),)
+
+    def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
+        """By the feed's own columns alone."""
+        columns = TableColumns(schema=self.schema, partition_columns=_CONSTANTS, time_zone=time_zone)
+
+        def texts(name: str) -> pa.ChunkedArray:
+            return pa.chunked_array([self.constants[name].dictionary_encode()])
+
+        return FilePruning(columns, kind.files.num_rows, texts)
+
+
+def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> IcebergChanges:
+    """Raises `IcebergChangesNotTold`, `IcebergFeatureNotSupported`, and what reading manifests raises."""
+    _ensure_plain(table)
+    chain = list(ancestry(table.metadata, table.info))[::-1]
+    last = _last(table, chain, end, allow_outside=allow_outside)
+    chosen = chain[_first(table, chain, start, allow_outside=allow_outside) : last + 1]
+    found = [piece for info in chosen if info.operation != _REPLACE for piece in _changed(table, info)]
+    empty = table.as_scanned(table.no_entries).append_column("selected_rows", pa.nulls(0, DELETION_VECTOR))
+    files = pa.concat_tables([empty, *(piece.files for piece in found)]).combine_chunks()
+    counts = [piece.files.num_rows for piece in found]
+    values = {
+        CHANGE_TYPE: [piece.change_type for piece in found],
+        COMMIT_VERSION: [str(piece.info.snapshot_id) for piece in found],
+        COMMIT_TIMESTAMP: [time_text(piece.info.timestamp_ms) for piece in found],
+    }
+    repeated = {name: pa.array(np.repeat(np.array(each, object), counts), pa.string()) for name, each in values.items()}
+    return IcebergChanges(
+        table=table,
+        versions=tuple(info.snapshot_id for info in chosen),
+        files=with_constants(files, repeated),
+        constants=repeated,
+    )
+
+
+def _ensure_plain(table: IcebergSnapshot) -> None:
+    """Columns that only a query makes of what files hold are in no feed."""
+    columns = table.iceberg_schema.fields
+    names = [column.name.casefold() for column in columns]
+    odd = [column.name for column in columns if shown_sql("x", column, frozenset()) is not None]
+    if odd:
+        raise IcebergFeatureNotSupported(table.label, f"changes of the column {odd[0]}, whose type Spark has not,")
+    if len({*names, *_CONSTANTS}) < len(names) + len(_CONSTANTS):
+        raise IcebergFeatureNotSupported(
+            table.label, "changes of columns that differ in case alone, or are the feed's,"
+        )
+    if needs_footers(table.iceberg_schema, NAME_MAPPING in table.metadata.properties):
+        raise IcebergFeatureNotSupported(
+            table.label, "changes of files without ids, or with defaults inside of columns,"
+        )
+
+
+# --- Which snapshots ---
+
+
+def _first(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], start: Bound, *, allow_outside: bool) -> int:
+    match start:
+        case AtVersion(version):
+            if version == NO_VERSION and (not chain or chain[0].parent_id is None):
+                return 0
+            return _at(table, chain, version)
+        case AtTime(timestamp_ms):
+            later = [at for at, info in enumerate(chain) if info.timestamp_ms >= timestamp_ms]
+            if later:
+                return later[0]
+            if allow_outside:
+                return len(chain)
+            raise IcebergChangesNotTold(table.label, f"no snapshot was made at or after {time_text(timestamp_ms)}")
+        case _:
+            assert_never(start)
+
+
+def _last(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], end: Bound | None, *, allow_outside: bool) -> int:
+    match end:
+        case None:
+            return len(chain) - 1
+        case AtVersion(version):
+            return _at(table, chain, version)
+        case AtTime(timestamp_ms):
+            if chain and timestamp_ms > chain[-1].timestamp_ms and not allow_outside:
+                raise IcebergChangesNotTold(table.label, f"no snapshot was made at or after {time_text(timestamp_ms)}")
+            return max((at for at, info in enumerate(chain) if info.timestamp_ms <= timestamp_ms), default=-1)
+        case _:
+            assert_never(end)
+
+
+def _at(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], version: int) -> int:
+    for at, info in enumerate(chain):
+        if info.snapshot_id == version:
+            return at
+    raise IcebergChangesNotTold(table.label, f"{version} is none of the snapshots that the newest one was made from")
+
+
+# --- What a snapshot changed ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """Files whose rows, or some of them, are changes of one kind."""
+
+    info: SnapshotInfo
+    change_type: str
+    files: pa.Table
+
+
+def _changed(table: IcebergSnapshot, info: SnapshotInfo) -> list[_Changed]:
+    before, after = _pair(table, info)
+    if _equality_files(after) != _equality_files(before):
+        raise IcebergChangesNotTold(table.label, f"the snapshot {info.snapshot_id} deleted rows by equality")
+    comes = _not_in(after.data, before.data)
+    goes = _not_in(before.data, after.data)
+    stays, places = _in_both(after.data, before.data)
+    old, new = table.deleted_rows(before), table.deleted_rows(after)
+    marks, marked = old.take(places), new.filter(stays)
+    changed = pa.array(
+        [one != other for one, other in zip(marks.to_pylist(), marked.to_pylist(), strict=True)], pa.bool_()
+    )
+    if _equality_files(after) and (pc.any(goes).as_py() or pc.any(changed).as_py()):
+        what = f"the snapshot {info.snapshot_id} deleted rows of a table with equality deletes"
+        raise IcebergChangesNotTold(table.label, what)
+    both, marks, marked = after.data.filter(stays).filter(changed), marks.filter(changed), marked.filter(changed)
+    found = [
+        _Changed(info, INSERTED, _files(table, after.data.filter(comes), new.filter(comes))),
+        _Changed(info, DELETED, _files(table, before.data.filter(goes), old.filter(goes))),
+        _Changed(info, DELETED, _files(table, both, marks, marked)),
+        _Changed(info, INSERTED, _files(table, both, marked, marks)),
+    ]
+    return [each for each in found if each.files.num_rows]
+
+
+def _pair(table: IcebergSnapshot, info: SnapshotInfo) -> tuple[LiveFiles, LiveFiles]:
+    """The files of the snapshot before and of this one, where they can differ."""
+    after = replace(table, info=info)
+    parent = None if info.parent_id is None else table.metadata.snapshots.get(info.parent_id)
+    if info.parent_id is not None and parent is None:
+        raise IcebergChangesNotTold(table.label, f"the snapshot before {info.snapshot_id} has expired")
+    old = () if parent is None else replace(table, info=parent).manifests
+    new = after.manifests
+    shared = {each.path for each in old} & {each.path for each in new}
+    deletes = [{each.path for each in some if each.has_deletes} for some in (old, new)]
+    if deletes[0] != deletes[1]:
+        shared = set()
+    kept = [[each for each in some if each.has_deletes or each.path not in shared] for some in (old, new)]
+    return after.files_of(kept[0]), after.files_of(kept[1])
+
+
+def _equality_files(files: LiveFiles) -> set[str]:
+    entries = files.deletes
+    return set(entries["file_path"].filter(pc.equal(entries["content"], EQUALITY_DELETES)).to_pylist())
+
+
+def _not_in(files: pa.Table, others: pa.Table) -> Any:
+    return pc.invert(pc.is_in(files["file_path"], value_set=others["file_path"].combine_chunks()))
+
+
+def _in_both(files: pa.Table, others: pa.Table) -> tuple[Any, Any]:
+    """Which of the files are among the others, and where each of these is."""
+    places = pc.index_in(files["file_path"], value_set=others["file_path"].combine_chunks())
+    return places.is_valid(), places.drop_null()
+
+
+def _files(table: IcebergSnapshot, entries: pa.Table, left_out: Any, selected: Any | None = None) -> pa.Table:
+    """Without the rows `left_out`, and of `selected` alone; files of which none would be read are none of these."""
+    if selected is not None:
+        there = selected.is_valid()
+        entries, left_out, selected = entries.filter(there), left_out.filter(there), selected.filter(there)
+    files = table.as_scanned(entries, left_out)
+    chosen = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected
+    return files.append_column("selected_rows", chosen)

@@ -1,0 +1,59 @@
+"""The partitions of a snapshot for SHOW PARTITIONS: a column for each partition field, values as people write them.
+
+Fields of all specs are shown, each by its newest name; files of a spec without a field have null in it.
+
+Source: Iceberg table specification, "Partition Transforms".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX
+from engine.iceberg.snapshot.metadata_tables import partition_fields
+from engine.iceberg.snapshot.partition_values import json_value
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.partitions import PartitionField, TransformKind
+from engine.iceberg.spec.types import SimpleType
+
+_FIRST_YEAR = 1970
+
+
+def shown_partitions(data: pa.Table, metadata: TableMetadata) -> pa.Table:
+    """Of the partitions of data files, once each."""
+    fields = partition_fields(metadata)
+    names = [f"{PARTITION_PREFIX}{id}" for id in fields]
+    there = [name for name in names if name in data.column_names]
+    distinct = data.select(there).group_by(there).aggregate([]) if there else data.select([]).slice(0, 0)
+    columns = {
+        field.name: _texts(distinct, name, field, kind)
+        for name, (field, kind) in zip(names, fields.values(), strict=True)
+    }
+    return pa.table(columns)
+
+
+def _texts(distinct: pa.Table, name: str, field: PartitionField, kind: SimpleType) -> pa.Array:
+    if name not in distinct.column_names:
+        return pa.nulls(distinct.num_rows, pa.string())
+    return pa.array([_text(value, field, kind) for value in distinct[name].to_pylist()], pa.string())
+
+
+def _text(value: Any, field: PartitionField, kind: SimpleType) -> str | None:
+    if value is None:
+        return None
+    try:
+        match field.transform.kind:
+            case TransformKind.YEAR:
+                return str(_FIRST_YEAR + value)
+            case TransformKind.MONTH:
+                return str(np.datetime64(value, "M"))
+            case TransformKind.HOUR:
+                return str(np.datetime64(value, "h")).replace("T", "-")
+            case _:
+                shown = json_value(value, kind)
+                return str(shown).lower() if isinstance(shown, bool) else str(shown)
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,115 @@
+"""Marks of deleted rows beside data files: files of positions (v2), deletion vectors in a Puffin file (v3).
+
+A data file has at most one of either afterwards: what an older vector, or older files of positions for this data file
+alone, have is in the new one, and their entries go. Files of positions for several data files stay; a vector takes
+their place for its own file, and what they say of it is in the vector.
+
+Source: Iceberg table specification, "Position Delete Files", "Deletion Vectors", "Row-level Deletes".
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX, POSITION_DELETES, SPEC_ID
+from engine.iceberg.writing.new_files import PARQUET, encoded_map, entries_of
+from engine.iceberg.writing.puffin import puffin_file
+from engine.storage.deletion_vectors import Rows
+from engine.storage.storage import Storage
+from engine.table.row_files import MarkedFiles
+
+FILE_PATH_ID, POSITION_ID = 2_147_483_546, 2_147_483_545
+"""Field ids of the columns of a file of positions."""
+VECTORS_VERSION = 3
+"""The first version of the format with deletion vectors, and the last but one with new files of positions."""
+_IDS = (FILE_PATH_ID, POSITION_ID)
+_FOLDER = "data"
+_WRITERS_MAX = 8
+_COLUMNS = pa.schema(
+    [
+        pa.field("file_path", pa.string(), nullable=False, metadata={"PARQUET:field_id": str(FILE_PATH_ID)}),
+        pa.field("pos", pa.int64(), nullable=False, metadata={"PARQUET:field_id": str(POSITION_ID)}),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergMarkedFiles(MarkedFiles):
+    """`added` are entries of files of deletes, as a commit adds them; `removed` are live ones that they replace."""
+
+    added: pa.Table
+    removed: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class MarkWriter:
+    """`location` is that of the table's metadata."""
+
+    storage: Storage
+    location: str
+    format_version: int
+
+    def write(self, data: pa.Table, rows: Sequence[Rows]) -> tuple[pa.Table, tuple[str, ...]]:
+        """The entries of new marks: of each data file (a live entry) these rows, ascending. Also the names of the
+        files that were written.
+        """
+        paths = data["file_path"].to_pylist()
+        deleted = dict(zip(paths, rows, strict=True))
+        columns, names = self._vectors(deleted) if self.format_version >= VECTORS_VERSION else self._positions(deleted)
+        columns |= {
+            "content": [POSITION_DELETES] * len(paths),
+            "record_count": [len(each) for each in rows],
+            "referenced_data_file": paths,
+        }
+        entries = entries_of(columns, len(paths))
+        for name in data.column_names:
+            if name == SPEC_ID or (name.startswith(PARTITION_PREFIX) and name[1:].isdecimal()):
+                entries = entries.append_column(name, data[name])
+        return entries, names
+
+    def _vectors(self, deleted: Mapping[str, Rows]) -> tuple[dict[str, list[object]], tuple[str, ...]]:
+        data, places = puffin_file(deleted)
+        name = f"{_FOLDER}/{uuid.uuid4()}-deletes.puffin"
+        self.storage.write(name, data)
+        return {
+            "file_path": [f"{self.location}/{name}"] * len(places),
+            "file_format": ["PUFFIN"] * len(places),
+            "file_size_in_bytes": [len(data)] * len(places),
+            "content_offset": [offset for offset, _ in places],
+            "content_size_in_bytes": [size for _, size in places],
+        }, (name,)
+
+    def _positions(self, deleted: Mapping[str, Rows]) -> tuple[dict[str, list[object]], tuple[str, ...]]:
+        token = uuid.uuid4()
+        names = tuple(f"{_FOLDER}/{token}-{number:05}-deletes.parquet" for number in range(len(deleted)))
+        with ThreadPoolExecutor(_WRITERS_MAX, "deletes") as threads:
+            sizes = list(threads.map(self._write_positions, names, deleted, deleted.values()))
+        return {
+            "file_path": [f"{self.location}/{name}" for name in names],
+            "file_format": [PARQUET] * len(names),
+            "file_size_in_bytes": list(sizes),
+            "value_counts": [encoded_map({number: len(rows) for number in _IDS}) for rows in deleted.values()],
+            "null_value_counts": [encoded_map(dict.fromkeys(_IDS, 0))] * len(names),
+            "lower_bounds": [_bounds(path, rows[0]) for path, rows in deleted.items()],
+            "upper_bounds": [_bounds(path, rows[-1]) for path, rows in deleted.items()],
+        }, names
+
+    def _write_positions(self, name: str, path: str, rows: Rows) -> int:
+        columns = pa.table([pa.repeat(path, len(rows)), pa.array(np.asarray(rows, np.int64))], schema=_COLUMNS)
+        buffer = pa.BufferOutputStream()
+        pq.write_table(columns, buffer, compression="zstd", store_schema=False)
+        data = buffer.getvalue().to_pybytes()
+        self.storage.write(name, data)
+        return len(data)
+
+
+def _bounds(path: str, row: int) -> bytes | None:
+    return encoded_map({FILE_PATH_ID: path.encode(), POSITION_ID: struct.pack("<q", row)})

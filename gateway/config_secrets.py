@@ -1,0 +1,30 @@
+"""Secrets of the configuration, which names where they are and never what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from catalog.secret_files import read_secret
+
+_KINDS = ("file", "env", "systemd")
+_FOLDER_OF_SYSTEMD = "CREDENTIALS_DIRECTORY"
+
+
+def is_reference(value: str) -> bool:
+    kind, colon, _ = value.partition(":")
+    return bool(colon) and kind in _KINDS
+
+
+def find_secret(reference: str, environment: Mapping[str, str]) -> str | None:
+    """What `file:/path`, `env:NAME` or `systemd:NAME` leads to; None where that is nothing.
+
+    Raises what reading a file of secrets raises.
+    """
+    kind, _, rest = reference.partition(":")
+    if kind == "env":
+        return environment.get(rest) or None
+    if kind == "systemd":
+        folder = environment.get(_FOLDER_OF_SYSTEMD)
+        return (read_secret(Path(folder, rest)).decode().strip() or None) if folder and "/" not in rest else None
+    return read_secret(Path(rest)).decode().strip() or None

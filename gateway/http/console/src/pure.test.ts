@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chartData, suggestChart, withKind } from "./chart_data";
+import { describeType, fileChanges, tableChanges } from "./diff";
+import { parseExact } from "./exact_json";
+import { formatBytes, formatCount, formatDuration } from "./format";
+import { namedTables, namespace, quoted } from "./names";
+import { squarify } from "./treemap";
+import { ROW_PX, Viewport } from "./viewport";
+
+test("types suggest a chart", () => {
+  assert.deepEqual(suggestChart(["DATE", "INT", "DOUBLE"]), { kind: "line", x: 0, y: [1, 2] });
+  assert.deepEqual(suggestChart(["STRING", "BIGINT"]), { kind: "bar", x: 0, y: [1] });
+  assert.deepEqual(suggestChart(["INT", "DECIMAL(10,2)"]), { kind: "scatter", x: 0, y: [1] });
+  assert.deepEqual(suggestChart(["DOUBLE"]), { kind: "histogram", x: 0, y: [] });
+  assert.deepEqual(suggestChart(["STRING"]), { kind: "bar", x: 0, y: [] });
+  assert.equal(suggestChart(["ARRAY<INT>"]), undefined);
+});
+
+test("lines ascend and leave out what is no number", () => {
+  const data = chartData({ kind: "line", x: 0, y: [1] }, [3, null, 1], [[30, 20, null]], ["y"], false);
+  assert.deepEqual(data.x, [1, 3]);
+  assert.deepEqual(data.series, [{ label: "y", values: [null, 30] }]);
+  assert.match(data.note ?? "", /^1 rows/);
+});
+
+test("another kind of chart has columns that it can draw", () => {
+  const bar = { kind: "bar" as const, x: 0, y: [2] };
+  assert.deepEqual(withKind("scatter", bar, ["STRING", "INT", "INT"]), { kind: "scatter", x: 1, y: [2] });
+  assert.deepEqual(withKind("line", bar, ["STRING", "INT", "INT", "DATE"]), { kind: "line", x: 3, y: [2] });
+  assert.deepEqual(withKind("line", { ...bar, y: [1] }, ["STRING", "INT"]), { kind: "line", x: 0, y: [1] });
+  assert.deepEqual(withKind("histogram", bar, ["STRING", "INT", "INT"]), { kind: "histogram", x: 2, y: [2] });
+  assert.deepEqual(withKind("line", { kind: "histogram", x: 0, y: [] }, ["INT", "INT"]), { kind: "line", x: 0, y: [1] });
+});
+
+test("texts are drawn in the order of rows", () => {
+  const data = chartData({ kind: "line", x: 0, y: [1] }, ["b", "a", null], [[1, 2, 3]], ["y"], false);
+  assert.deepEqual([data.x, data.categories, data.series[0]?.values], [[0, 1, 2], ["b", "a", "NULL"], [1, 2, 3]]);
+});
+
+test("bars are sums by category", () => {
+  const data = chartData({ kind: "bar", x: 0, y: [1] }, ["a", "b", "a", null], [[1, 2, 3, 4]], ["n"], false);
+  assert.deepEqual(data.categories, ["a", "b", "NULL"]);
+  assert.deepEqual(data.series[0]?.values, [4, 2, 4]);
+  const counted = chartData({ kind: "bar", x: 0, y: [] }, ["a", "a"], [], [], false);
+  assert.deepEqual(counted.series, [{ label: "rows", values: [2] }]);
+});
+
+test("a histogram counts every number once", () => {
+  const numbers = Array.from({ length: 1000 }, (_, at) => at / 10);
+  const data = chartData({ kind: "histogram", x: 0, y: [] }, [...numbers, null, "x"], [], [], false);
+  const counts = data.series[0]?.values as number[];
+  assert.equal(counts.reduce((a, b) => a + b), 1000);
+  assert.match(data.note ?? "", /^2 rows/);
+  const one = chartData({ kind: "histogram", x: 0, y: [] }, [5, 5], [], [], false);
+  assert.deepEqual([one.x, one.series[0]?.values], [[5], [2]]);
+});
+
+test("boxes fill the area in proportion", () => {
+  const sizes = [50, 20, 20, 5, 3, 1, 1];
+  const boxes = squarify(sizes, 200, 100);
+  boxes.forEach((box, at) => {
+    assert.ok(Math.abs(box.width * box.height - (sizes[at] as number) * 200) < 1e-6);
+    assert.ok(box.x >= -1e-9 && box.y >= -1e-9 && box.x + box.width <= 200 + 1e-6 && box.y + box.height <= 100 + 1e-6);
+  });
+  assert.deepEqual(squarify([], 10, 10), []);
+});
+
+test("a long list is scaled, and both ends are reached", () => {
+  const short = new Viewport(100, 260);
+  assert.equal(short.isScaled, false);
+  assert.equal(short.firstAt(ROW_PX * 7), 7);
+  const long = new Viewport(10_000_000, 260);
+  assert.equal(long.isScaled, true);
+  assert.equal(long.firstAt(0), 0);
+  assert.equal(long.firstAt(long.heightPx), 10_000_000 - 10);
+  assert.equal(Math.round(long.firstAt(long.scrollAt(1_234_567))), 1_234_567);
+  assert.equal(long.moved(5, -10), 0);
+  assert.equal(long.revealing(100, 50), 91);
+  assert.equal(long.revealing(20, 50), 20);
+  assert.equal(long.revealing(55, 50), 50);
+});
+
+test("what changed between versions", () => {
+  const table = { table_name: "t", catalog_name: "c", schema_name: "s", type: "MANAGED" };
+  const before = { ...table, columns: [{ name: "a", type: { name: "int" } }, { name: "b", type: { name: "int" } }], table_properties: { p: "1" } };
+  const after = { ...table, columns: [{ name: "a", type: { name: "bigint" } }], table_properties: { p: "1", q: "2" } };
+  assert.deepEqual(tableChanges(before, after), [
+    { what: "column a", before: "int", after: "bigint" },
+    { what: "column b", before: "int", after: undefined },
+    { what: "property q", before: undefined, after: "2" },
+  ]);
+  const file = (path: string, deleted_rows = 0) => ({ path, size: 1, rows: 1, deleted_rows, partition: {} });
+  const changes = fileChanges([file("a"), file("b")], [file("b", 2), file("c")]);
+  assert.deepEqual([changes.added, changes.removed, changes.changed], [[file("c")], [file("a")], [file("b", 2)]]);
+});
+
+test("types as SQL writes them", () => {
+  const int = { name: "int" };
+  assert.equal(describeType({ name: "array", element_type: { name: "decimal", precision: 9, scale: 2 } }), "array<decimal(9,2)>");
+  assert.equal(describeType({ name: "map", key_type: { name: "string" }, value_type: int }), "map<string, int>");
+  assert.equal(describeType({ name: "struct", fields: [{ name: "a", type: int }] }), "struct<a: int>");
+  assert.equal(describeType({ name: "varchar", length: 5 }), "varchar(5)");
+  assert.equal(describeType({ name: "timestamp_ltz" }), "timestamp");
+});
+
+test("the tables that a text names", () => {
+  const catalogs = { c: { default: { Orders: [], other: [] }, s: { orders: ["id"], "odd name": [] } } };
+  const found = (text: string) => namedTables(catalogs, text).map(({ schema, table }) => `${schema}.${table}`);
+  assert.deepEqual(found("SELECT o. FROM ORDERS o"), ["default.Orders", "s.orders"]);
+  assert.deepEqual(found("SELECT * FROM `Odd Name`"), ["s.odd name"]);
+  assert.deepEqual(found("SELECT orders_x, '1'"), []);
+});
+
+test("names are escaped for the editor, and quoted for SQL", () => {
+  const found = namespace({ c: { "a.b": { t: ["x"] }, default: { u: [] } } }) as Record<string, unknown>;
+  assert.deepEqual(Object.keys(found), ["c", "a\\.b", "default", "u"]);
+  assert.deepEqual(["ok_1", "odd name", "a`b", "1x"].map(quoted), ["ok_1", "`odd name`", "`a``b`", "`1x`"]);
+});
+
+test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of an engine that does not tell the source" }, () => {
+  assert.deepEqual(parseExact('{"a": 9007199254740993, "b": [-1, 1.5, 1e300], "c": "9007199254740993"}'), {
+    a: "9007199254740993",
+    b: [-1, 1.5, 1e300],
+    c: "9007199254740993",
+  });
+});
+
+test("numbers for people", () => {
+  assert.deepEqual([0, 1023, 1536, 200 * 1024].map(formatBytes), ["0 B", "1023 B", "1.5 KiB", "200 KiB"]);
+  assert.deepEqual([5, 1234, 61_000].map(formatDuration), ["5 ms", "1.23 s", "1 min 1 s"]);
+  assert.equal(formatCount(1_000_000), "1,000,000");
+});

@@ -1,0 +1,237 @@
+"""The console in a browser, as people use it, over a real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from tests.clients.fix_server import RealServer
+from tests.gateway.authenticators.users import cheap_passwords, make_users
+from tests.paths import CHROMIUM
+from tests.security.house import SecureHouse
+
+pytestmark = pytest.mark.console
+
+RUN, CANCEL = "Control+Enter", "Control+."
+OF_EDITING = "Applying inline style violates"
+"""Chromium gives text that is typed over other text a style of its own, until the editor puts its own there."""
+TELL_VIOLATIONS = """
+addEventListener("securitypolicyviolation", (told) => {
+  if (!told.target.closest?.(".cm-content")) console.error(told.violatedDirective, told.target.outerHTML);
+});
+"""
+expect.set_options(timeout=60_000)  # of a machine that is busy with other tests
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, url: str) -> Iterator[Page]:
+    """A page of a browser without cookies; whatever it complains of is an error, and so is a request to elsewhere."""
+    complaints: list[str] = []
+
+    def hear(said: ConsoleMessage) -> None:
+        if said.type == "error" and not said.text.startswith(OF_EDITING):
+            complaints.append(said.text)
+
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.on("console", hear)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    page.on("request", lambda asked: None if asked.url.startswith((url, "data:")) else complaints.append(asked.url))
+    page.add_init_script(TELL_VIOLATIONS)
+    page.goto(url)
+    yield page
+    page.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def page(server: RealServer, browser: Browser) -> Iterator[Page]:
+    """One page for all tests of the real server."""
+    with opened(browser, f"http://localhost:{server.http_port}/") as page:
+        yield page
+
+
+def new_tab(page: Page) -> None:
+    page.keyboard.press("Alt+n")
+    expect(page.locator(".cm-placeholder")).to_be_visible()
+    expect(page.locator(".cm-content")).to_be_focused()
+
+
+def run(page: Page, text: str) -> None:
+    """In a tab of its own."""
+    new_tab(page)
+    page.keyboard.insert_text(text)
+    page.keyboard.press(RUN)
+
+
+def cell(page: Page, text: str) -> None:
+    expect(page.get_by_role("gridcell").filter(has_text=re.compile(f"^{re.escape(text)}$")).first).to_be_visible()
+
+
+def test_a_statement_runs_and_cells_are_text(page: Page) -> None:
+    html = "<img src=x onerror=alert(1)>"
+    run(page, f"SELECT '{html}' AS `<b>name</b>`, CAST(NULL AS INT) AS n, 12345678901234567890.10BD AS d")
+    cell(page, html)
+    cell(page, "NULL")
+    cell(page, "12345678901234567890.10")
+    expect(page.get_by_role("columnheader").first).to_have_text("<b>name</b>string")
+    expect(page.locator(".summary")).to_contain_text("1 row ·")
+
+
+def test_the_statement_at_the_cursor_runs_and_sessions_last(page: Page) -> None:
+    run(page, "SET VAR x = 1")
+    expect(page.get_by_role("alert")).to_contain_text("[UNRESOLVED_VARIABLE]")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("DECLARE VARIABLE x INT DEFAULT 41;\nSELECT x + 1 AS answer;")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press(RUN)
+    expect(page.locator(".summary")).to_contain_text(re.compile(r"\d m?s$"))
+    page.keyboard.press("Control+End")
+    page.keyboard.press(RUN)
+    cell(page, "42")
+
+
+def test_an_error_is_marked_where_it_is(page: Page) -> None:
+    run(page, "SELECT 1;\nSELECT nope FROM weather")
+    expect(page.get_by_role("alert")).to_contain_text("`nope` cannot be resolved")
+    expect(page.locator(".cm-lintRange-error")).to_have_text("nope")
+
+
+def test_rows_are_fetched_where_they_are_looked_at(page: Page) -> None:
+    page.get_by_label("rows").select_option("1000000")
+    run(page, "SELECT id, concat('row ', id) AS name FROM range(1000000)")
+    cell(page, "row 0")
+    page.locator(".scroller").evaluate("node => { node.scrollTop = node.scrollHeight }")
+    cell(page, "row 999999")
+    page.get_by_role("columnheader", name="id").click()
+    page.get_by_role("columnheader", name="id").click()
+    cell(page, "row 999990")
+    page.locator(".scroller").focus()
+    page.keyboard.press("Control+End")
+    cell(page, "row 0")
+    assert page.locator(".cell").count() < 200
+
+
+def test_a_statement_is_cancelled(page: Page) -> None:
+    run(page, "SELECT sum(a.id * b.id) FROM range(100000000) a JOIN range(1000) b ON a.id % 1000 = b.id")
+    expect(page.locator(".progress")).to_contain_text("tasks")
+    page.keyboard.press(CANCEL)
+    expect(page.get_by_role("alert")).to_contain_text("cancel")
+    expect(page.get_by_role("button", name="Run")).to_be_visible()
+
+
+def test_a_result_is_drawn(page: Page) -> None:
+    run(page, "SELECT city, sum(n) AS total FROM VALUES ('a', 1), ('b', 2), ('a', 3) AS t(city, n) GROUP BY 1")
+    page.get_by_role("tab", name="chart").click()
+    expect(page.locator(".plot")).to_have_attribute("data-points", "2")
+    expect(page.locator(".plot canvas")).to_be_visible()
+    page.get_by_role("button", name="histogram").click()
+    expect(page.locator(".plot")).to_have_attribute("aria-label", re.compile("^histogram chart of total"))
+
+
+def test_a_profile_tells_what_was_read(page: Page) -> None:
+    run(page, "SELECT max(order_id) FROM shop.orders WHERE channel <> ''")
+    expect(page.locator(".summary")).to_contain_text("1 row")
+    page.get_by_role("tab", name="profile").click()
+    expect(page.locator(".stages")).to_contain_text("execute")
+    expect(page.locator(".profile")).to_contain_text("orders")
+    page.get_by_role("button", name="Show the plan").click()
+    expect(page.locator(".plan")).to_contain_text("Plan")
+
+
+def test_a_result_is_downloaded(page: Page, tmp_path: Path) -> None:
+    run(page, "SELECT 1 AS a, 'x,y' AS b")
+    cell(page, "x,y")
+    with page.expect_download() as started:
+        page.get_by_role("link", name="CSV").click()
+    started.value.save_as(tmp_path / "rows.csv")
+    assert (tmp_path / "rows.csv").read_text() == 'a,b\n1,"x,y"\n'
+
+
+def test_tables_are_browsed(page: Page, server: RealServer) -> None:
+    client = server.http()
+    client.run("CREATE SCHEMA IF NOT EXISTS looked")
+    client.run("CREATE TABLE looked.at (id INT, name STRING) PARTITIONED BY (name)")
+    client.run("INSERT INTO looked.at VALUES (1, 'a'), (2, 'b')")
+    client.run("ALTER TABLE looked.at ADD COLUMN later DATE")
+    page.get_by_role("button", name="Refresh").click()
+    page.keyboard.press("Control+k")
+    page.keyboard.insert_text("at")
+    page.get_by_role("treeitem", name="looked").get_by_role("button", name="at", exact=True).click()
+    view = page.locator(".table-view")
+    expect(view.get_by_role("row", name="name")).to_contain_text("partition")
+    view.get_by_role("tab", name="history").click()
+    view.get_by_role("button", name="Changes").first.click()
+    expect(view.get_by_role("row", name="column later")).to_contain_text("date")
+    view.get_by_role("combobox").first.select_option("0")
+    expect(view.locator(".added").first).to_contain_text("+2 files")
+    view.get_by_role("tab", name="files").click()
+    expect(view.locator("rect")).to_have_count(2)
+    page.get_by_label("Filter tables").fill("")
+
+
+def test_names_are_completed(page: Page) -> None:
+    new_tab(page)
+    page.keyboard.type("SELECT * FROM shop.ord")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("orders")
+    page.keyboard.press("Escape")
+
+
+def test_what_runs_is_seen_and_ended(page: Page, server: RealServer) -> None:
+    run(page, "SELECT sum(a.id * b.id) AS endless FROM range(100000000) a JOIN range(1000) b ON a.id % 1000 = b.id")
+    expect(page.locator(".progress")).to_be_visible()
+    page.get_by_role("button", name="Activity", exact=True).click()
+    page.get_by_label("Search statements").fill("endless")
+    row = page.get_by_role("row", name="endless")
+    expect(row).to_contain_text("running")
+    row.get_by_role("button", name="Cancel").click()
+    expect(row).to_contain_text("canceled")
+
+
+def test_tabs_survive_a_reload(page: Page) -> None:
+    run(page, "SELECT 'kept ' || 7 AS what")
+    cell(page, "kept 7")
+    titles = page.locator(".tab").all_inner_texts()
+    page.reload()
+    cell(page, "kept 7")
+    expect(page.locator(".cm-content")).to_have_text("SELECT 'kept ' || 7 AS what")
+    assert page.locator(".tab").all_inner_texts() == titles
+
+
+def test_users_log_in_and_see_what_is_theirs(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap_passwords(monkeypatch)
+    make_users(tmp_path / "users")
+    house = SecureHouse(tmp_path).start()
+    try:
+        house.submit("SELECT 1", user="bob", wait_timeout="10s")
+        with opened(browser, f"http://localhost:{house.ports.http}/") as page:
+            expect(page.get_by_label("User")).to_be_visible()
+            page.get_by_label("User").fill("ann")
+            page.get_by_label("Password").fill("annann")
+            page.keyboard.press("Enter")
+            expect(page.locator(".user")).to_have_text("ann")
+            run(page, "ROWS 3")
+            cell(page, "row 2")
+            page.get_by_role("button", name="Activity", exact=True).click()
+            expect(page.locator(".activity tbody tr")).to_have_count(1)
+            expect(page.locator(".activity tbody tr")).to_contain_text("ROWS 3")
+            page.locator(".user").click()
+            page.get_by_role("button", name="Log out").click()
+            expect(page.get_by_label("User")).to_be_visible()
+            page.goto(f"http://localhost:{house.ports.http}/")
+            expect(page.get_by_label("User")).to_be_visible()
+    finally:
+        house.stop()

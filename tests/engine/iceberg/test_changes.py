@@ -1,0 +1,124 @@
+"""`table_changes` of Iceberg tables: what each snapshot inserted and deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from catalog.errors import SqlError
+from engine.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.snapshot.changes import IcebergChanges
+from engine.main import LakeSession
+from engine.storage.storage import open_storage
+from engine.table.changes import AtTime, AtVersion, Bound
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.lake_sessions import rows
+
+MINUTE_MS = 60_000
+FIRST_MS = 1_700_000_000_000 + MINUTE_MS
+"""Of the snapshot 1001; each following one is a minute later."""
+
+
+def longs(*values: int) -> dict[str, Any]:
+    return {"id": pa.array(values, pa.int64())}
+
+
+def changes(table: HandmadeTable, start: Bound, end: Bound | None = None, *, outside: bool = False) -> IcebergChanges:
+    format_ = IcebergFormat(open_storage, 1 << 24)
+    return format_.changes(format_.load(str(table.folder)), start, end, allow_outside=outside)
+
+
+def told(found: IcebergChanges) -> list[tuple[str, str, str, bool, bool]]:
+    """Snapshot, kind and name of each file, and whether rows are left out, or alone are read."""
+    names = [Path(path).name for path in found.files["path"].to_pylist()]
+    marks = [
+        [each is not None for each in found.files[name].to_pylist()] for name in ("deletion_vector", "selected_rows")
+    ]
+    constants = [found.constants[name].to_pylist() for name in ("_commit_version", "_change_type")]
+    return sorted(zip(*constants, names, *marks, strict=True))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> HandmadeTable:
+    """1001 and 1002 append, 1003 marks rows of the first file, 1004 rearranges, 1005 deletes by equality."""
+    found = HandmadeTable(tmp_path / "t")
+    first = found.data(longs(1, 2, 3))
+    found.commit(first)
+    found.commit(found.data(longs(4, 5)))
+    found.commit(found.positions([first["file_path"]], [1]), operation="delete")
+    found.commit(found.data(longs(0)), operation="replace")
+    found.commit(found.equality(longs(5), [1]), operation="delete")
+    found.commit(found.data(longs(6)))
+    return found
+
+
+RANGES: dict[str, tuple[Bound, Bound | None, tuple[int, ...]]] = {
+    "from the beginning": (AtVersion(0), AtVersion(1002), (1001, 1002)),
+    "by versions": (AtVersion(1002), AtVersion(1004), (1002, 1003, 1004)),
+    "one": (AtVersion(1002), AtVersion(1002), (1002,)),
+    "by times": (AtTime(FIRST_MS + 1), AtTime(FIRST_MS + 2 * MINUTE_MS), (1002, 1003)),
+    "between two": (AtTime(FIRST_MS + 1), AtTime(FIRST_MS + 2), ()),
+    "to the newest": (AtVersion(1006), None, (1006,)),
+}
+
+
+@pytest.mark.parametrize("case", RANGES)
+def test_a_range_has_both_of_its_ends(table: HandmadeTable, case: str) -> None:
+    start, end, versions = RANGES[case]
+    assert changes(table, start, end).versions == versions
+
+
+def test_files_are_told_with_what_became_of_their_rows(table: HandmadeTable) -> None:
+    assert told(changes(table, AtVersion(0), AtVersion(1004))) == [
+        ("1001", "insert", "00001.parquet", False, False),
+        ("1002", "insert", "00002.parquet", False, False),
+        ("1003", "delete", "00001.parquet", False, True),
+    ]
+    assert told(changes(table, AtVersion(1006))) == [("1006", "insert", "00006.parquet", False, False)]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        (AtVersion(1005), AtVersion(1005), "deleted rows by equality"),
+        (AtVersion(77), None, "none of the snapshots"),
+        (AtTime(FIRST_MS + 10 * MINUTE_MS), None, "no snapshot was made at or after"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(table: HandmadeTable, start: Bound, end: Bound | None, message: str) -> None:
+    with pytest.raises(SqlError, match=message):
+        changes(table, start, end)
+
+
+def test_a_range_beyond_the_newest_may_be_empty(table: HandmadeTable) -> None:
+    assert changes(table, AtTime(FIRST_MS + 10 * MINUTE_MS), outside=True).versions == ()
+
+
+@pytest.mark.spark
+def test_rows_are_told_with_their_change(session: LakeSession, lake: Path) -> None:
+    table = HandmadeTable(lake / "told", version=3)
+    first = table.data(longs(1, 2, 3), _first_row_id=None)
+    table.commit(first)
+    table.commit(*table.vectors({first["file_path"]: [0]}), operation="delete")
+    table.evolve(
+        [
+            {"id": 1, "name": "id", "required": False, "type": "long"},
+            {"id": 2, "name": "x", "required": False, "type": "int"},
+        ]
+    )
+    table.commit(table.data({"id": [4], "x": pa.array([7], pa.int32())}, ids={"id": 1, "x": 2}))
+    feed = "SELECT id, x, _change_type, _commit_version FROM table_changes('told', 0) ORDER BY _commit_version, id"
+    assert rows(session, feed) == [
+        (1, None, "insert", 1001),
+        (2, None, "insert", 1001),
+        (3, None, "insert", 1001),
+        (1, None, "delete", 1002),
+        (4, 7, "insert", 1003),
+    ]
+    late = (
+        "SELECT id, date_format(_commit_timestamp, 'mm') FROM table_changes('told', 1002) WHERE _change_type = 'insert'"
+    )
+    assert [each[0] for each in rows(session, late)] == [4]

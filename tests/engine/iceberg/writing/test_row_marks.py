@@ -1,0 +1,110 @@
+"""Rows that are marked beside their files: by positions in v2, by deletion vectors in v3; read by every reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.iceberg.writing.commits import commit, entries, ids_by_all, loaded, staged
+
+_SPEC = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "id_trunc", "transform": "truncate[10]"}]}
+
+
+def _table(folder: Path, version: int, *extra: pa.Table) -> HandmadeTable:
+    """Three files of ten rows, each in a partition of its own."""
+    table = HandmadeTable(folder, version=version, specs=[_SPEC], partition=((1000, "id_trunc", "long"),))
+    table.write()
+    manifests = staged(table, 1001)
+    files = [table.data({"id": list(range(start, start + 10))}) for start in (0, 10, 20)]
+    manifests.add(entries(files, values={"p1000": pa.array([0, 10, 20])}))
+    commit(table, manifests)
+    return table
+
+
+def _mark(table: HandmadeTable, snapshot_id: int, rows: dict[int, list[int]]) -> IcebergMarkedFiles:
+    """Marks rows of files of the newest snapshot, by the positions of the files in it."""
+    snapshot = loaded(table)
+    files = snapshot.files.take(pa.array(list(rows)))
+    marked = snapshot.row_files.mark(files, [np.array(each, np.int64) for each in rows.values()])
+    assert isinstance(marked, IcebergMarkedFiles)
+    manifests = staged(table, snapshot_id)
+    manifests.add(marked.added)
+    manifests.remove(marked.removed)
+    assert commit(table, manifests, "delete").missing == ()
+    return marked
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_marked_rows_are_gone_for_every_reader(tmp_path: Path, version: int) -> None:
+    table = _table(tmp_path, version)
+    first = _mark(table, 1002, {0: [0, 9], 2: [5]})
+    assert (first.num_updated, first.removed.num_rows, len(first.written)) == (0, 0, 2 if version == 2 else 1)
+    left = [id for id in range(30) if id not in (0, 9, 25)]
+    assert ids_by_all(table) == [left] * 3
+
+    second = _mark(table, 1003, {0: [3], 1: [7]})
+    assert (second.num_updated, second.removed.num_rows) == (1, 1)
+    assert {path: rows.tolist() for path, rows in second.rows.items()} == {
+        second.files["path"][0].as_py(): [3],
+        second.files["path"][1].as_py(): [7],
+    }
+    left = [id for id in left if id not in (3, 17)]
+    assert ids_by_all(table) == [left] * 3
+    snapshot = loaded(table)
+    assert snapshot.row_files.live_rows(snapshot.files).to_pylist() == [7, 9, 9]
+    deletes = snapshot.live_files.deletes
+    assert sorted(deletes["record_count"].to_pylist()) == [1, 1, 3]
+    assert deletes["partition"].to_pylist() != [0, 0, 0]
+    name = "total-position-deletes"
+    assert table.snapshots[-1]["summary"][name] == "5"
+    assert table.snapshots[-1]["summary"]["added-dvs" if version == 3 else "added-position-delete-files"] == "2"
+
+
+def test_files_of_positions_are_sorted_and_have_field_ids(tmp_path: Path) -> None:
+    table = _table(tmp_path, 2)
+    marked = _mark(table, 1002, {1: [8, 2]} | {0: [1]})
+    found = {}
+    for name in marked.written:
+        rows = pq.read_table(tmp_path / name)
+        assert [field.metadata[b"PARQUET:field_id"] for field in rows.schema] == [b"2147483546", b"2147483545"]
+        assert not any(field.nullable for field in rows.schema)
+        found[rows["file_path"][0].as_py()] = rows["pos"].to_pylist()
+    names = loaded(table).live_files.data["file_path"].to_pylist()
+    assert found == {names[1]: [2, 8], names[0]: [1]}
+    assert marked.added["referenced_data_file"].to_pylist() == [names[1], names[0]]
+
+
+def test_a_vector_takes_the_place_of_positions_after_an_upgrade(tmp_path: Path) -> None:
+    """Of a file of positions for this data file alone the entry goes; one for several stays, and does not count."""
+    table = _table(tmp_path, 2)
+    names = loaded(table).live_files.data["file_path"].to_pylist()
+    _mark(table, 1002, {0: [0]})
+    several = table.positions([names[1], f"{names[1]}.other"], [1, 2])
+    manifests = staged(table, 1003)
+    manifests.add(entries([several], values={"p1000": pa.array([10])}))
+    commit(table, manifests, "delete")
+    left = [id for id in range(1, 30) if id != 11]
+    assert ids_by_all(table)[0] == left
+    table.version = 3
+    table.extra["next-row-id"] = 0
+    table.write()
+    marked = _mark(table, 1004, {0: [5], 1: [6]})
+    assert marked.removed.num_rows == 1
+    left = [id for id in left if id not in (5, 16)]
+    assert ids_by_all(table) == [left] * 3
+    vectors = {row["referenced_data_file"]: row["record_count"] for row in marked.added.to_pylist()}
+    assert vectors == {names[0]: 2, names[1]: 2}
+
+
+def test_rows_of_a_table_with_equality_deletes_are_not_counted(tmp_path: Path) -> None:
+    table = HandmadeTable(tmp_path)
+    table.commit(table.data({"id": [1, 2]}))
+    table.commit(table.equality({"id": [1]}, [1]), operation="delete")
+    snapshot = loaded(table)
+    assert snapshot.row_files.live_rows(snapshot.files).to_pylist() == [None]

@@ -1,0 +1,49 @@
+"""Files that were written for a commit go if it surely was not made, and stay otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.errors import CatalogOutcomeUnknown
+from engine.delta.spec.errors import LogWriteFailed
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.exec.run import Run
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.storage.storage import open_storage
+from engine.write.staged_files import discarded_on_failure
+
+NO_EXECUTOR: Any = None
+
+
+@pytest.mark.parametrize(
+    ("error", "is_sealed", "goes"),
+    [
+        (ValueError("before the commit"), False, True),
+        (OSError(5, "before the commit"), False, True),
+        (ConcurrentDrop("t"), True, True),
+        (LogWriteFailed("t", 1, "no space"), True, True),
+        (ValueError("while it is put"), True, False),
+        (OSError(5, "while it is put"), True, False),
+        (KeyboardInterrupt(), True, False),
+        (CommitOutcomeUnknown("t", 1, "id", "lost"), True, False),
+        (CatalogOutcomeUnknown(1, "lost"), True, False),
+    ],
+    ids=repr,
+)
+def test_files_stay_where_a_version_may_have_them(
+    tmp_path: Path, error: BaseException, is_sealed: bool, goes: bool
+) -> None:
+    storage, context = open_storage(str(tmp_path)), StatementContext(identity=Identity("ann"))
+    storage.write("a.parquet", b"rows")
+    with (
+        pytest.raises(type(error)),
+        discarded_on_failure(storage, ["a.parquet"], Run(executor=NO_EXECUTOR, context=context)),
+    ):
+        if is_sealed:
+            context.cancel.seal()
+        raise error
+    assert storage.exists("a.parquet") is not goes

@@ -1,0 +1,29 @@
+"""Requests that schemathesis makes of the OpenAPI document: none is answered by an internal error, or in another form.
+
+It sends what the document allows and what it does not, to a server over the scripted engine.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.clients.environments import client_environment
+from tests.gateway.http.conftest import serving_http
+
+CHECKS = "not_a_server_error,content_type_conformance,response_schema_conformance,negative_data_rejection"
+LEFT_OUT = ("/readyz", "/login", "/logout", "/console/{name}", "/api/2.0/sql/results/{statement_id}/{index}")
+"""What answers otherwise for a reason: 503 while the engine does not answer, pages, and links without a signature."""
+
+
+@pytest.mark.slow
+def test_no_request_is_an_internal_error() -> None:
+    program = client_environment("schemathesis", "schemathesis==4.32.5") / "schemathesis"
+    with serving_http(threads=16) as live:
+        excluded = [word for path in LEFT_OUT for word in ("--exclude-path", path)]
+        command = [program, "run", f"{live.url}/api/openapi.json", "--checks", CHECKS, *excluded]
+        options = ["--max-examples", "40", "--seed", "7", "--request-timeout", "60"]
+        done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stdout[-8000:]
+        assert len(live.engine.runs) > 50

@@ -1,0 +1,239 @@
+"""A small Iceberg REST catalog, as a process: `python -m tests.rest.catalog_server FOLDER`, which prints its port.
+
+Updates are applied, and requirements checked, by pyiceberg, so that what we send is judged by other code than ours.
+Faults are queued by POST /faults: a list of {"method", "contains", "status", "applies"}; each answers one request that
+it fits, after it was carried out where `applies`. `status` 0 closes the connection. GET /requests tells what was asked.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from pyiceberg.catalog.rest import CommitTableRequest, CreateTableRequest
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata, TableMetadataV1, new_table_metadata
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.table.update import update_table_metadata
+
+PREFIX = "wh-1"
+CLIENT_ID, CLIENT_SECRET = "gateway", "s3cret-of-the-client"
+PAGE = 2
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class State:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lock = threading.Lock()
+        self.namespaces: list[tuple[str, ...]] = []
+        self.tables: dict[tuple[tuple[str, ...], str], tuple[int, TableMetadata]] = {}
+        self.faults: list[dict[str, Any]] = []
+        self.requests: list[str] = []
+        self.tokens: set[str] = set()
+
+    def location(self, namespace: tuple[str, ...], name: str) -> str:
+        return f"file://{self.folder}/{'/'.join(namespace)}/{name}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    state: State
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+    def do_GET(self) -> None:
+        self._handle("GET")
+
+    def do_POST(self) -> None:
+        self._handle("POST")
+
+    def do_DELETE(self) -> None:
+        self._handle("DELETE")
+
+    def do_HEAD(self) -> None:
+        self._handle("HEAD")
+
+    def _handle(self, method: str) -> None:
+        state, url = self.state, urlsplit(self.path)
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if url.path == "/faults":
+            state.faults = json.loads(data)
+            return self._answer(200, {})
+        if url.path == "/requests":
+            found, state.requests = state.requests, []
+            return self._answer(200, {"requests": found})
+        state.requests.append(f"{method} {self.path}")
+        fault = next((f for f in state.faults if f["method"] == method and f["contains"] in self.path), None)
+        if fault is not None:
+            state.faults.remove(fault)
+        with state.lock:
+            try:
+                status, body, etag = (
+                    (0, {}, None) if fault and not fault.get("applies") else self._route(method, url, data)
+                )
+            except Refusal as refusal:
+                status, body, etag = (
+                    refusal.status,
+                    {"error": {"message": refusal.message, "code": refusal.status}},
+                    None,
+                )
+        if fault is None:
+            return self._answer(status, body, etag)
+        if fault["status"] == 0:
+            self.close_connection = True
+            return None
+        return self._answer(fault["status"], {"error": {"message": "a fault", "code": fault["status"]}})
+
+    def _answer(self, status: int, body: Any, etag: str | None = None) -> None:
+        data = b"" if status in (204, 304) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Type", "application/json")
+        if etag:
+            self.send_header("ETag", etag)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    # --- What is asked ---
+
+    def _route(self, method: str, url: Any, data: bytes) -> tuple[int, Any, str | None]:
+        if url.path == "/v1/oauth/tokens":
+            return 200, self._token(parse_qs(data.decode())), None
+        if self.headers.get("Authorization", "").removeprefix("Bearer ") not in self.state.tokens | {"a-fixed-token"}:
+            raise Refusal(401, "no such token")
+        query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        if url.path == "/v1/config":
+            return 200, {"defaults": {}, "overrides": {"prefix": PREFIX}}, None
+        parts = url.path.removeprefix(f"/v1/{PREFIX}/").split("/")
+        if parts[0] != "namespaces" or not url.path.startswith(f"/v1/{PREFIX}/"):
+            raise Refusal(404, "no such path")
+        body = json.loads(data) if data else {}
+        namespace = tuple(unquote(parts[1]).split("\x1f")) if len(parts) > 1 else ()
+        match method, parts[2:]:
+            case "GET", [] if not namespace:
+                parent = tuple(unquote(query["parent"]).split("\x1f")) if "parent" in query else ()
+                found = [each for each in self.state.namespaces if each[:-1] == parent]
+                return 200, self._page("namespaces", [list(each) for each in found], query), None
+            case "POST", []:
+                self.state.namespaces.append(tuple(body["namespace"]))
+                return 200, {"namespace": body["namespace"], "properties": {}}, None
+            case (("GET" | "HEAD"), []):
+                self._known(namespace)
+                return 200, {"namespace": list(namespace), "properties": {}}, None
+            case "GET", ["tables"]:
+                self._known(namespace)
+                names = [
+                    {"namespace": list(each), "name": name} for each, name in self.state.tables if each == namespace
+                ]
+                return 200, self._page("identifiers", names, query), None
+            case "POST", ["tables"]:
+                return self._create(namespace, body)
+            case "GET", ["tables", table]:
+                return self._load(namespace, unquote(table))
+            case "POST", ["tables", table]:
+                return self._commit(namespace, unquote(table), body)
+            case "DELETE", ["tables", table]:
+                if self.state.tables.pop((namespace, unquote(table)), None) is None:
+                    raise Refusal(404, "no such table")
+                return 204, {}, None
+        raise Refusal(404, "no such path")
+
+    def _token(self, form: dict[str, list[str]]) -> Any:
+        if (form.get("client_id"), form.get("client_secret")) != ([CLIENT_ID], [CLIENT_SECRET]):
+            raise Refusal(401, "no such client")
+        token = uuid.uuid4().hex
+        self.state.tokens = {token}  # of before are good no longer
+        return {"access_token": token, "token_type": "bearer", "expires_in": 3600}
+
+    def _known(self, namespace: tuple[str, ...]) -> None:
+        if namespace not in self.state.namespaces:
+            raise Refusal(404, "no such namespace")
+
+    def _page(self, key: str, found: list[Any], query: dict[str, str]) -> Any:
+        start = int(query.get("pageToken") or 0)
+        more = {"next-page-token": str(start + PAGE)} if start + PAGE < len(found) else {}
+        return {key: found[start : start + PAGE], **more}
+
+    def _table(self, namespace: tuple[str, ...], name: str) -> tuple[int, TableMetadata]:
+        found = self.state.tables.get((namespace, name))
+        if found is None:
+            raise Refusal(404, "no such table")
+        return found
+
+    def _load(self, namespace: tuple[str, ...], name: str) -> tuple[int, Any, str | None]:
+        version, _ = self._table(namespace, name)
+        etag = f'"{name}-{version}"'
+        if self.headers.get("If-None-Match") == etag:
+            return 304, {}, etag
+        return 200, self._described(namespace, name), etag
+
+    def _described(self, namespace: tuple[str, ...], name: str) -> Any:
+        version, metadata = self._table(namespace, name)
+        return {
+            "metadata-location": f"{metadata.location}/metadata/{version:05}-0.metadata.json",
+            "metadata": json.loads(metadata.model_dump_json()),
+            "config": {},
+        }
+
+    def _create(self, namespace: tuple[str, ...], body: Any) -> tuple[int, Any, str | None]:
+        self._known(namespace)
+        request = CreateTableRequest.model_validate(
+            {"location": None, "partition-spec": None, "write-order": None, **body}
+        )
+        if (namespace, request.name) in self.state.tables:
+            raise Refusal(409, "the table is there")
+        metadata = new_table_metadata(
+            schema=request.table_schema,
+            partition_spec=request.partition_spec or UNPARTITIONED_PARTITION_SPEC,
+            sort_order=request.write_order or UNSORTED_SORT_ORDER,
+            location=request.location or self.state.location(namespace, request.name),
+            properties=request.properties,
+        )
+        if request.stage_create:
+            return 200, {"metadata": json.loads(metadata.model_dump_json()), "config": {}}, None
+        self.state.tables[namespace, request.name] = (0, metadata)
+        return 200, self._described(namespace, request.name), None
+
+    def _commit(self, namespace: tuple[str, ...], name: str, body: Any) -> tuple[int, Any, str | None]:
+        request = CommitTableRequest.model_validate(body)
+        makes = any(each["type"] == "assert-create" for each in body["requirements"])
+        is_new = makes and (namespace, name) not in self.state.tables
+        version, base = (-1, None) if is_new else self._table(namespace, name)
+        try:
+            for requirement in request.requirements:
+                requirement.validate(base)
+        except CommitFailedException as error:
+            raise Refusal(409, str(error)) from error
+        if base is None:
+            self._known(namespace)
+            base = TableMetadataV1.model_construct(last_column_id=-1, schema=Schema())
+        metadata = update_table_metadata(base, request.updates, enforce_validation=version < 0)
+        self.state.tables[namespace, name] = (version + 1, metadata)
+        return 200, self._described(namespace, name), f'"{name}-{version + 1}"'
+
+
+def main() -> None:
+    Handler.state = State(Path(sys.argv[1]))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

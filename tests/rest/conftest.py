@@ -1,0 +1,77 @@
+"""A REST catalog in a process of its own, and pyiceberg as another client of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+
+from catalog.rest.client import RestClient
+from catalog.rest.options import RestOptions
+from tests.paths import ROOT
+
+
+class RestServer:
+    """A server; tables lie in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        command = [sys.executable, "-m", "tests.rest.catalog_server", str(folder)]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.uri = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def options(self, **given: Any) -> RestOptions:
+        return RestOptions(**{"name": "elsewhere", "uri": self.uri, "token": "a-fixed-token", "timeout_s": 10, **given})
+
+    def client(self, **given: Any) -> RestClient:
+        return RestClient(self.options(**given), sleep=lambda seconds: None)
+
+    def other_client(self) -> RestCatalog:
+        return RestCatalog("other", uri=self.uri, token="a-fixed-token")
+
+    def faults(self, *faults: dict[str, Any]) -> None:
+        """See `tests.rest.catalog_server`."""
+        self._post("/faults", json.dumps(faults).encode())
+
+    def requests(self) -> list[str]:
+        """Since this was asked last."""
+        with urllib.request.urlopen(f"{self.uri}/requests") as answer:
+            found: list[str] = json.load(answer)["requests"]
+            return found
+
+    def _post(self, path: str, data: bytes) -> None:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.uri}{path}", data, method="POST")):
+            pass
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
+    """With the namespaces `a`, `b`, `shop` and `shop.eu`; `shop.orders` has ids 0 to 4, `shop.eu.orders` 7."""
+    found = RestServer(tmp_path_factory.mktemp("elsewhere"))
+    try:
+        other = found.other_client()
+        for name in ("a", "b", "shop", "shop.eu"):
+            other.create_namespace(name)
+        for name, ids in (("shop.orders", range(5)), ("shop.eu.orders", [7]), ("shop.Mixed", [1]), ("shop.empty", [])):
+            rows = pa.table({"id": pa.array(ids, pa.int64())})
+            table = other.create_table(name, rows.schema)
+            if len(rows):
+                table.append(rows)
+        yield found
+    finally:
+        found.stop()

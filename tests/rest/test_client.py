@@ -1,0 +1,185 @@
+"""Our client of REST catalogs, against a server process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from catalog.errors import SqlError, TableAmbiguous
+from catalog.rest.client import RestClient
+from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
+from catalog.rest.names import RestCatalogs, RestNames
+from catalog.rest.options import RestOptions
+from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
+from tests.rest.conftest import RestServer
+
+SHOP = ("shop",)
+
+
+def properties(client: RestClient, table: str = "empty") -> dict[str, str]:
+    found = client.load(SHOP, table)
+    assert found is not None
+    return dict(found.metadata["properties"])
+
+
+def set_property(client: RestClient, key: str, requirements: list[Any] | None = None) -> Any:
+    update = {"action": "set-properties", "updates": {key: "1"}}
+    return client.commit(SHOP, "empty", requirements or [], [update])
+
+
+def test_lists_are_read_page_by_page(server: RestServer) -> None:
+    client = server.client()
+    assert list(client.namespaces()) == [("a",), ("b",), ("shop",)]
+    assert list(client.namespaces(SHOP)) == [("shop", "eu")]
+    assert sorted(client.tables(SHOP)) == ["Mixed", "empty", "orders"]
+    assert list(client.tables(("nowhere",))) == []
+
+
+def test_names_are_found_without_regard_to_case(server: RestServer) -> None:
+    names = RestNames(server.client())
+    assert (names.schemas(), RestNames(server.client(), is_nested=True).schemas()) == (
+        ["a", "b", "shop"],
+        ["a", "b", "shop", "shop.eu"],
+    )
+    assert (names.find_schema("SHOP"), names.find_schema("shop.eu"), names.find_schema("x")) == (
+        "shop",
+        "shop.eu",
+        None,
+    )
+    found = {
+        each: names.find(*each) for each in (("Shop", "MIXED"), ("shop.eu", "orders"), ("shop", "none"), ("x", "y"))
+    }
+    assert {each: str(entry.name) if entry else None for each, entry in found.items()} == {
+        ("Shop", "MIXED"): "`elsewhere`.`shop`.`Mixed`",
+        ("shop.eu", "orders"): "`elsewhere`.`shop.eu`.`orders`",
+        ("shop", "none"): None,
+        ("x", "y"): None,
+    }
+    entry = found["shop.eu", "orders"]
+    assert entry is not None and RestCatalogs([server.options()]).load(entry.location) is not None
+
+
+def test_a_name_that_two_tables_have_but_for_case_is_ambiguous(server: RestServer) -> None:
+    schema = server.other_client().load_table("shop.empty").schema()
+    for name in ("b.Two", "b.two"):
+        server.other_client().create_table(name, schema)
+    names = RestNames(server.client())
+    exact = names.find("b", "two")
+    assert exact is not None and exact.name.table == "two"
+    with pytest.raises(TableAmbiguous, match="b.Two, b.two"):
+        names.find("b", "TWO")
+
+
+def test_a_table_that_did_not_change_is_not_sent_again(server: RestServer) -> None:
+    client = server.client()
+    first = client.load(SHOP, "orders")
+    assert client.load(SHOP, "orders") is first
+    server.other_client().load_table("shop.orders").append(
+        server.other_client().load_table("shop.orders").scan().to_arrow()
+    )
+    changed = client.load(SHOP, "orders")
+    assert changed is not None and changed is not first
+    assert client.load(SHOP, "gone") is None
+
+
+def test_an_oauth_client_gets_a_token_and_another_when_that_ends(server: RestServer) -> None:
+    now = [0.0]
+    options = server.options(token="", credential=f"{CLIENT_ID}:{CLIENT_SECRET}")
+    client = RestClient(options, clock=lambda: now[0])
+    server.requests()
+    assert client.load(SHOP, "orders") and client.load(SHOP, "orders")
+    assert sum("oauth" in each for each in server.requests()) == 1
+    now[0] = 3600
+    assert client.load(SHOP, "orders")
+    assert sum("oauth" in each for each in server.requests()) == 1
+    assert RestClient(options).load(SHOP, "orders")  # by a token that is the only one from now on
+    assert client.load(SHOP, "orders")
+    assert sum("oauth" in each for each in server.requests()) == 2
+
+
+@pytest.mark.parametrize("given", [{"token": "a-wrong-t0ken"}, {"token": "", "credential": "gateway:a-wrong-s3cret"}])
+def test_wrong_credentials_are_refused_and_not_shown(server: RestServer, given: dict[str, str]) -> None:
+    with pytest.raises(RestCatalogRefused) as error:
+        server.client(**given).load(SHOP, "orders")
+    assert "a-wrong" not in str(error.value) and "a-wrong" not in repr(server.options(**given))
+
+
+def test_reads_are_tried_again(server: RestServer) -> None:
+    for status in (503, 502, 0):
+        server.faults({"method": "GET", "contains": "/tables/", "status": status})
+        assert server.client().load(SHOP, "orders") is not None
+    server.faults(*[{"method": "GET", "contains": "/tables/", "status": 503}] * 3)
+    with pytest.raises(RestCatalogNotAvailable, match="status 503"):
+        server.client().load(SHOP, "orders")
+
+
+def test_a_server_that_is_not_there_is_one_error() -> None:
+    options = RestOptions(name="gone", uri="http://127.0.0.1:9", token="s3cret")
+    client = RestClient(options, sleep=lambda seconds: None)
+    with pytest.raises(RestCatalogNotAvailable, match="Connection refused") as error:
+        client.load(SHOP, "orders")
+    assert "s3cret" not in str(error.value)
+    with pytest.raises(RestCatalogNotAvailable):
+        set_property(client, "x")
+
+
+CASES: dict[str, tuple[dict[str, Any], type[SqlError], bool]] = {
+    "busy": ({"status": 503}, RestCatalogNotAvailable, False),
+    "refused": ({"status": 403}, RestCatalogRefused, False),
+    "wrong": ({"status": 400}, RestCatalogRefused, False),
+    "broken before": ({"status": 500}, RestOutcomeUnknown, False),
+    "broken after": ({"status": 502, "applies": True}, RestOutcomeUnknown, True),
+    "late": ({"status": 504, "applies": True}, RestOutcomeUnknown, True),
+    "cut off": ({"status": 0, "applies": True}, RestOutcomeUnknown, True),
+    "conflict": ({"status": 409}, RestConflict, False),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_commit_that_failed_has_done(server: RestServer, case: str) -> None:
+    fault, error, is_there = CASES[case]
+    client = server.client()
+    server.faults({"method": "POST", "contains": "/tables/", **fault})
+    with pytest.raises(error):
+        set_property(client, case)
+    assert (case in properties(client)) is is_there
+
+
+def test_requirements_are_checked_and_updates_applied(server: RestServer) -> None:
+    client = server.client()
+    found = client.load(SHOP, "empty")
+    assert found is not None
+    uuid = {"type": "assert-table-uuid", "uuid": found.metadata["table-uuid"]}
+    after = set_property(client, "mine", [uuid])
+    assert after.metadata["properties"]["mine"] == "1"
+    assert server.other_client().load_table("shop.empty").properties["mine"] == "1"
+    with pytest.raises(RestConflict):
+        set_property(client, "other", [{**uuid, "uuid": "00000000-0000-4000-8000-000000000000"}])
+    assert client.commit(SHOP, "gone", [], []) is None
+
+
+def test_a_table_is_made_at_once_or_with_the_first_commit(server: RestServer) -> None:
+    client = server.client()
+    schema = {"type": "struct", "schema-id": 0, "fields": [{"id": 1, "name": "id", "required": False, "type": "long"}]}
+    made = client.create(("a",), {"name": "now", "schema": schema})
+    assert made.metadata["schemas"][0]["fields"][0]["name"] == "id"
+    with pytest.raises(RestConflict):
+        client.create(("a",), {"name": "now", "schema": schema})
+    staged = client.create(("a",), {"name": "later", "schema": schema, "stage-create": True})
+    assert client.load(("a",), "later") is None
+    metadata = staged.metadata
+    updates = [
+        {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
+        {"action": "upgrade-format-version", "format-version": 2},
+        {"action": "add-schema", "schema": metadata["schemas"][0]},
+        {"action": "set-current-schema", "schema-id": -1},
+        {"action": "add-spec", "spec": metadata["partition-specs"][0]},
+        {"action": "set-default-spec", "spec-id": -1},
+        {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
+        {"action": "set-default-sort-order", "sort-order-id": -1},
+        {"action": "set-location", "location": metadata["location"]},
+    ]
+    assert client.commit(("a",), "later", [{"type": "assert-create"}], updates) is not None
+    assert server.other_client().load_table("a.later").schema().find_field("id").field_id == 1
+    assert (client.drop(("a",), "later", purge=False), client.drop(("a",), "later", purge=False)) == (True, False)

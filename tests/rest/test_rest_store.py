@@ -1,0 +1,76 @@
+"""Commits through a REST catalog: what other writers did first, and answers that are lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.iceberg.commit.rest_store import RestMetadataStore
+from engine.iceberg.commit.updates import AddSnapshot, AssertRefSnapshotId, SetProperties, SetSnapshotRef
+from engine.iceberg.spec.errors import IcebergTableNotFound
+from engine.iceberg.spec.metadata import Reference
+from engine.storage.storage import open_storage
+from tests.rest.conftest import RestServer
+
+NO_ANSWERS: list[dict[str, Any]] = [{"status": 502}, {"status": 504}, {"status": 0}]
+
+
+def store(server: RestServer, table: str = "empty") -> RestMetadataStore:
+    storage = open_storage(str(server.folder / "shop" / table))
+    return RestMetadataStore(
+        client=server.client(), namespace=("shop",), table=table, storage=storage, clock=lambda: 1_900_000_000_000
+    )
+
+
+def commit(to: RestMetadataStore, snapshot_id: int) -> Any:
+    """A snapshot on top of the one that is there; nobody looks at its list."""
+    base = to.load()
+    head = base.metadata.current_snapshot_id
+    snapshot = {
+        "snapshot-id": snapshot_id,
+        **({} if head is None else {"parent-snapshot-id": head}),
+        "sequence-number": base.metadata.last_sequence_number + 1,
+        "timestamp-ms": base.metadata.last_updated_ms + 1,
+        "manifest-list": f"{to.location}/metadata/none.avro",
+        "summary": {"operation": "append"},
+        "schema-id": 0,
+    }
+    branch = Reference(name="main", snapshot_id=snapshot_id, is_branch=True)
+    return base, (AssertRefSnapshotId("main", head),), (AddSnapshot(snapshot), SetSnapshotRef(branch))
+
+
+def test_a_commit_is_made_once(server: RestServer) -> None:
+    to = store(server)
+    base, requirements, updates = commit(to, 11)
+    after = to.commit(base, requirements, updates)
+    assert after is not None and after.metadata.current_snapshot_id == 11
+    assert to.commit(base, requirements, updates) is None  # another writer's came first: our own
+    assert to.load().metadata.current_snapshot_id == 11
+
+
+@pytest.mark.parametrize("fault", NO_ANSWERS)
+def test_a_lost_answer_is_settled_by_the_snapshot(server: RestServer, fault: dict[str, Any]) -> None:
+    to = store(server)
+    made, lost = 100 + fault["status"], 1000 + fault["status"]
+    server.faults({"method": "POST", "contains": "/tables/", "applies": True, **fault})
+    after = to.commit(*commit(to, made))
+    assert after is not None and after.metadata.current_snapshot_id == made
+    server.faults({"method": "POST", "contains": "/tables/", **fault})
+    with pytest.raises(CommitOutcomeUnknown, match=str(lost)):
+        to.commit(*commit(to, lost))
+    server.faults({"method": "POST", "contains": "/tables/", "applies": True, **fault})
+    with pytest.raises(CommitOutcomeUnknown):  # no snapshot tells whether this was made
+        to.commit(to.load(), (), (SetProperties({"a": "b"}),))
+
+
+def test_a_table_that_is_gone(server: RestServer) -> None:
+    server.other_client().create_table("shop.short_lived", server.other_client().load_table("shop.empty").schema())
+    to = store(server, "short_lived")
+    base = to.load()
+    server.other_client().drop_table("shop.short_lived")
+    with pytest.raises(ConcurrentDrop):
+        to.commit(base, (), (SetProperties({"a": "b"}),))
+    with pytest.raises(IcebergTableNotFound):
+        to.load()
