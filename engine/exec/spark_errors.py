@@ -73,6 +73,10 @@ _NO_MEMORY = frozenset(
 _OF_DATA = ("21", "22", "23", "P0")
 """Classes of SQLSTATEs of errors that may have a value in them."""
 
+_RAISED = "USER_RAISED_EXCEPTION"
+_OF_RULE = re.compile(r"[0-9a-f]{32}:\d+:")
+"""How the rules of a table that is written begin what they raise (`engine.enforce.row_rules`)."""
+
 _HIDDEN = (
     "A view, function, row filter or column mask that the statement reads cannot be evaluated. What failed is told to "
     "those who may read all that it reads."
@@ -146,11 +150,13 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
 
 def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:
     """Whether an error is about what the user wrote, or tells of no row."""
-    if known.get("column"):
+    condition = known.get("condition")
+    of_rule = condition == _RAISED and _OF_RULE.match(_sentence(known["message"], condition))
+    if known.get("column") or of_rule:
         return True
     if known.get("text"):
         return known["text"] in own_texts
-    return bool(known.get("condition")) and str(known.get("sqlstate"))[:2] not in _OF_DATA
+    return bool(condition) and str(known.get("sqlstate"))[:2] not in _OF_DATA
 
 
 def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:

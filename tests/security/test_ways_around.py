@@ -288,6 +288,7 @@ OVER_VIEWS = (
     "SELECT ssn FROM shop.cv WHERE ssn > 0",
     "SELECT x FROM (SELECT CAST(ssn AS INT) AS x FROM shop.cv) WHERE x > 1",
     "SELECT count(*) FROM shop.cv JOIN VALUES (111) AS v(k) ON v.k = CAST(ssn AS INT)",
+    "SELECT max((SELECT n FROM shop.cv WHERE ssn > 0))",
     "SELECT count(*) FROM VALUES (111) AS v(k) WHERE k IN (SELECT CAST(ssn AS INT) FROM shop.cv WHERE n > 0)",
 )
 

@@ -85,7 +85,8 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
       if (!isBelow) filters = true;
       look((LogicalPlan) ((PlanExpression) expression).plan(), isBelow);
     }
-    if (expression instanceof AggregateExpression || expression.foldable()) return; // of groups; of no row
+    if (expression.foldable()) return; // of no row
+    isOwn |= expression instanceof AggregateExpression; // of groups, which no condition of rows can be about
     if (!isOwn && !isSafe(expression)) mayFail = true;
     for (Iterator all = Scala.list(expression.children()).iterator(); all.hasNext(); ) {
       look((Expression) all.next(), isOwn, isBelow);
