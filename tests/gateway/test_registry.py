@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import uuid
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from engine.errors.statement_errors import StatementTimedOut
+from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTimedOut, StatementTooLong
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method, Scope
 from engine.runtime.results import ResultStream, empty_result
@@ -23,7 +24,7 @@ from gateway.errors import (
     TooManyStatementsOfUser,
 )
 from gateway.limits import Limits
-from gateway.operation import Operation, OperationState
+from gateway.operation import TEXT_KEPT_MAX, Operation, OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
 
@@ -438,3 +439,23 @@ def test_a_statement_whose_end_fails_gives_its_place_back(make: Maker, monkeypat
     assert tried.wait(5)
     monkeypatch.undo()
     assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+
+
+def test_a_text_that_is_too_long_is_refused_and_not_held(make: Maker) -> None:
+    operation = make().open_session(ANN).execute("SELECT '" + "x" * TEXT_LENGTH_MAX + "'")
+    assert operation.wait(10) is OperationState.FAILED and isinstance(operation.error, StatementTooLong)
+    assert operation.error.length == TEXT_LENGTH_MAX + 9
+    assert operation.text == "SELECT '" + "x" * (TEXT_KEPT_MAX - 8)
+
+
+def test_an_ended_statement_keeps_the_beginning_of_its_text(make: Maker) -> None:
+    registry, text = make(), "SELECT '" + "x" * (TEXT_LENGTH_MAX // 4) + "'"
+    engine = registry.engine
+    assert isinstance(engine, ArrowEngine)
+    engine.answers[text] = lambda _: empty_result()
+    before = sys.getrefcount(text)
+    operation = registry.open_session(ANN).execute(text)
+    assert operation.wait(10) is OperationState.FINISHED
+    assert eventually(lambda: len(operation.text) == TEXT_KEPT_MAX)
+    engine.runs.clear()
+    assert eventually(lambda: sys.getrefcount(text) == before), "nothing else holds it"
