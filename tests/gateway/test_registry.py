@@ -20,6 +20,7 @@ from gateway.errors import (
     SessionNotFound,
     TooManyAbandoned,
     TooManySessions,
+    TooManySessionsOfUser,
     TooManyStatements,
     TooManyStatementsOfUser,
 )
@@ -69,6 +70,20 @@ def test_a_silent_session_without_a_connection_makes_room(make: Maker) -> None:
     assert set(registry.sessions()) == {attached, running, first, second}
     with pytest.raises(TooManySessions):
         registry.open_session(Identity("ben"))
+
+
+def test_a_user_leaves_room_for_the_sessions_of_others(make: Maker) -> None:
+    registry = make(sessions_max=4, sessions_per_user_max=2, detached_idle_s=100)
+    silent, recent = registry.open_session(ANN), registry.open_session(ANN)
+    with pytest.raises(TooManySessionsOfUser):
+        registry.open_session(ANN)
+    others = {registry.open_session(Identity("ben")) for _ in range(2)}
+    for session in (silent, *others):
+        session.is_detached = True
+        session.last_used -= 900
+    registry.close_session(others.pop().id, Identity("ben"))
+    latest = registry.open_session(ANN)  # in the place of an own one
+    assert set(registry.sessions()) == {recent, latest, *others}
 
 
 def test_an_operation_is_found_by_its_id_from_anywhere_until_it_is_forgotten(make: Maker) -> None:
