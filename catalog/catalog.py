@@ -214,6 +214,7 @@ class Catalog:
                 return [*_adopt_schema(view, view_entry.name.schema_name), change]
             case DropTable(table_name) | DropView(table_name):
                 _ensure_recorded(view, table_name)
+                _ensure_goes(view, view.state.relations.get(table_name))
                 return [change]
             case RenameTable(old, new):
                 _ensure_recorded(view, old)
@@ -322,6 +323,9 @@ def _ensure_free(view: CatalogView, name: TableName, location: str | None = None
 
 
 def _ensure_recorded(view: CatalogView, name: TableName) -> None:
+    recorded = view.state.relations.get(name)
+    if view.is_rest(name.schema_name.catalog_name) and not isinstance(recorded, ViewEntry):
+        raise RestCatalogNotChanged(name.catalog, "Tables")
     found = None if name in view.state.relations else view.discovered(name)
     if found is not None:
         raise DiscoveredObject(str(name), found.location)
@@ -331,6 +335,17 @@ def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) 
     for entry in view.discovered_in(name):
         if entry.name not in view.state.relations:
             raise DiscoveredObject(str(entry.name), entry.location) if cascade else SchemaNotEmpty(str(name))
+    if cascade:
+        for recorded in view.state.relations_of(name):
+            _ensure_goes(view, recorded)
+
+
+def _ensure_goes(view: CatalogView, entry: Relation | None) -> None:
+    """A table that the served folder would still have after its record is gone would have lost its grants and policies
+    with the record.
+    """
+    if isinstance(entry, TableEntry) and not entry.managed and view.lies_in_lake(entry.location):
+        raise DiscoveredObject(str(entry.name), entry.location)
 
 
 def _adopt(view: CatalogView, on: Securable) -> list[Change]:

@@ -22,6 +22,7 @@ from catalog.entries import (
     ViewEntry,
 )
 from catalog.errors import SqlError
+from catalog.names import TableName
 from catalog.privileges import Principal, PrincipalKind, Privilege
 from catalog.right_errors import AdministratorNeeded, InsufficientPermissions, OwnerNotYours, ViewOwnerLacksPrivileges
 from catalog.rights import Login, Rights, caller_of, label_of, owning
@@ -63,7 +64,15 @@ class OwnerNeed:
     owner: Principal
 
 
-AnyNeed = Need | AdminNeed | OwnerNeed
+@dataclass(frozen=True, slots=True)
+class NameNeed:
+    """MANAGE on what has a name when the change is made, if anything has: it is replaced."""
+
+    name: TableName
+    is_function: bool = False
+
+
+AnyNeed = Need | AdminNeed | OwnerNeed | NameNeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,9 @@ class _Check:
             case OwnerNeed(owner):
                 is_allowed = self._login.is_admin or owner in self._rights.caller.principals
                 return None if is_allowed else OwnerNotYours(str(owner))
+            case NameNeed(name, is_function):
+                there = self._state.functions.get(name) if is_function else self._state.relations.get(name)
+                return None if there is None else self._failure(Need(Privilege.MANAGE, there))
             case Need(privilege, on, definer):
                 rights = self._rights if definer is None else self._definer(definer.owner)
                 missing = rights.missing(privilege, current(self._state, on))

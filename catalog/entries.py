@@ -128,13 +128,18 @@ class FunctionParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionEntry:
-    """A function of SQL: `body` is an expression over its parameters; names in it are looked up from `current`."""
+    """A function of SQL: `body` is an expression over its parameters; names in it are looked up from `current`.
+
+    `columns` are, for each relation that the body reads, in their order, those of the names in it that were columns of
+    the relation when the function was made, in lower case. A name that is no column any more would mean a parameter.
+    """
 
     name: TableName
     parameters: tuple[FunctionParameter, ...]
     returns: str
     body: str
     current: SchemaName
+    columns: tuple[tuple[str, ...], ...] = ()
     deterministic: bool | None = None
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER

@@ -89,6 +89,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "returns": entry.returns,
                 "body": entry.body,
                 **_current_json(entry.current),
+                **({"columns": list(map(list, entry.columns))} if entry.columns else {}),
                 "deterministic": entry.deterministic,
                 **_common_json(entry),
                 "created_ms": entry.created_ms,
@@ -203,6 +204,7 @@ def _function(fields: _Fields) -> FunctionEntry:
         returns=fields.text("returns"),
         body=fields.text("body"),
         current=fields.current(),
+        columns=fields.text_lists("columns"),
         deterministic=fields.optional_flag("deterministic"),
         **fields.common(),
         created_ms=fields.optional_integer("created_ms"),
@@ -263,6 +265,13 @@ class _Fields:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise MalformedEntry(f"{key!r} is no list of texts")
+
+    def text_lists(self, key: str) -> tuple[tuple[str, ...], ...]:
+        """Lists of texts, which may be missing."""
+        value = self._left.pop(key, [])
+        if not isinstance(value, list):
+            raise MalformedEntry(f"{key!r} is no list")
+        return tuple(_Fields({key: item}).texts(key) for item in value)
 
     def optional_flag(self, key: str) -> bool | None:
         if self._left.get(key) is None:

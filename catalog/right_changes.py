@@ -209,13 +209,27 @@ def _known_groups(state: CatalogState) -> frozenset[str]:
     """The folded names of groups that the catalog names, of its own and of log-ins."""
     found = {member for entry in state.groups.values() for member in entry.members}
     found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
-    return frozenset({each.key for each in found if each.kind is PrincipalKind.GROUP} | set(state.groups))
+    found |= _of_policies(state)
+    owners = {fold(entry.owner) for entry in _owned(state) if entry.owner and entry.owner_kind is PrincipalKind.GROUP}
+    return frozenset({each.key for each in found if each.kind is PrincipalKind.GROUP} | set(state.groups) | owners)
+
+
+def _of_policies(state: CatalogState) -> set[Principal]:
+    """Whom policies are for, or make an exception of."""
+    levels = (entry for entry in _owned(state) if isinstance(entry, CatalogEntry | SchemaEntry | TableEntry))
+    return {each for entry in levels for policy in entry.named_policies for each in (*policy.to, *policy.but)}
+
+
+def _user_keys(state: CatalogState) -> frozenset[str]:
+    """The folded names of the users that the catalog names, in policies too."""
+    of_policies = frozenset(each.key for each in _of_policies(state) if each.kind is PrincipalKind.USER)
+    return of_policies.union(map(fold, known_users(state)))
 
 
 def _ensure_one_kind(state: CatalogState, principal: Principal) -> None:
     """A name that is a user's here and a group's there would mean one of them to its reader."""
-    others = _known_groups(state) if principal.kind is PrincipalKind.USER else map(fold, known_users(state))
-    if fold(principal.name) in set(others):
+    others = _known_groups(state) if principal.kind is PrincipalKind.USER else _user_keys(state)
+    if fold(principal.name) in others:
         raise PrincipalAmbiguous(principal.name)
 
 
@@ -265,8 +279,9 @@ def _create_group(state: CatalogState, entry: GroupEntry) -> CatalogState:
     ensure_valid_part(entry.name)
     if entry.key in state.groups:
         raise GroupAlreadyExists(entry.name)
-    if entry.key in _known_groups(state) or entry.key in map(fold, known_users(state)):
-        # What was granted to a group of log-ins, or to a user, would become the new group's.
+    if entry.key in _known_groups(state) or entry.key in _user_keys(state):
+        # What was granted to a group of log-ins, or to a user, would become the new group's, and a policy for the group
+        # of log-ins would be for nobody.
         raise PrincipalAmbiguous(entry.name)
     return replace(state, groups={**state.groups, entry.key: entry})
 

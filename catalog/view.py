@@ -181,6 +181,12 @@ class CatalogView:
     def finds_schema(self, schema: SchemaName) -> bool:
         return self._find_schema(schema) is not None
 
+    def may_know(self, name: TableName) -> bool:
+        """Whether the principal may be told of a table of that name, whether or not there is one. Looks into no
+        folder.
+        """
+        return self._shows(self.state.relations.get(name) or TableEntry(name=name, location=""))
+
     def find(self, name: TableName) -> Relation | None:
         """The table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
         if is_system_schema(name.schema_name):
@@ -310,6 +316,12 @@ class CatalogView:
         entry = source.find(name.schema, name.table)
         return None if entry is None or entry.location in self._owned else entry
 
+    def lies_in_lake(self, location: str) -> bool:
+        """Whether the served folder has a table at a location, that has a name without any record."""
+        name = None if self._served is None else self._served.name_of(location)
+        found = None if self._served is None or name is None else self._served.find(name.schema, name.table)
+        return found is not None and found.location == location
+
     def discovered_in(self, schema: SchemaName) -> list[TableEntry]:
         """All tables of the schema that the source of its catalog has."""
         source = self._sources.get(schema.catalog_name)
@@ -330,10 +342,14 @@ class CatalogView:
 
     @cached_property
     def _owned(self) -> frozenset[str]:
-        """Where tables lie that have no second name. One with grants has none, or they would hold for one name only."""
-        is_restricted = self.rights is not None
-        tables = self._recorded_tables()
-        return frozenset(entry.location for entry in tables if entry.managed or entry.grants or is_restricted)
+        """Where tables lie that have no second name. One with grants or policies has none, or they would hold for one
+        name only.
+        """
+        return frozenset(
+            entry.location
+            for entry in self._recorded_tables()
+            if entry.managed or entry.grants or entry.policies or entry.tags or self.rights is not None
+        )
 
     def _recorded_tables(self) -> Iterator[TableEntry]:
         return (entry for entry in self.state.relations.values() if isinstance(entry, TableEntry))

@@ -17,14 +17,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
-from catalog.errors import SqlError, TableAlreadyExists
+from catalog.errors import CatalogBusy, SqlError, TableAlreadyExists
 from engine.analyze.analyze import analyze
 from engine.authorize.accesses import access_of
 from engine.authorize.authorize import authorize
 from engine.authorize.policies import answers_work, hides_work
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
-from engine.bind.bound import Outcome
+from engine.bind.bound import BoundStatement, Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
@@ -69,6 +69,9 @@ from engine.write.commit import commit, follow_up
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
 logger = logging.getLogger(__name__)
+
+_BINDINGS_MAX = 50
+"""Each of which another change of the catalog came into."""
 
 
 def parse_statement(text: str) -> Executable:
@@ -211,15 +214,31 @@ def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> O
             return outcome
 
 
+def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
+    """The statement with what it names, none of it newer than the rights and policies that it is judged by.
+
+    The catalog is read before the tables are: where it changed in between, all is looked up again. Raises
+    `CatalogBusy`.
+    """
+    binder = Binder(way.state, way.sources)
+    for _ in range(_BINDINGS_MAX):
+        while isinstance(bound := bind(statement, binder), Unevaluated):
+            binder.values[bound.expressions] = way.run.values_of(bound.expressions)
+        way.run.context.cancel.ensure_live()
+        if binder.is_current:
+            return bound
+        values, binder = binder.values, Binder(way.state, way.sources)
+        binder.values.update(values)
+    raise CatalogBusy(_BINDINGS_MAX)
+
+
 def _planned(statement: SingleStatement, way: _Way) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
     run, cancel, began_ms = way.run, way.run.context.cancel, way.run.context.now_ms()
     cancel.reopen()  # behind the commit of another statement or step, or an attempt that was lost
     enter = run.context.profile.enter
     enter(Stage.BIND)
-    binder = Binder(way.state, way.sources)
-    while isinstance(bound := bind(statement, binder), Unevaluated):
-        binder.values[bound.expressions] = run.values_of(bound.expressions)
+    bound = _bound(statement, way)
     cancel.ensure_live()
     enter(Stage.AUTHORIZE)
     authorized = authorize(bound)

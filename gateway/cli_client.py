@@ -6,14 +6,14 @@ import contextlib
 import http.client
 import json
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
 _API = "/api/2.0/sql/statements"
-_WAIT = "50s"
+_WAIT, _SHORT_WAIT = "50s", "1s"
 _SOCKET_TIMEOUT_S = 120.0
 _UNFINISHED = ("PENDING", "RUNNING")
 
@@ -90,13 +90,32 @@ class ApiClient:
     ) -> None:
         self._connection.close()
 
-    def run(self, text: str, *, catalog: str | None, schema: str | None, rows_inline: bool) -> Statement:
-        """Run to the end; raises :class:`ClientError` with the statement's error."""
-        asked = {"statement": text, "catalog": catalog, "schema": schema, "wait_timeout": _WAIT}
-        answer = self.ask("POST", _API, asked | {"disposition": "INLINE" if rows_inline else "EXTERNAL_LINKS"})
+    def hang_up(self) -> None:
+        """End what is being asked; the next question connects again."""
+        self._connection.close()
+
+    def run(
+        self,
+        text: str,
+        *,
+        rows_inline: bool,
+        catalog: str | None = None,
+        schema: str | None = None,
+        session_id: str | None = None,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> Statement:
+        """Run to the end, in a session or in one of its own; raises :class:`ClientError` with the statement's error.
+
+        `on_wait`, where it is given, is told the statement's id each second until then.
+        """
+        wait = _WAIT if on_wait is None else _SHORT_WAIT
+        asked = {"statement": text, "catalog": catalog, "schema": schema, "session_id": session_id}
+        delivery = {"wait_timeout": wait, "disposition": "INLINE" if rows_inline else "EXTERNAL_LINKS"}
+        answer = self.ask("POST", _API, asked | delivery)
         while answer["status"]["state"] in _UNFINISHED:
-            path = f"{_API}/{answer['statement_id']}?wait_timeout={_WAIT}&on_disconnect=CANCEL"
-            answer = self.ask("GET", path)
+            if on_wait:
+                on_wait(answer["statement_id"])
+            answer = self.ask("GET", f"{_API}/{answer['statement_id']}?wait_timeout={wait}&on_disconnect=CANCEL")
         if answer["status"]["state"] != "SUCCEEDED":
             error = answer["status"].get("error")
             raise ClientError(error["message"] if error else f"the statement is {answer['status']['state']}")

@@ -1,5 +1,7 @@
 """`delta-gateway sql`: run a statement over the HTTP API and write its rows, chunk by chunk as they arrive.
 
+Without a statement it is a shell on a terminal (`cli_shell.py`).
+
 Ctrl-C, or the end of this process by whatever means, cancels the statement: the server sees the connection go on which
 the request waits for the end.
 """
@@ -19,6 +21,8 @@ import pyarrow as pa
 
 from gateway.cli_client import ApiClient, ClientError, Statement
 from gateway.cli_format import write_json, write_table
+from gateway.cli_lines import line_reader
+from gateway.cli_shell import INLINE, Shell
 
 DEFAULT_SERVER = "http://127.0.0.1:8080"
 EXIT_FAILED = 1
@@ -30,10 +34,12 @@ def main(arguments: Sequence[str]) -> int:
     """Run one statement; the exit code."""
     chosen = _parser().parse_args(arguments)
     try:
+        if chosen.statement is None and chosen.file is None and sys.stdin.isatty():
+            return _run_shell(chosen)
         text = _read_statement(chosen)
         with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
             statement = client.run(
-                text, catalog=chosen.catalog, schema=chosen.schema, rows_inline=chosen.format in _INLINE
+                text, catalog=chosen.catalog, schema=chosen.schema, rows_inline=chosen.format in INLINE
             )
             try:
                 _WRITERS[chosen.format](statement, sys.stdout)
@@ -52,9 +58,22 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _run_shell(chosen: argparse.Namespace) -> int:
+    with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
+        sys.stdout.write("\\? lists the commands.\n")
+        read = line_reader(client)
+        shell = Shell(client, _WRITERS, sys.stdout, sys.stderr, read, format=chosen.format)
+        return shell.run(chosen.catalog, chosen.schema)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="delta-gateway sql", description="Run one statement on a running server.")
-    parser.add_argument("statement", nargs="?", metavar="SQL", help="the statement; standard input if left out")
+    parser.add_argument(
+        "statement",
+        nargs="?",
+        metavar="SQL",
+        help="the statement; else standard input, or a shell",
+    )
     parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="read the statement from a file")
     parser.add_argument("--server", default=DEFAULT_SERVER, metavar="URL", help=f"the server ({DEFAULT_SERVER})")
     parser.add_argument("--user", metavar="NAME", help=f"log in; the password is asked for, or in ${_PASSWORD}")
@@ -115,7 +134,6 @@ def _join_arrow(documents: Iterator[bytes], out: BinaryIO) -> None:
         writer.close()
 
 
-_INLINE = ("table", "json")
 _WRITERS: Mapping[str, Callable[[Statement, TextIO], None]] = {
     "table": _write_table,
     "csv": _write_csv,

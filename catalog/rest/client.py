@@ -30,7 +30,8 @@ _BUSY = frozenset([429, 502, 503, 504])
 _UNKNOWN = frozenset([500, 502, 504])
 """After these nobody knows whether a commit was carried out."""
 _PAGES_MAX = 10_000
-_KEPT_MAX = 200
+_KEPT_BYTES_MAX = 32 << 20
+"""Of the texts of metadata that are kept, which take some times as much as values."""
 _SEPARATOR = "%1F"
 
 Namespace = tuple[str, ...]
@@ -43,6 +44,8 @@ class RestTable:
     metadata_location: str | None
     metadata: Json = field(repr=False)
     etag: str | None = None
+    size: int = 0
+    """Of its text, in bytes."""
 
 
 class RestClient:
@@ -61,6 +64,7 @@ class RestClient:
         self._lock = threading.Lock()
         self._config: Mapping[str, str] | None = None
         self._kept: OrderedDict[tuple[Namespace, str], RestTable] = OrderedDict()
+        self._kept_bytes = 0
 
     # --- Names ---
 
@@ -129,15 +133,17 @@ class RestClient:
         metadata, location = answer.body.get("metadata"), answer.body.get("metadata-location")
         if not isinstance(metadata, dict) or not (location is None or isinstance(location, str)):
             raise RestCatalogNotAvailable(self.name, "its description of a table has no metadata")
-        return RestTable(metadata_location=location, metadata=metadata, etag=answer.etag)
+        return RestTable(metadata_location=location, metadata=metadata, etag=answer.etag, size=answer.size)
 
     def _keep(self, key: tuple[Namespace, str], table: RestTable | None) -> None:
         with self._lock:
-            self._kept.pop(key, None)
+            before = self._kept.pop(key, None)
+            self._kept_bytes -= 0 if before is None else before.size
             if table is not None and table.etag:
                 self._kept[key] = table
-            while len(self._kept) > _KEPT_MAX:
-                self._kept.popitem(last=False)
+                self._kept_bytes += table.size
+            while self._kept_bytes > _KEPT_BYTES_MAX:
+                self._kept_bytes -= self._kept.popitem(last=False)[1].size
 
     # --- Requests ---
 

@@ -27,6 +27,9 @@ from catalog.rest.options import RestOptions
 
 ANSWER_BYTES_MAX = 256 << 20
 """Of metadata, which names every snapshot of a table."""
+_PIECE_BYTES = 1 << 20
+_SLOW = 4
+"""How many times as long as its beginning an answer may take as a whole."""
 _EARLY_S = 60.0
 """A token is asked for again so long before it ends."""
 _TOKEN_S = 3600.0
@@ -42,6 +45,8 @@ class Answer:
     status: int
     body: Json = field(repr=False)
     etag: str | None = None
+    size: int = 0
+    """Of the text, in bytes."""
 
     @property
     def reason(self) -> str:
@@ -102,14 +107,24 @@ class Transport:
             raise NoAnswer(f"{type(error).__name__}: {found}"[:300], was_sent=was_sent) from error
 
     def _answer(self, status: int, response: Any) -> Answer:
-        data = response.read(ANSWER_BYTES_MAX + 1)
-        if len(data) > ANSWER_BYTES_MAX:
-            raise RestCatalogNotAvailable(self._options.name, f"an answer has more than {ANSWER_BYTES_MAX} bytes")
+        data = self._content(response)
         try:
             body = json.loads(data) if data else {}
         except (ValueError, RecursionError):
             body = {}
-        return Answer(status, body if isinstance(body, dict) else {}, response.headers.get("ETag"))
+        found = body if isinstance(body, dict) else {}
+        return Answer(status, found, response.headers.get("ETag"), len(data))
+
+    def _content(self, response: Any) -> bytes:
+        """All of an answer, within a time: a socket's own limit begins again with each piece. Raises `TimeoutError`."""
+        found, ends = bytearray(), self._clock() + _SLOW * self._options.timeout_s
+        while piece := response.read1(_PIECE_BYTES):
+            found += piece
+            if len(found) > ANSWER_BYTES_MAX:
+                raise RestCatalogNotAvailable(self._options.name, f"an answer has more than {ANSWER_BYTES_MAX} bytes")
+            if self._clock() > ends:
+                raise TimeoutError("an answer comes too slowly")
+        return bytes(found)
 
     # --- Tokens ---
 

@@ -14,6 +14,7 @@ from catalog.system_views import is_system_schema
 from engine.answers.declared_types import declared_type, literal
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
+from engine.bind.sight import visible_keys
 from engine.runtime.results import string_rows
 from engine.runtime.session_state import is_temporary
 from engine.statements.shows import ShowCreateTable
@@ -27,7 +28,7 @@ def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outc
     lines = (
         _view_lines(relation)
         if isinstance(relation, BoundView)
-        else _lines(relation, with_location=bound.tells_all(relation))
+        else _lines(bound, relation, with_location=bound.tells_all(relation))
     )
     text = "\n".join(lines) + "\n"
     return Outcome(result=string_rows(("createtab_stmt",), [(text,)]))
@@ -54,13 +55,14 @@ def _properties(properties: Iterable[tuple[str, str | None]]) -> str:
     return "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
 
 
-def _lines(table: BoundTable, *, with_location: bool) -> Iterator[str]:
+def _lines(bound: BoundStatement, table: BoundTable, *, with_location: bool) -> Iterator[str]:
     snapshot, details = table.snapshot, table.snapshot.details
     elements = [_column(column) for column in snapshot.schema.fields]
     elements += [
         f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})" for constraint in snapshot.checks
     ]
-    elements += [f"CONSTRAINT {quote(key.name)} {key_clause(key, ' NOT ENFORCED')}" for key in table.keys]
+    keys = visible_keys(bound.view, table)
+    elements += [f"CONSTRAINT {quote(key.name)} {key_clause(key, ' NOT ENFORCED')}" for key in keys]
     columns = ",\n".join(f"  {element}" for element in elements)
     yield f"CREATE TABLE {table.label} (\n{columns})" if elements else f"CREATE TABLE {table.label}"
     yield f"USING {snapshot.format}"
@@ -73,7 +75,7 @@ def _lines(table: BoundTable, *, with_location: bool) -> Iterator[str]:
     if details.description:
         yield f"COMMENT {literal(details.description)}"
     if with_location and not table.entry.managed:
-        yield f"LOCATION {literal(table.entry.location)}"
+        yield f"LOCATION {literal(table.location)}"
     properties = snapshot.creating_properties(table.label)
     if properties:
         yield _properties(properties)

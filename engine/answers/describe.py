@@ -16,6 +16,7 @@ from catalog.names import SchemaName
 from engine.answers.described_json import described_json
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
+from engine.bind.sight import visible_keys
 from engine.runtime.results import string_rows
 from engine.statements.functions import DescribeFunction
 from engine.statements.shows import DescribeSchema, DescribeTable
@@ -39,7 +40,9 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
         return Outcome(result=string_rows(("info_name", "info_value"), rows))
     if statement.as_json:
         return Outcome(
-            result=string_rows(("json_metadata",), [(described_json(relation, relation_details(bound, relation)),)])
+            result=string_rows(
+                ("json_metadata",), [(described_json(bound, relation, relation_details(bound, relation)),)]
+            )
         )
     rows_ = [*_columns(relation), *(_details(bound, relation) if statement.extended else ())]
     return Outcome(result=string_rows(COLUMNS, rows_))
@@ -160,7 +163,7 @@ def _table_details(table: BoundTable) -> dict[str, str | None]:
         "Comment": details.description or entry.comment,
         "Provider": snapshot.format,
         "Version": str(snapshot.version),
-        "Location": entry.location,
+        "Location": table.location,
         "Partition Columns": json.dumps(list(snapshot.partition_columns)) if snapshot.partition_columns else None,
         "Table Properties": "[" + ",".join(f"{key}={value}" for key, value in properties.items()) + "]",
     }
@@ -171,7 +174,7 @@ def _details(bound: BoundStatement, relation: NamedRelation) -> Iterator[Row]:
     yield "# Detailed Table Information", "", ""
     for key, value in relation_details(bound, relation).items():
         yield key, value, ""
-    keys = relation.keys if isinstance(relation, BoundTable) else ()
+    keys = visible_keys(bound.view, relation) if isinstance(relation, BoundTable) else ()
     if keys:
         yield "", "", ""
         yield "# Constraints", "", ""

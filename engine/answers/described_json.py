@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from catalog.entries import ViewEntry
-from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
+from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
+from engine.bind.sight import visible_keys
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
 from engine.table.keys import ForeignKey, TableKey, is_key_property, primary_key
@@ -22,9 +23,11 @@ from engine.types.sql_types import format_sql_type
 from engine.types.type_sizes import type_sizes
 
 
-def described_json(relation: NamedRelation, details: dict[str, str]) -> str:
+def described_json(bound: BoundStatement, relation: NamedRelation, details: dict[str, str]) -> str:
     """The text of the cell; `details` are those of DESCRIBE EXTENDED."""
-    known = _table(relation) if isinstance(relation, BoundTable) else _view(relation.entry, details.get("View Text"))
+    known = (
+        _table(bound, relation) if isinstance(relation, BoundTable) else _view(relation.entry, details.get("View Text"))
+    )
     name = relation.entry.name
     told = {
         "table_name": details["Table"],
@@ -47,7 +50,7 @@ def _instant(text: str | None) -> str | None:
     return None if text is None else text.replace(" ", "T").replace("+00:00", "Z")
 
 
-def _table(table: BoundTable) -> dict[str, Any]:
+def _table(bound: BoundStatement, table: BoundTable) -> dict[str, Any]:
     snapshot = table.snapshot
     clustering = [format_name(path) for path in snapshot.details.clustering_columns]
     return {
@@ -55,7 +58,7 @@ def _table(table: BoundTable) -> dict[str, Any]:
         "version": snapshot.version,
         "partition_columns": list(snapshot.partition_columns) or None,
         "clustering_columns": clustering or None,
-        **_keys(table.keys),
+        **_keys(visible_keys(bound.view, table)),
         "table_properties": {
             key: value for key, value in sorted(snapshot.details.properties.items()) if not is_key_property(key)
         },

@@ -10,6 +10,7 @@ from typing import Any
 
 from catalog.names import CatalogName, TableName, fold, quote
 from engine.bind.bound import BoundStatement, BoundTable, Outcome
+from engine.bind.sight import visible_keys
 from engine.runtime.results import INT, STRING, small_result
 from engine.statements.shows import FindKeys, ListForeignKeys, ListPrimaryKeys, TablePattern
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
@@ -74,7 +75,7 @@ def _primary_rows(table: BoundTable) -> Iterator[tuple[Any, ...]]:
 
 
 def _foreign_rows(bound: BoundStatement, table: BoundTable, parent: TablePattern) -> Iterator[tuple[Any, ...]]:
-    for key in table.keys:
+    for key in visible_keys(bound.view, table):
         if not isinstance(key, ForeignKey) or not _is_named(TableName(*key.parent), parent):
             continue
         pairs = zip(key.columns, key.parent_columns, strict=True)

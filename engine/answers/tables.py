@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from engine.answers.describe import relation_details, version_properties
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
+from engine.bind.sight import visible_properties
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import (
     BIGINT,
@@ -83,14 +84,14 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         details.id,
         ".".join(table.name.parts) if table.name else details.name,
         details.description,
-        table.entry.location if bound.tells_all(table) else None,
+        table.location if bound.tells_all(table) else None,
         _micros(details.created_ms),
         _micros(details.modified_ms),
         list(snapshot.partition_columns),
         [format_name(path) for path in details.clustering_columns],
         snapshot.num_files,
         snapshot.size_bytes,
-        sorted(details.properties.items()),
+        sorted(visible_properties(bound.view, table).items()),
         *versions,
         list(details.features),
     )
@@ -108,7 +109,7 @@ def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outco
 def show_tbl_properties(bound: BoundStatement, statement: ShowTblProperties) -> Outcome:
     """All properties, those of a table with the protocol versions, or the one that was asked for."""
     (relation,) = bound.named
-    properties = _view_properties(relation) if isinstance(relation, BoundView) else _table_properties(relation)
+    properties = _view_properties(relation) if isinstance(relation, BoundView) else _table_properties(bound, relation)
     if statement.key is None:
         return Outcome(result=string_rows(("key", "value"), sorted(properties.items())))
     missing = f"Table {relation.label} does not have property: {statement.key}"
@@ -119,8 +120,8 @@ def _view_properties(view: BoundView) -> dict[str, str | None]:
     return dict(view.entry.properties)
 
 
-def _table_properties(table: BoundTable) -> dict[str, str | None]:
-    return dict(table.snapshot.details.properties) | version_properties(table.snapshot.details)
+def _table_properties(bound: BoundStatement, table: BoundTable) -> dict[str, str | None]:
+    return visible_properties(bound.view, table) | version_properties(table.snapshot.details)
 
 
 def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:

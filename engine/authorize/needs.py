@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from catalog.conditions import AnyNeed, Definer, Need
+from catalog.conditions import AnyNeed, Definer, NameNeed, Need
 from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, owner_of
 from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.privileges import Privilege, user
@@ -34,7 +34,15 @@ from engine.bind.bound import (
 )
 from engine.bind.sight import free_path_owners
 from engine.runtime.session_state import is_temporary
-from engine.statements.alters import AlterTable, DropFeature, RenameTable, SetLocation
+from engine.statements.alters import (
+    AddConstraint,
+    AlterColumn,
+    AlterTable,
+    DropFeature,
+    RenameTable,
+    SetLocation,
+    TableChange,
+)
 from engine.statements.calls.procedures import (
     AddFiles,
     AncestorsOf,
@@ -119,7 +127,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import REPLACES, CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
@@ -159,7 +167,8 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
         case CopyInto():
             yield from (*_on_target(bound, Privilege.MODIFY), *_reads(bound.relations))
         case CreateTable() | CreateTableLike() | CloneTable():
-            yield from (*_new_table(bound, statement.table_parts), *_reads(bound.relations))
+            replaces = not isinstance(statement, CreateTableLike) and statement.mode in REPLACES
+            yield from (*_new_table(bound, statement.table_parts, replaces=replaces), *_reads(bound.relations))
             yield from _policy_functions(bound, statement.policies if isinstance(statement, CreateTable) else ())
         case ConvertTable(path=path):
             is_new = path is not None
@@ -170,7 +179,11 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _on_target(bound, Privilege.MANAGE)
         case RestoreTable() | RepairTable():
             yield from _on_target(bound, Privilege.MANAGE)
-        case Optimize() | Reorg() | Vacuum() | GenerateManifest() | AnalyzeTable():
+        case Optimize(condition=condition) | Reorg(condition=condition):
+            yield from _on_target(bound, Privilege.MODIFY)
+            if condition is not None:
+                yield from _on_target(bound, Privilege.SELECT)
+        case Vacuum() | GenerateManifest() | AnalyzeTable():
             yield from _on_target(bound, Privilege.MODIFY)
         case Call():
             yield from _called(bound, statement)
@@ -185,9 +198,8 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
         case CreateFunction(function_parts=parts):
             name = TableName.from_parts(parts, bound.state.current)
             yield Need(Privilege.CREATE_FUNCTION, _schema(bound, name))
-            replaced = bound.view.unrestricted.find_function(name) if statement.or_replace else None
-            if replaced is not None:
-                yield Need(Privilege.MANAGE, replaced)
+            if statement.or_replace:
+                yield NameNeed(name, is_function=True)
             yield from _reads(bound.relations, _definer_of(bound, statement))
         case DropFunction():
             if bound.securable is not None:
@@ -274,6 +286,13 @@ def _altered(bound: BoundStatement, statement: AlterTable) -> Needs:
             yield from _on_target(bound, Privilege.MANAGE)
         case _:
             yield from _on_target(bound, Privilege.MODIFY)
+            if any(map(checks_rows, statement.changes)):
+                yield from _on_target(bound, Privilege.SELECT)
+
+
+def checks_rows(change: TableChange) -> bool:
+    """Whether the outcome depends on the rows that are stored, and so tells of them."""
+    return isinstance(change, AddConstraint) or (isinstance(change, AlterColumn) and change.nullable is False)
 
 
 def _called(bound: BoundStatement, statement: Call) -> Needs:
@@ -290,13 +309,17 @@ def _called(bound: BoundStatement, statement: Call) -> Needs:
             yield from (_on_owner(owner, Privilege.SELECT, None) for owner in _places(bound, source))
         case ExpireSnapshots() | RemoveOrphanFiles():
             yield from _on_target(bound, Privilege.MODIFY)
-        case RewriteDataFiles() | RewriteManifests() | RewritePositionDeleteFiles():
+        case RewriteDataFiles(where=where) | RewritePositionDeleteFiles(where=where):
+            yield from _on_target(bound, Privilege.MODIFY)
+            if where is not None:
+                yield from _on_target(bound, Privilege.SELECT)
+        case RewriteManifests():
             yield from _on_target(bound, Privilege.MODIFY)
         case _:
             assert_never(statement.procedure)
 
 
-def _new_table(bound: BoundStatement, parts: tuple[str, ...]) -> Needs:
+def _new_table(bound: BoundStatement, parts: tuple[str, ...], *, replaces: bool = False) -> Needs:
     """A name in a schema, a place where the statement chose one, and the table that is replaced, if any."""
     target = bound.target
     if path_of(parts) is None:
@@ -308,7 +331,10 @@ def _new_table(bound: BoundStatement, parts: tuple[str, ...]) -> Needs:
             yield from (Need(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in owners)
             if target.is_path:
                 yield from (Need(Privilege.WRITE_FILES, owner) for owner in owners)
-        case TakenName() | None:  # the statement fails, or does nothing
+        case TakenName(entry=entry):
+            if replaces:
+                yield Need(Privilege.MANAGE, entry)
+        case None:
             pass
         case _:
             assert_never(target)
@@ -331,6 +357,8 @@ def _new_view(bound: BoundStatement, statement: CreateView) -> Needs:
     replaced = bound.view.unrestricted.find(name) if statement.or_replace else None
     if replaced is not None:
         yield Need(Privilege.MANAGE, replaced)
+    if statement.or_replace:
+        yield NameNeed(name)
     yield from _reads(bound.relations, _definer_of(bound, statement))
 
 

@@ -19,12 +19,12 @@ from catalog.names import fold
 from catalog.privileges import Privilege
 from catalog.right_errors import InsufficientPermissions
 from catalog.rights import label_of
+from engine.authorize.needs import checks_rows
 from engine.bind.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.sql.expressions import parse_any_expression
 from engine.statements.alters import (
     AddColumns,
-    AddConstraint,
     AlterColumn,
     AlterTable,
     DropColumns,
@@ -103,7 +103,7 @@ def ensure_hides(bound: BoundStatement) -> None:
                 raise InsufficientPermissions(Privilege.SELECT.value, f"what {_called(relation)} reads")
     if isinstance(statement, AlterTable) and isinstance(target, BoundTable):
         for column in (column for change in statement.changes for column in _changed(change, target)):
-            if target.entry.policies.uses(column) or target.entry.tags.of_column(column):
+            if target.is_used_by_policy(column):
                 raise ColumnUsedByPolicy(column, target.label)
     if not isinstance(target, BoundTable) or not target.is_policed:
         return
@@ -115,14 +115,13 @@ def ensure_hides(bound: BoundStatement) -> None:
     if isinstance(statement, Vacuum | RepairTable) and statement.dry_run:
         name = "VACUUM" if isinstance(statement, Vacuum) else "FSCK REPAIR TABLE"
         raise PolicyForbidsStatement(f"{name} DRY RUN", target.label)
-    if isinstance(statement, Optimize) and statement.condition is not None:
-        raise PolicyForbidsStatement("OPTIMIZE WHERE", target.label)
+    if isinstance(statement, Optimize | Reorg) and statement.condition is not None:
+        name = "OPTIMIZE" if isinstance(statement, Optimize) else "REORG TABLE"
+        raise PolicyForbidsStatement(f"{name} WHERE", target.label)
     if isinstance(statement, Call) and _tells(statement):
         raise PolicyForbidsStatement(f"CALL {statement.name}", target.label)
-    if isinstance(statement, AlterTable):
-        for change in statement.changes:
-            if isinstance(change, AddConstraint) or (isinstance(change, AlterColumn) and change.nullable is False):
-                raise PolicyForbidsStatement("A constraint that stored rows are checked for", target.label)
+    if isinstance(statement, AlterTable) and any(map(checks_rows, statement.changes)):
+        raise PolicyForbidsStatement("A constraint that stored rows are checked for", target.label)
 
 
 def _tells(call: Call) -> bool:

@@ -31,6 +31,7 @@ from engine.bind.bound import (
     BoundTable,
     Target,
 )
+from engine.bind.drops import dropped
 from engine.bind.securables import bind_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
@@ -230,7 +231,7 @@ def _named(
         case ConvertTable(table_parts=parts):
             return binder.new_table(parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
-            return binder.dropped(parts, if_exists), ()
+            return dropped(binder, parts, if_exists), ()
         case Call() | RegisterTable():
             return _called(statement, binder), ()
         case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():

@@ -17,12 +17,7 @@ from typing import Any
 from catalog.audit_table import is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
-from catalog.errors import (
-    PathNotAllowed,
-    SqlError,
-    TableExpected,
-    TableNotFound,
-)
+from catalog.errors import PathNotAllowed, SqlError, TableExpected
 from catalog.names import (
     NAME_BYTES_MAX,
     Matcher,
@@ -54,12 +49,11 @@ from engine.bind.bound import (
 from engine.bind.functions import Functions, ensure_names_known
 from engine.bind.information_rows import information_view
 from engine.bind.metadata_parts import branch_or_tag, relation_or_part
-from engine.bind.policies import bind_policies, policed_at, policies_of
-from engine.bind.sight import free_path_owners, path_owners, seen_by
+from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
+from engine.bind.sight import free_path_owners, may_hear_of, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
 from engine.errors.definition_errors import (
-    DropByPath,
     NoPlaceForTable,
     PathAndLocation,
     ReplacedElsewhere,
@@ -85,7 +79,7 @@ from engine.statements.queries import (
     Relation,
     TimeTravel,
 )
-from engine.statements.tables import CreateMode
+from engine.statements.tables import REPLACES, CreateMode
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.keys import primary_key
@@ -112,6 +106,7 @@ class Binder:
 
     def __init__(self, state: SessionState, sources: Sources) -> None:
         self.state, self.formats = state, sources.formats
+        self._catalog = sources.catalog
         self.view = seen_by(sources.catalog.view(), state.identity)
         self.functions = Functions(self.view, state.identity)
         self.files, self.audit_folder = sources.files, sources.audit_folder
@@ -120,6 +115,11 @@ class Binder:
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
         self._is_in_policy = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the catalog is still what it was before the first table was looked at."""
+        return not (self.pinned or self.feeds) or self._catalog.view().generation == self.view.generation
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
@@ -178,6 +178,8 @@ class Binder:
         if key not in self.feeds:
             with naming(table.label):
                 self.feeds[key] = self._feed(table, asked)
+        if table.policy is not None:
+            ensure_same_columns(table, self.feeds[key])
         return BoundChanges(table=table, feed=self.feeds[key])
 
     def _feed(self, table: BoundTable, asked: ChangeRange) -> TableChanges:
@@ -363,6 +365,8 @@ class Binder:
         entry = self._taken(name)
         if entry is not None:
             return TakenName(entry=entry)
+        if not may_hear_of(self.view, name, None):  # it is not authorized, whatever else may hinder it
+            return FreeName(name=name, location="", managed=True, own=own)
         name = self.view.ensure_new_name(name)
         if written is not None:
             location = self.view.ensure_location(written)
@@ -403,7 +407,7 @@ class Binder:
         A table keeps its format. Raises `UnknownTableFormat`.
         """
         own = self.formats[provider or DEFAULT_FORMAT].name
-        if mode not in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
+        if mode not in REPLACES:
             return None
         path = path_of(parts)
         if path is not None:
@@ -412,7 +416,10 @@ class Binder:
             name, is_there = entry.name, self.formats.find(entry.location) is not None
         else:
             name = TableName.from_parts(parts, self.state.current)
-            is_there = self._taken(name) is not None
+            taken = self._taken(name)
+            if not may_hear_of(self.view, name, taken):
+                return None  # what the statement takes is looked at before anything is said of the name
+            is_there = taken is not None
         if not is_there:
             if mode is CreateMode.REPLACE:
                 raise ReplacedTableMissing(str(name))
@@ -430,35 +437,6 @@ class Binder:
         if found is None:
             self.view.ensure_free_location(location)
         return found
-
-    def dropped(self, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
-        """What DROP TABLE names; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
-        path = path_of(parts)
-        if path is not None:
-            entry_at = self.view.resolve_path(path, path_format(parts))
-            path_owners(self.view, entry_at.location)
-            self._ensure_nothing_at(entry_at, if_exists)
-            return None
-        name = TableName.from_parts(parts, self.state.current)
-        entry = self.view.find(name) if if_exists else self.view.resolve(name)
-        return None if entry is None else TakenName(entry=entry)
-
-    def _ensure_nothing_at(self, entry: TableEntry, if_exists: bool) -> None:
-        """DROP takes a name away, and a path is none, even if a table that has one is there: raises `DropByPath` then.
-
-        delta-spark finds no table then, and with IF EXISTS answers as if it had dropped one.
-        """
-        named = [str(each.name) for each in self.view.recorded_at(entry.location)]
-        if named:
-            raise DropByPath(entry.location, f"The table there is {' and '.join(named)}.")
-        try:
-            is_there = self.formats.find(entry.location) is not None
-        except SqlError:
-            is_there = True  # whatever is wrong with its log
-        if is_there:
-            raise DropByPath(entry.location, "The catalog has no record of the table there: remove its folder instead.")
-        if not if_exists:
-            raise TableNotFound(str(entry.name))
 
     def schema(self, parts: tuple[str, ...]) -> SchemaName:
         """The schema of a SHOW: the named one, or the current one."""

@@ -22,6 +22,7 @@ from catalog.conditions import Condition
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.names import TableName
 from catalog.policies import NO_POLICIES, Policies
+from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
@@ -110,6 +111,16 @@ class BoundTable:
     def own_label(self) -> str:
         """What it is called to those who may know of it."""
         return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
+
+    def is_used_by_policy(self, column: str) -> bool:
+        """Whether a policy, or a tag that policies may look at, is about a column; by its path as by its name."""
+        entries = (self.entry, *(owner for owner in self.owners if isinstance(owner, TableEntry)))
+        return any(each.policies.uses(column) or each.tags.of_column(column) for each in entries)
+
+    @property
+    def location(self) -> str:
+        """Where it lies: a table of a REST catalog where its metadata says."""
+        return self.snapshot.table_root if is_rest(self.entry.location) else self.entry.location
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:

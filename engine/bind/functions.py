@@ -42,6 +42,7 @@ from engine.sql.query.bodies import (
     is_deterministic,
     is_of_row,
     literal_call,
+    mentioned_names,
     parse_body,
     parse_expression,
     repeats,
@@ -187,6 +188,7 @@ def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelati
         parameters = [parameter.name for parameter in function.parameters]
         try:
             ensure_body_known(function.name, function.body, parameters, pairs)
+            _ensure_columns_known(function, pairs)
         except BodyNotPossible:
             if functions.tells_all(called):
                 raise
@@ -204,6 +206,24 @@ def ensure_body_known(
         known |= {*each.name_parts, *(column.name for column in bound.columns)}
     for free in sorted(free_names(body) - {each.lower() for each in known}):
         raise BodyNotPossible(str(name), f"{free} is no column of what it reads, and no parameter")
+
+
+def columns_named(body: str, read: Iterable[tuple[Relation, BoundRelation]]) -> tuple[tuple[str, ...], ...]:
+    """For each relation that a body reads, which names in the body are columns of it (`FunctionEntry.columns`)."""
+    names = mentioned_names(body)
+    folded = ({column.name.lower() for column in bound.columns} for _, bound in read)
+    return tuple(tuple(sorted(columns if names is None else columns & names)) for columns in folded)
+
+
+def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation, BoundRelation]]) -> None:
+    """Whether the names in a body mean the columns that they meant when the function was made, in each of its calls.
+
+    Raises `BodyNotPossible`. A column that is gone since may have the name of a parameter, and a new one may take it.
+    """
+    calls, rest = divmod(len(read), len(function.columns) or len(read) + 1)
+    if rest or columns_named(function.body, read) != function.columns * calls:
+        reason = "what it reads has other columns since it was made. Make it again (CREATE OR REPLACE FUNCTION)"
+        raise BodyNotPossible(str(function.name), reason)
 
 
 def _called(call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int) -> InlinedCall:

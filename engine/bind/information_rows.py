@@ -19,6 +19,7 @@ from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
+from engine.bind.sight import visible_keys
 from engine.statements.queries import Query
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
@@ -67,11 +68,11 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "column_masks": partial(_column_masks, view, catalog),
         "column_tags": partial(_column_tags, view, catalog),
         "columns": partial(_columns, listed),
-        "constraint_column_usage": partial(_constraint_column_usage, listed),
-        "constraint_table_usage": partial(_constraint_table_usage, listed),
+        "constraint_column_usage": partial(_constraint_column_usage, view, listed),
+        "constraint_table_usage": partial(_constraint_table_usage, view, listed),
         "information_schema_catalog_name": partial(_catalog_names, view, catalog),
-        "key_column_usage": partial(_key_column_usage, listed),
-        "referential_constraints": partial(_referential_constraints, listed),
+        "key_column_usage": partial(_key_column_usage, view, listed),
+        "referential_constraints": partial(_referential_constraints, view, listed),
         "parameters": partial(_parameters, view, catalog),
         "routine_privileges": partial(_routine_privileges, view, catalog),
         "routines": partial(_routines, view, catalog),
@@ -80,7 +81,7 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "table_tags": partial(_table_tags, view, catalog),
         "schema_privileges": partial(_schema_privileges, view, catalog),
         "schemata": partial(_schemata, view, catalog),
-        "table_constraints": partial(_table_constraints, listed),
+        "table_constraints": partial(_table_constraints, view, listed),
         "table_privileges": partial(_table_privileges, view, catalog),
         "tables": partial(_tables, view, catalog),
         "views": partial(_views, view, catalog),
@@ -275,11 +276,11 @@ def _check_constraints(listed: Listed) -> Iterator[Row]:
         yield *table.entry.name.schema_name.parts, name, expression, None
 
 
-def _table_constraints(listed: Listed) -> Iterator[Row]:
+def _table_constraints(view: CatalogView, listed: Listed) -> Iterator[Row]:
     tables = _tables_of(listed)
     for table, name, _ in _checks(lambda: tables):
         yield *table.entry.name.schema_name.parts, name, *table.entry.name.parts, "CHECK", "NO", "YES"
-    for table, key in _keys(tables):
+    for table, key in _keys(view, tables):
         kind = "PRIMARY KEY" if isinstance(key, PrimaryKey) else "FOREIGN KEY"
         yield *table.entry.name.schema_name.parts, key.name, *table.entry.name.parts, kind, "NO", "NO"
 
@@ -288,15 +289,15 @@ def _tables_of(listed: Listed) -> list[BoundTable]:
     return [relation for relation in listed() if isinstance(relation, BoundTable)]
 
 
-def _keys(tables: Iterable[BoundTable]) -> Iterator[tuple[BoundTable, TableKey]]:
+def _keys(view: CatalogView, tables: Iterable[BoundTable]) -> Iterator[tuple[BoundTable, TableKey]]:
     for table in tables:
-        for key in table.keys:
+        for key in visible_keys(view, table):
             yield table, key
 
 
-def _constraint_column_usage(listed: Listed) -> Iterator[Row]:
+def _constraint_column_usage(view: CatalogView, listed: Listed) -> Iterator[Row]:
     """The columns that a key is about: a foreign key is about those that it references."""
-    for table, key in _keys(_tables_of(listed)):
+    for table, key in _keys(view, _tables_of(listed)):
         names = (*table.entry.name.schema_name.parts, key.name)
         if isinstance(key, ForeignKey):
             yield from ((*key.parent, column, *names) for column in key.parent_columns)
@@ -304,16 +305,16 @@ def _constraint_column_usage(listed: Listed) -> Iterator[Row]:
             yield from ((*table.entry.name.parts, column, *names) for column in key.columns)
 
 
-def _constraint_table_usage(listed: Listed) -> Iterator[Row]:
-    for table, key in _keys(_tables_of(listed)):
+def _constraint_table_usage(view: CatalogView, listed: Listed) -> Iterator[Row]:
+    for table, key in _keys(view, _tables_of(listed)):
         about = key.parent if isinstance(key, ForeignKey) else table.entry.name.parts
         yield *table.entry.name.schema_name.parts, key.name, *about
 
 
-def _key_column_usage(listed: Listed) -> Iterator[Row]:
+def _key_column_usage(view: CatalogView, listed: Listed) -> Iterator[Row]:
     tables = _tables_of(listed)
     primary = {table.entry.name: primary_key(table.keys) for table in tables}
-    for table, key in _keys(tables):
+    for table, key in _keys(view, tables):
         parent = primary.get(TableName(*key.parent)) if isinstance(key, ForeignKey) else None
         for at, column in enumerate(key.columns):
             referenced = None
@@ -323,11 +324,11 @@ def _key_column_usage(listed: Listed) -> Iterator[Row]:
             yield *names, column, at + 1, referenced
 
 
-def _referential_constraints(listed: Listed) -> Iterator[Row]:
+def _referential_constraints(view: CatalogView, listed: Listed) -> Iterator[Row]:
     """The name of a primary key is unknown where its table is in another catalog, or no longer has it."""
     tables = _tables_of(listed)
     primary = {table.entry.name: primary_key(table.keys) for table in tables}
-    for table, key in _keys(tables):
+    for table, key in _keys(view, tables):
         if isinstance(key, ForeignKey):
             parent = primary.get(TableName(*key.parent))
             unique = (*key.parent[:2], None if parent is None else parent.name)

@@ -20,9 +20,11 @@ from catalog.state import CatalogState
 from catalog.view import CatalogView
 from engine.bind.bound import BoundExpression, BoundPolicy, BoundRelation, BoundTable, tables_of
 from engine.bind.functions import Functions
-from engine.errors.policy_errors import PolicyNotUsable
+from engine.errors.policy_errors import PolicyForbidsTimeTravel, PolicyNotUsable
 from engine.sql.query.bodies import inlined_expression, is_deterministic
 from engine.statements.queries import Query
+from engine.table.changes import TableChanges
+from engine.table.column_metadata import COLUMN_ID
 from engine.types.schema import StructField
 from engine.types.sql_types import column_sql_type, same_sql_type
 
@@ -38,10 +40,12 @@ def policies_of(table: BoundTable, state: CatalogState, principals: Collection[P
 
 
 def policed_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
-    """The tables to which a path belongs that may have policies, which count where privileges do not."""
+    """The tables to which a path belongs that have, or may have, policies: these count where privileges do not."""
     tables, state = view.unrestricted.tables_at(location), view.state
     return tuple(
-        each for each in tables if each.policies or any(level.named_policies for level in levels_of(state, each))
+        each
+        for each in tables
+        if each.policies or each.tags.columns or any(level.named_policies for level in levels_of(state, each))
     )
 
 
@@ -54,6 +58,23 @@ def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query
         for mask in policies.masks
     )
     return BoundPolicy(filters=filters, masks=masks)
+
+
+def ensure_same_columns(table: BoundTable, feed: TableChanges) -> None:
+    """Whether the policies of a table, which are for its newest columns, decide about the rows of its change feed.
+
+    Raises `PolicyForbidsTimeTravel` where the range of versions has columns that were renamed or dropped since, or not
+    yet those of now.
+    """
+    newest = {fold(column.name): column for column in table.snapshot.schema.fields}
+    older = {fold(column.name): column for column in feed.table_columns.fields}
+    if newest.keys() != older.keys() or any(not _is_same(newest[name], older[name]) for name in newest):
+        raise PolicyForbidsTimeTravel(table.label)
+
+
+def _is_same(one: StructField, other: StructField) -> bool:
+    ids = [column.metadata.get(COLUMN_ID) for column in (one, other)]
+    return column_sql_type(one) == column_sql_type(other) and (None in ids or ids[0] == ids[1])
 
 
 def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:

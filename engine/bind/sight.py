@@ -9,13 +9,16 @@ not know of, are refused before anything is looked for there, so that the answer
 
 from __future__ import annotations
 
-from catalog.entries import LocationEntry
+from catalog.entries import LocationEntry, Relation
+from catalog.names import TableName
 from catalog.privileges import Privilege
 from catalog.right_errors import InsufficientPermissions
 from catalog.rights import Login, caller_of
+from catalog.system_views import is_system_schema
 from catalog.view import CatalogView
-from engine.bind.bound import PathOwner
+from engine.bind.bound import BoundTable, PathOwner
 from engine.runtime.identity import Identity, Method
+from engine.table.keys import ForeignKey, TableKey, is_key_property, property_of
 
 
 def login_of(identity: Identity) -> Login | None:
@@ -53,3 +56,31 @@ def free_path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
     if any(not isinstance(owner, LocationEntry) for owner in owners):
         raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
     return owners
+
+
+def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> bool:
+    """Whether the principal may be told, before it is authorized, what hinders the replacement of a name.
+
+    `taken` is what has the name, whether or not the principal may know of it.
+    """
+    if view.rights is None or is_system_schema(name.schema_name):
+        return True
+    if taken is not None:
+        return view.rights.manages(taken)
+    return view.rights.missing(Privilege.CREATE_TABLE, view.schema(name.schema_name)) is None
+
+
+def visible_keys(view: CatalogView, table: BoundTable) -> tuple[TableKey, ...]:
+    """The keys of a table, without foreign keys to tables that the principal may not know of."""
+    return tuple(key for key in table.keys if not isinstance(key, ForeignKey) or view.may_know(TableName(*key.parent)))
+
+
+def visible_properties(view: CatalogView, table: BoundTable) -> dict[str, str | None]:
+    """The properties of a table, without those of keys that are not visible, or cannot be read."""
+    known = {property_of(key)[0] for key in visible_keys(view, table)}
+    properties = table.snapshot.details.properties
+    return {
+        name: value
+        for name, value in properties.items()
+        if view.rights is None or not is_key_property(name) or name.lower() in known
+    }

@@ -24,6 +24,7 @@ from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
     IcebergSnapshotNotFound,
+    IcebergTableIsStatic,
     IcebergTableNotFound,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
@@ -230,6 +231,8 @@ class IcebergFormat:
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
         assert isinstance(snapshot, IcebergSnapshot)
         snapshot.ensure_supported(description.operation)
+        if snapshot.is_static:
+            raise IcebergTableIsStatic(label, snapshot.metadata_name)
         if snapshot.branch is None:
             raise IcebergRefNotWritable(label, f"The snapshot {snapshot.version}")
         return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label, branch=snapshot.branch)

@@ -10,7 +10,7 @@ from engine.bind.bound import BoundTable
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
-from engine.pruning.predicates import Path
+from engine.pruning.predicates import Path, Predicate
 from engine.sql.expressions import Expression
 from engine.table.definition import TableDefinition
 from engine.table.operations import CommitDescription, NumberedWrite
@@ -33,6 +33,15 @@ class ReplaceMatching:
     """Remove the files of the partitions for which `condition` (SQL over the partition columns) is true."""
 
     condition: str
+    shown: str
+    """On one line, for lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceWholeFiles:
+    """Remove the files of which all rows satisfy `condition`, if no other file may have such a row."""
+
+    condition: Predicate
     shown: str
     """On one line, for lists."""
 
@@ -144,7 +153,7 @@ class DeletePlan:
     table: BoundTable
     places: TargetRead
     shown: str
-    whole: ReplaceAll | ReplaceMatching | None
+    whole: ReplaceAll | ReplaceMatching | ReplaceWholeFiles | None
     queried: QueriedKey | None
     reads_table: bool
     description: CommitDescription

@@ -69,6 +69,9 @@ class CreateMode(StrEnum):
     CREATE_OR_REPLACE = "CREATE OR REPLACE"
 
 
+REPLACES = (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE)
+"""The modes that take the place of what is there."""
+
 Properties = tuple[tuple[str, str], ...]
 
 

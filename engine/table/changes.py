@@ -68,6 +68,11 @@ class TableChanges(Protocol):
     def schema(self) -> StructType: ...
 
     @property
+    def table_columns(self) -> StructType:
+        """Those of the schema that are the table's, as they were where the range ends, or are now."""
+        ...
+
+    @property
     def allowed_roots(self) -> tuple[str, ...]:
         """As in a `Scan`."""
         ...

@@ -18,6 +18,9 @@ from engine.types.schema import StructField, StructType
 GENERATION = "delta.generationExpression"
 """The key of a generated column's expression in its metadata."""
 
+COLUMN_ID = "delta.columnMapping.id"
+"""The key of what stays the same of a column whatever it is called, where a table has column mapping."""
+
 START = "delta.identity.start"
 STEP = "delta.identity.step"
 ALLOW_EXPLICIT = "delta.identity.allowExplicitInsert"

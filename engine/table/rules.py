@@ -27,6 +27,7 @@ class Capability(Enum):
     DELETED_ROW_MARKS = "marks rows that are deleted or replaced beside their files, which stay"
     UPDATED_ROW_MARKS = "the same of rows that an UPDATE changes"
     MERGED_ROW_MARKS = "the same of rows that a MERGE changes or deletes"
+    WHOLE_FILES = "tells, where rows are deleted, which files have no others, whatever its partitions are"
     ROW_IDS = "gives rows ids, which they keep wherever they are moved to"
     TYPE_WIDENING = "gives columns wider types while rows are written"
     COLUMN_DEFAULTS = "has columns with defaults"

@@ -39,6 +39,7 @@ ENTRIES: list[Entry] = [
         returns="INT",
         body="x + 1",
         current=SchemaName("spark_catalog", "Shop"),
+        columns=(("a", "b"), ()),
         deterministic=False,
         grants=GRANTS,
     ),

@@ -79,7 +79,9 @@ def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
         steady = stepped(storage, step, "delete")
         sources = replace(shared, formats=formats_over(steady, step))
         table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady), own=FORMAT)
-        plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
+        plan = VacuumPlan(
+            table=table, retention_ms=0, lite=False, dry_run=False, tells_place=True, begin=DESCRIPTION, end=DESCRIPTION
+        )
         storage.now_ms += 10
         with vacuum(plan, sources, run_of(ticking(storage))) as staged:
             assert staged.transaction is not None
@@ -228,7 +230,9 @@ def test_a_vacuum_that_is_killed_leaves_a_table_to_go_on_with() -> None:
 def _vacuum(used: Storage, storage: DictStorage, shared: Sources) -> None:
     storage.now_ms += 10
     table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(used), own=FORMAT)
-    plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
+    plan = VacuumPlan(
+        table=table, retention_ms=0, lite=False, dry_run=False, tells_place=True, begin=DESCRIPTION, end=DESCRIPTION
+    )
     sources = replace(shared, formats=formats_over(used, lambda: None))
     with vacuum(plan, sources, run_of(ticking(storage))) as staged:
         assert staged.transaction is not None

@@ -1,7 +1,9 @@
-"""Beside the Iceberg runtime: we read what it writes, cell by cell."""
+"""Beside the Iceberg runtime: we read what it writes, cell by cell, and it what we write."""
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
+from tests.engine.iceberg.written_history import History
 from tests.engine.lake_sessions import rows
 from tests.oracle.conftest import ask_iceberg_spark
 from tests.oracle.exact_rows import exact_rows
@@ -56,3 +59,48 @@ def test_we_read_what_it_writes(made: Answers, ask: Callable[[str], list[tuple[A
         assert expected, text
         found = ask(exact_rows(f"({text.replace('{t}', f'd.{name}')})"))
         assert [list(row) for row in found] == expected, text
+
+
+def test_both_write_the_same_tables(spark_driver: SparkDriver, tmp_path: Path) -> None:
+    """It reads what we wrote, goes on with it, and we read that; then we go on, and it reads that."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+    settings = {"spark.sql.session.timeZone": "UTC"}
+    session = engine.open_session(Identity("ann"), settings=settings, catalog=None, schema=None)
+    histories = [History(session, lake / "default", random.Random(seed), f"h{seed}") for seed in range(300, 312)]
+    for history in histories:
+        history.create()
+        for _ in range(15):
+            history.step()
+    for turn in range(2):
+        changes = [text for history in histories for text in _changes(f"c.default.{history.name}")]
+        reads = [_ordered(f"c.default.{history.name}", history.names()) for history in histories]
+        answers = ask_iceberg_spark([*reads, *changes, *reads], tmp_path)
+        assert not [answer for answer in answers if "error" in answer]
+        before, after = answers[: len(reads)], answers[-len(reads) :]
+        for history, first, last in zip(histories, before, after, strict=True):
+            assert _rows(first) == history.expected_texts(), (turn, history.log)
+            found = rows(session, _ordered(history.name, history.names()))
+            assert Counter(found) == _rows(last), (turn, history.log)
+            texts = rows(session, f"SELECT {', '.join(history.names())} FROM {history.name}")
+            history.stored = [dict(zip(history.columns, row, strict=True)) for row in texts]
+            for _ in range(5):
+                history.step()
+            history.check()
+
+
+def _changes(table: str) -> list[str]:
+    return [
+        f"DELETE FROM {table} WHERE id % 4 = 1",
+        f"INSERT INTO {table} SELECT * FROM {table} WHERE id >= 7",
+        f"UPDATE {table} SET s = concat(s, 'u') WHERE id = 3",
+    ]
+
+
+def _ordered(table: str, names: list[str]) -> str:
+    return f"SELECT {', '.join(f'CAST({name} AS STRING) AS {name}' for name in names)} FROM {table}"
+
+
+def _rows(answer: dict[str, Any]) -> Counter[tuple[str | None, ...]]:
+    return Counter(tuple(row) for row in answer["rows"])

@@ -44,6 +44,9 @@ def test_names_are_listed_live(lake: GuardedLake, server: RestServer) -> None:
     assert ("fresh") in {row[1] for row in lake.rows("root", "SHOW TABLES IN elsewhere.a")}
     described = {row[0]: row[1] for row in lake.rows("root", "DESCRIBE elsewhere.shop.orders")}
     assert described["id"] == "bigint"
+    lake.do("root", "ALTER TABLE elsewhere.shop.`Mixed` OWNER TO ann")
+    (detail,) = lake.rows("ann", "DESCRIBE DETAIL elsewhere.shop.`Mixed`")
+    assert f"{server.folder}/shop/Mixed" in detail
 
 
 def test_a_catalog_that_does_not_answer_is_one_error_and_the_others_go_on(lake: GuardedLake) -> None:
@@ -81,6 +84,9 @@ def test_grants_hold(lake: GuardedLake) -> None:
         "CREATE SCHEMA elsewhere.more",
         "DROP SCHEMA elsewhere.a",
         "DROP CATALOG elsewhere",
+        "DROP TABLE elsewhere.shop.`Mixed`",
+        "DROP TABLE elsewhere.shop.orders",
+        "ALTER TABLE elsewhere.shop.`Mixed` RENAME TO elsewhere.shop.other",
         "CREATE TABLE elsewhere.shop.made (id INT)",
         "CREATE TABLE elsewhere.shop.made AS SELECT 1 AS id",
     ],

@@ -182,7 +182,7 @@ class TableConfig:
                 return self.get(TYPE_WIDENING)
             case Capability.COLUMN_DEFAULTS:
                 return self.is_supported("allowColumnDefaults")
-            case Capability.ADDED_DEFAULTS:
+            case Capability.ADDED_DEFAULTS | Capability.WHOLE_FILES:
                 return False
             case _:
                 assert_never(capability)

@@ -15,13 +15,15 @@ class VacuumPlan:
     """Remove the files of `table` that no version needs which was current in the last `retention_ms` milliseconds.
 
     `lite`: found by the log, instead of by listing. `dry_run`: only say which they are. `begin` and `end` describe the
-    commits before and after the removal; metrics and outcome are added when they are known.
+    commits before and after the removal; metrics and outcome are added when they are known. `tells_place`: the answer
+    says where the table lies.
     """
 
     table: BoundTable
     retention_ms: int
     lite: bool
     dry_run: bool
+    tells_place: bool
     begin: CommitDescription
     end: CommitDescription
 

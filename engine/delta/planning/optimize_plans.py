@@ -50,10 +50,12 @@ class OptimizePlan:
     """Rearrange the files of `table`, or those of the partitions for which `condition` (SQL, in parentheses) is true.
 
     It is committed in steps: the statement is planned again for each of them, with what is `left` to do; None: all.
+    `tells_place`: the answer says where the table lies.
     """
 
     table: BoundTable
     goal: Goal
+    tells_place: bool
     description: CommitDescription
     condition: str | None = None
     expression_checks: ExpressionCheckPlan | None = None

@@ -81,6 +81,7 @@ def _plan(
     return OptimizePlan(
         table=table,
         goal=goal,
+        tells_place=bound.tells_all(table),
         description=CommitDescription(
             name=name,
             operation=TableOperation.OPTIMIZE,

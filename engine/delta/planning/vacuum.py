@@ -41,6 +41,7 @@ def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
         retention_ms=retention_ms,
         lite=statement.lite,
         dry_run=statement.dry_run,
+        tells_place=bound.tells_all(table),
         begin=_description(bound, "VACUUM START", parameters),
         end=_description(bound, "VACUUM END", {}),
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from engine.table.column_metadata import COLUMN_ID
 from engine.table.scan import FIELD_ID, FileLayout
 from engine.types.schema import (
     ArrayType,
@@ -26,7 +27,6 @@ from engine.types.schema import (
 
 MAPPING_PREFIX = "delta.columnMapping."
 PHYSICAL_NAME = f"{MAPPING_PREFIX}physicalName"
-COLUMN_ID = f"{MAPPING_PREFIX}id"
 NO_MAPPING, BY_ID = "none", "id"
 _IN_NO_FILE = "\0"
 

@@ -83,9 +83,10 @@ def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
         moved = _moved(removed, new)
         done = left.after_step(moved)
         run.context.profile.add_note(_progress(table.label, left, moved))
+        place = table.snapshot.table_root if plan.tells_place else table.label
         yield StagedWrite(
             outcome=Outcome(
-                result=optimize_answer(delta_snapshot(table.snapshot), plan.goal, done, run.context.now_ms()),
+                result=optimize_answer(delta_snapshot(table.snapshot), place, plan.goal, done, run.context.now_ms()),
                 left=done if done.steps else None,
             ),
             transaction=_transaction(plan, removed, new, moved) if removed else None,

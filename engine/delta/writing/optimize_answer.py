@@ -79,7 +79,7 @@ _METRICS = _struct(
 )
 
 
-def optimize_answer(snapshot: Snapshot, goal: Goal, work: Rearrangement, now_ms: int) -> ResultStream:
+def optimize_answer(snapshot: Snapshot, place: str, goal: Goal, work: Rearrangement, now_ms: int) -> ResultStream:
     """One row. What only a cluster of delta-spark's own has to tell is 0 or null."""
     done, num_columns = work.done, len(snapshot.schema.fields)
     indexed = snapshot.config.get(DATA_SKIPPING_INDEXED_COLUMNS)
@@ -106,7 +106,7 @@ def optimize_answer(snapshot: Snapshot, goal: Goal, work: Rearrangement, now_ms:
         "numTableColumns": num_columns,
         "numTableColumnsWithStats": num_columns if indexed < 0 else min(indexed, num_columns),
     }
-    return small_result({"path": STRING, "metrics": _METRICS}, [(snapshot.table_root, values)])
+    return small_result({"path": STRING, "metrics": _METRICS}, [(place, values)])
 
 
 def _sizes(sizes: Sequence[int]) -> dict[str, Any]:

@@ -70,8 +70,10 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
         find = find_removed if plan.lite else find_unused
         unused = find(snapshot, needed, retained.since_ms, run.context.cancel.ensure_live)
         if plan.dry_run:
-            paths = sorted(snapshot.storage.path_of(name) for name in (*unused.files, *unused.empty_folders))
-            yield StagedWrite(outcome=_answer(paths))
+            names = (*unused.files, *unused.empty_folders)
+            yield StagedWrite(
+                outcome=_answer(sorted(map(snapshot.storage.path_of, names) if plan.tells_place else names))
+            )
             return
         count = _remove(plan, snapshot, unused, sources, run)
         done = last_expired(snapshot, retained)
@@ -80,7 +82,7 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
         end = with_metrics(plan.end, numDeletedFiles=count, numVacuumedDirectories=unused.num_folders)
         end = replace(end, parameters={"status": "COMPLETED"})
         yield StagedWrite(
-            outcome=_answer([table.entry.location]),
+            outcome=_answer([table.entry.location if plan.tells_place else table.label]),
             transaction=Transaction.on(snapshot, end, table=table.label),
             label=table.label,
         )

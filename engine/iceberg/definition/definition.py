@@ -23,7 +23,7 @@ from engine.table.operations import TableOperation
 from engine.table.rules import Capability, NoRules, PartitionSource, SortColumn
 from engine.types.schema import StructType
 
-_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
+_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS, Capability.WHOLE_FILES})
 """A format version that has no defaults refuses them where they are set."""
 _UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 """Spark writes them as other types than Iceberg's files have."""

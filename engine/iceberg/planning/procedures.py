@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.procedure_errors import WrongArgument
-from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
 from engine.iceberg.planning.plans import CallPlan, RegisterPlan
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -30,7 +29,7 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
     snapshot = table.snapshot
     assert isinstance(snapshot, IcebergSnapshot)
     _ensure_possible(statement)
-    if not isinstance(statement.procedure, AncestorsOf) and version_of(snapshot.metadata_name) is None:
+    if not isinstance(statement.procedure, AncestorsOf) and snapshot.is_static:
         raise IcebergTableIsStatic(table.label, snapshot.metadata_name)
     removes = isinstance(statement.procedure, ExpireSnapshots | RemoveOrphanFiles)
     if removes and snapshot.metadata.properties.get(GC_ENABLED, "true").lower() == "false":

@@ -64,6 +64,27 @@ def _has_deletes(snapshot: IcebergSnapshot, options: RewriteOptions) -> Mask:
     return np.asarray((ratio >= options.delete_ratio) | (_delete_files(snapshot) >= options.delete_files))
 
 
+def dangling_deletes(snapshot: IcebergSnapshot, removed: Positions) -> pa.Table:
+    """Deletes that apply to no file but these, whose rows will be in files that are newer than the deletes."""
+    live = snapshot.live_files
+    kept = np.ones(live.data.num_rows, bool)
+    kept[removed] = False
+    deletes, data = live.deletes, live.data.filter(pa.array(kept))
+    sequences, partitions = data["sequence_number"].to_numpy(), data[PARTITION].to_numpy()
+    paths = set(data["file_path"].to_pylist())
+    names = ("content", "sequence_number", PARTITION, SPEC_ID, "referenced_data_file")
+    needed = []
+    for content, number, partition, spec, path in zip(*(deletes[name].to_pylist() for name in names), strict=True):
+        if path is not None:
+            needed.append(path in paths)
+            continue
+        is_equality = content == EQUALITY_DELETES
+        older = sequences < number if is_equality else sequences <= number
+        is_global = is_equality and snapshot.metadata.specs[spec].is_unpartitioned
+        needed.append(bool((older & (is_global | (partitions == partition))).any()))
+    return deletes.filter(pa.array([not each for each in needed], pa.bool_()))
+
+
 def _delete_files(snapshot: IcebergSnapshot) -> npt.NDArray[np.int64]:
     """How many files of deletes may apply to each data file."""
     live = snapshot.live_files

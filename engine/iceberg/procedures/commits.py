@@ -9,12 +9,13 @@ from typing import Protocol, TypeVar
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.exec.run import Run
-from engine.iceberg.commit.file_store import FileMetadataStore
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import Requirement, Update
 from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
+from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.runtime.accesses import Commit
+from engine.table.operations import CommitDescription, TableOperation
 
 
 class Change(Protocol):
@@ -38,8 +39,12 @@ class Committed:
     after: LoadedMetadata
 
 
-def open_store(plan: CallPlan, run: Run) -> MetadataStore:
-    return FileMetadataStore(storage=plan.snapshot.storage, clock=run.context.now_ms)
+def begin(plan: CallPlan) -> IcebergTransaction:
+    """A transaction on the table as the statement was bound to it."""
+    description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.METADATA)
+    transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
+    assert isinstance(transaction, IcebergTransaction)
+    return transaction
 
 
 def commit(
@@ -48,7 +53,7 @@ def commit(
     """Raises what `decide` and the store raise, `ConcurrentDrop` where another table is there now, and
     `IcebergProcedureRefused` where others are faster all the time.
     """
-    store = open_store(plan, run)
+    store = begin(plan).store
 
     def attempt() -> tuple[DecidedChange, Committed] | None:
         loaded = load(plan, store)

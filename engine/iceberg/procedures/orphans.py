@@ -8,7 +8,7 @@ from engine.iceberg.maintenance.orphan_files import Prefixes, PrefixMismatch, fi
 from engine.iceberg.maintenance.reachable_files import TableFiles
 from engine.iceberg.maintenance.removal import remove_files
 from engine.iceberg.planning.plans import CallPlan
-from engine.iceberg.procedures.commits import load, open_store
+from engine.iceberg.procedures.commits import begin, load
 from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer
 from engine.runtime.results import ResultStream, string_rows
 from engine.statements.calls.procedures import RemoveOrphanFiles
@@ -35,7 +35,7 @@ def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, run: Run) -> Re
         schemes=procedure.equal_schemes,
         authorities=procedure.equal_authorities,
     )
-    loaded = load(plan, open_store(plan, run))
+    loaded = load(plan, begin(plan).store)
     check = run.context.cancel.ensure_live
     found = find_orphans(files, loaded, below, older_than_ms, prefixes, check)
     if found.doubtful is not None:

@@ -2,7 +2,7 @@
 
 New files have the data sequence number of the snapshot that was read, so that equality deletes which others commit
 meanwhile still apply to them. New files of others are no conflict; position deletes and vectors for files that are
-written again are, and so is their removal. Deletes that name a file which goes alone go with it.
+written again are, and so is their removal. Deletes that apply to no other file go.
 
 A table whose files do not hold its rows as they are (equality deletes, several partitionings) is read by the query that
 makes its rows of them, bin by bin.
@@ -25,7 +25,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
 from engine.iceberg.planning.plans import CallPlan
-from engine.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, files_at
+from engine.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, dangling_deletes, files_at
 from engine.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
@@ -72,7 +72,7 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
     table, snapshot = plan.table, plan.snapshot
     options = rewrite_options(plan.name, procedure.options, snapshot.metadata.properties)
     sorting = _sorting(plan, procedure)
-    within = _within(plan, procedure.where, run)
+    within = _within(plan, procedure.where)
     if sorting is not None:
         options = replace(options, rewrites_all=True)
     bins = chosen_bins(snapshot, within, options)
@@ -85,6 +85,7 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
         ]
         transaction = _begin(table, snapshot)
         transaction.stage_removes(removed)
+        transaction.replace_deletes(dangling_deletes(snapshot, np.concatenate(bins)), removed.slice(0, 0))
         if options.keeps_sequence_number:
             transaction.allow_equality_deletes()
         for each in new:
@@ -149,17 +150,16 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
     return _Sorting(columns=tuple(known[name.casefold()] for name in columns))
 
 
-def _within(plan: CallPlan, where: str | None, run: Run) -> Mask:
+def _within(plan: CallPlan, where: str | None) -> Mask:
     """The files that may hold rows that satisfy a condition."""
     snapshot = plan.snapshot
     if where is None:
         return np.ones(snapshot.num_files, bool)
-    zone = run.session_zone(f"CALL {plan.name}")
     plain = plain_condition(where)
-    typed = None if plain is None else typed_condition(plain, snapshot.columns(zone))
+    typed = None if plain is None else typed_condition(plain, snapshot.columns())
     if typed is None or isinstance(typed, NoAnswer):
         raise WrongArgument(plan.name, "where", "it takes comparisons of columns with values")
-    return np.asarray(snapshot.pruning(zone).prune(typed))
+    return np.asarray(snapshot.pruning().prune(typed))
 
 
 # --- Jobs -------------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from engine.exec.run import Run
 from engine.iceberg.maintenance.reference_changes import reference_updates
 from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan
 from engine.iceberg.procedures.branches import answer_ancestors, move_branch
+from engine.iceberg.procedures.cherry_picks import cherry_pick
 from engine.iceberg.procedures.expire import expire
 from engine.iceberg.procedures.orphans import remove_orphans
 from engine.iceberg.procedures.rewrite_data import rewrite_data_files
@@ -85,7 +86,7 @@ def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
         case RemoveOrphanFiles():
             return remove_orphans(plan, procedure, run)
         case CherrypickSnapshot() | PublishChanges():
-            raise StatementNotSupported(f"CALL {plan.name}")
+            return cherry_pick(plan, procedure, run)
         case RewriteDataFiles():
             return rewrite_data_files(plan, procedure, run)
         case RewriteManifests():

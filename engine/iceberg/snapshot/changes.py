@@ -65,7 +65,11 @@ class IcebergChanges:
 
     @property
     def schema(self) -> StructType:
-        return StructType((*self.table.schema.fields, *FEED_COLUMNS))
+        return StructType((*self.table_columns.fields, *FEED_COLUMNS))
+
+    @property
+    def table_columns(self) -> StructType:
+        return self.table.schema
 
     @property
     def allowed_roots(self) -> tuple[str, ...]:

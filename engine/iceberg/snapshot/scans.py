@@ -124,7 +124,7 @@ class _Builder:
 
     def build(self) -> Scan | ComposedScan:
         source = self.source
-        groups, deletes = list(_groups(source)), list(_equality(source, self.label))
+        groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]):
             files, keys = self._with_partition(source.files, groups[0])
             return self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
@@ -368,6 +368,12 @@ def _identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionFi
         if each.transform.kind is TransformKind.IDENTITY and each.source_id in simple:
             found.setdefault(each.source_id, each)
     return tuple(found.values())
+
+
+def applied_deletes(source: ScanSource, label: str) -> list[_Deletes]:
+    """Without deletes that are older than all files, or in partitions without older ones."""
+    rows = np.arange(source.files.num_rows)
+    return [each for each in _equality(source, label) if _applies(source, rows, each).any()]
 
 
 def _equality(source: ScanSource, label: str) -> Iterator[_Deletes]:

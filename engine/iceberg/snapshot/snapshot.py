@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
@@ -34,7 +35,7 @@ from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestr
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
 from engine.iceberg.snapshot.pushed_names import pushable_names
-from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
+from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers, with_partition_values
 from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -173,6 +174,11 @@ class IcebergSnapshot:
     # --- Files ---
 
     @property
+    def is_static(self) -> bool:
+        """Whether it is what a metadata file said once: which one follows, a catalog knows that we do not ask."""
+        return self.address is None and version_of(self.metadata_name) is None
+
+    @property
     def places(self) -> Places:
         return Places(self.storage.root, self.metadata.location)
 
@@ -260,9 +266,13 @@ class IcebergSnapshot:
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
 
-    @property
+    @cached_property
     def has_equality_deletes(self) -> bool:
-        return bool(self._equality.num_rows)
+        """Whether rows are deleted by any of them."""
+        if not self._equality.num_rows:
+            return False
+        source = replace(self.scan_source(self.files, self.live_files.data), equality=self._equality)
+        return bool(applied_deletes(source, self.label))
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""

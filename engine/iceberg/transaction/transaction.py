@@ -43,6 +43,7 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
+from engine.iceberg.manifests.manifest import DATA
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
@@ -115,6 +116,8 @@ class IcebergTransaction:
         self._replaced: list[pa.Table] = []
         """Deletes that others take the place of."""
         self.decide: DecideUpdates | None = None
+        self.summary: Mapping[str, str] = {}
+        """More of what the snapshot says of itself."""
         self._is_closed = False
 
     # --- What it depends on ---
@@ -253,7 +256,7 @@ class IcebergTransaction:
         if not self.description.changes_data:
             return "replace"
         adds = any(new.entries.num_rows for new in self._added)
-        if not self._removed and not self._entries:
+        if not self._removed and not any(_has_deletes(entries) for entries in self._entries):
             return "append"
         return "overwrite" if adds else "delete"
 
@@ -390,7 +393,7 @@ class _Attempts:
             **({"sequence-number": number} if version > 1 else {}),
             "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
             "manifest-list": written.path,
-            "summary": on_head.summary(of.operation, None if parent is None else parent.summary),
+            "summary": on_head.summary(of.operation, None if parent is None else parent.summary, of.summary),
             "schema-id": metadata["current-schema-id"],
         }
         return value | _row_ids(written)
@@ -421,6 +424,10 @@ def _stage(of: IcebergTransaction, head: IcebergSnapshot | None, metadata: Json)
     for entries in removed:
         staged.remove(entries)
     return staged
+
+
+def _has_deletes(entries: pa.Table) -> bool:
+    return bool(pc.any(pc.not_equal(entries["content"], DATA)).as_py())
 
 
 def _row_ids(written: WrittenList) -> Json:

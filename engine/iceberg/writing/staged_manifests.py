@@ -168,7 +168,8 @@ class StagedManifests:
         data = [each for each in live if not each.has_deletes]
         deletes = [each for each in live if each.has_deletes]
         kept, replaced, found, gone = self._without(data, frozenset(), None)
-        oldest = min((each.min_sequence_number for each in (*kept, *replaced) if not _is_new(each)), default=None)
+        numbers = [each.min_sequence_number for each in (*kept, *replaced, *self._new_manifests())]
+        oldest = min((number for number in numbers if number != UNASSIGNED), default=None)
         names = frozenset(path for part in gone for path in part["file_path"].to_pylist())
         others = self._without(deletes, names, oldest)
         return [*kept, *others[0]], [*replaced, *others[1]], found | others[2], [*gone, *others[3]]
@@ -267,10 +268,6 @@ def _with(entries: pa.Table, name: str, values: pa.Array) -> pa.Table:
 
 def _with_status(entries: pa.Table, status: int) -> pa.Table:
     return _with(entries, "status", pa.repeat(status, entries.num_rows).cast(pa.int8()))
-
-
-def _is_new(manifest: Manifest) -> bool:
-    return manifest.sequence_number == UNASSIGNED
 
 
 def _has_no_files(manifest: Manifest) -> bool:

@@ -10,7 +10,7 @@ from catalog.right_changes import CreateFunction as CreateFunctionChange
 from catalog.right_changes import DropFunction as DropFunctionChange
 from catalog.right_errors import FunctionAlreadyExists, FunctionNotFound
 from engine.bind.bound import BoundFunction, BoundStatement
-from engine.bind.functions import FUNCTION_DEPTH_MAX, ensure_body_known
+from engine.bind.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
 from engine.errors.function_errors import FunctionTooDeep
 from engine.plans.ddl import CatalogPlan
 from engine.runtime.session_state import is_temporary
@@ -45,6 +45,7 @@ def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunctio
         returns=statement.returns,
         body=statement.body,
         current=bound.state.current,
+        columns=columns_named(statement.body, read),
         deterministic=statement.deterministic,
         owner=bound.state.principal,
         comment=statement.comment,

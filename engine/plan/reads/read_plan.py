@@ -16,6 +16,7 @@ from engine.bind.bound import (
     BoundRelation,
     BoundTable,
     BoundView,
+    tables_of,
 )
 from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.metadata_rows import metadata_query
@@ -92,7 +93,9 @@ class Reading:
                 self.scans.append(files_scan(self._new_names.new("scan"), relation))
                 return self.scans[-1].relation
             case BoundView(entry=entry):
-                return self._once(entry.name, lambda: self._view(relation))
+                # A view that a policy reads has no policies below it, and one of the same name elsewhere may have.
+                policies = tuple(table.policy for table in tables_of((relation,)))
+                return self._once((entry.name, policies), lambda: self._view(relation))
             case BoundInBody(relation=named):
                 return self.name(named)
             case _:

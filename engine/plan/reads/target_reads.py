@@ -111,7 +111,8 @@ class TargetReading:
         own = (target,) if self.source is None else (target, self.source)
         others = self.beside_target(text)
         views = [view for view in self._policed.views if view.relation in text] if self._policed is not None else []
-        plan = replace(others, scans=(*own, *others.scans), views=(*views, *others.views))
+        # What the target's policies read is made first.
+        plan = replace(others, scans=(*own, *others.scans), views=(*others.views, *views))
         return TargetRead(read=plan, target=(of or target).relation, is_once=is_once and self._policed is None)
 
 

@@ -14,13 +14,16 @@ from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.errors.expression_errors import MetadataInExpression, SubqueryInCondition
 from engine.errors.policy_errors import PolicyForbidsStatement
+from engine.plan.reads.answer_conditions import typed_condition
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.reads.target_reads import places_where
 from engine.plan.rules.allowed_expressions import condition_check
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
-from engine.plans.writes import ReplaceMatching, ReplaceRows
-from engine.sql.expressions import Expression, one_line, parse_expression, requalified
+from engine.plans.writes import ReplaceMatching, ReplaceRows, ReplaceWholeFiles
+from engine.pruning.metadata_answers import NoAnswer
+from engine.sql.expressions import Expression, one_line, parse_expression, plain_condition, requalified
+from engine.table.rules import Capability
 from engine.table.scan import FILE_METADATA
 
 
@@ -54,6 +57,15 @@ def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching |
     if not own.columns or any(fold(path[0]) not in partitions for path in own.columns):
         return None
     return ReplaceMatching(condition=own.in_parentheses, shown=f"({one_line(own.text)})")
+
+
+def whole_files_matching(table: BoundTable, own: Expression) -> ReplaceWholeFiles | None:
+    """The files for whose rows an own condition is true, where it is a plain one and the format tells them."""
+    plain = plain_condition(own.text) if table.snapshot.rules.has(Capability.WHOLE_FILES) else None
+    typed = None if plain is None else typed_condition(plain, table.snapshot.columns())
+    if typed is None or isinstance(typed, NoAnswer):
+        return None
+    return ReplaceWholeFiles(condition=typed, shown=f"({one_line(own.text)})")
 
 
 def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: bool) -> Expression:

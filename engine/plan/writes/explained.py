@@ -25,6 +25,7 @@ from engine.plans.writes import (
     ReplaceRelated,
     ReplaceRows,
     ReplaceTouched,
+    ReplaceWholeFiles,
     UpdatePlan,
 )
 from engine.statements.explains import ExplainWrite
@@ -87,6 +88,9 @@ def _deletes(plan: DeletePlan) -> str:
             return f"all {plan.table.snapshot.num_files} files are removed, by the log alone if it has their row counts"
         case ReplaceMatching(shown=shown):
             return f"the files of the partitions {shown} are removed, by the log alone if it has their row counts"
+        case ReplaceWholeFiles(shown=shown):
+            rows = _one_by_one(plan.table)
+            return f"files are removed if each has rows {shown} alone, or none; else, of these rows, {rows}"
         case None:
             return f"of the rows {plan.shown}, {_one_by_one(plan.table)}"
         case _:

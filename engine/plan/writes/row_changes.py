@@ -12,13 +12,19 @@ from engine.errors.table_errors import naming
 from engine.plan.reads.scans import row_id_columns
 from engine.plan.reads.target_reads import TargetReading, arranged, places_of, policy_of_target
 from engine.plan.rules.assignments import assigned_values, assignment_refusals
-from engine.plan.rules.conditions import ensure_no_metadata, own_condition, own_condition_check, partitions_matching
+from engine.plan.rules.conditions import (
+    ensure_no_metadata,
+    own_condition,
+    own_condition_check,
+    partitions_matching,
+    whole_files_matching,
+)
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.writes.queried_keys import queried_key
 from engine.plan.writes.rewritten_rows import rewritten_rows
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.write_plan import WritePlan
-from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, UpdatePlan
+from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles, UpdatePlan
 from engine.sql.expressions import Expression, one_line, parse_any_expression
 from engine.statements.writes import Delete, Update
 from engine.table.operations import CommitDescription, Json, TableOperation
@@ -31,9 +37,9 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
     table = target_of(bound)
     condition = _condition(table, DELETE, statement.condition)
     own = _own(table, DELETE, condition, statement.alias)
-    whole: ReplaceAll | ReplaceMatching | None = ReplaceAll() if condition is None else None
+    whole: ReplaceAll | ReplaceMatching | ReplaceWholeFiles | None = ReplaceAll() if condition is None else None
     if own is not None:
-        whole = partitions_matching(table, own)
+        whole = partitions_matching(table, own) or whole_files_matching(table, own)
     relations, shown = bound.relations, "true" if condition is None else _shown(condition)
     policy = policy_of_target(relations, statement.rows.target)
     reading = TargetReading(table, ((statement.rows.query, relations),), policy=policy)

@@ -135,7 +135,7 @@ def _ensure_free(table: BoundTable, change: AddColumn | ChangeType) -> None:
 def _ensure_unused(table: BoundTable, path: Path, becomes: str, *, whole: bool) -> None:
     """`whole`: what uses only fields of the struct at `path` does not matter."""
     column = ".".join(path)
-    if table.entry.policies.uses(path[0]) or table.entry.tags.of_column(path[0]):
+    if table.is_used_by_policy(path[0]):
         raise ColumnUsedByPolicy(path[0], table.label)
     constraints = [
         constraint.name for constraint in table.snapshot.checks if uses(constraint.expression, path, whole=whole)

@@ -114,6 +114,15 @@ def free_names(text: str) -> frozenset[str]:
     return frozenset(names) - declared
 
 
+def mentioned_names(text: str) -> frozenset[str] | None:
+    """All parts of the names of columns in a body, in lower case; None where it means columns that it does not name."""
+    if any(token.text.upper() == "NATURAL" for token in tokenize(text)):  # a join by all columns of one name
+        return None
+    tree = query_tree(f"{_HEAD}{text}\n")
+    parts = (part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts)
+    return frozenset(parts) | free_names(text)
+
+
 def parse_expression(text: str) -> Query:
     """A query that selects one expression of ours, whose calls are not columns."""
     query = parse_query(Cursor(text, tokenize(text)))

@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import pyarrow as pa
+
 from engine.bind.bound import Outcome
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
-from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching
+from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles
+from engine.pruning.metadata_answers import NoAnswer, exact_selection
+from engine.pruning.predicates import Predicate
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
 from engine.table.rules import Capability
@@ -80,6 +84,18 @@ def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
         case ReplaceMatching(condition=condition):
             wanted = matching_partitions(plan.table, condition, run, run.parameters)
             return without_partitions(plan.table, wanted, run)
+        case ReplaceWholeFiles(condition=condition):
+            return _files_of(plan, condition)
+
+
+def _files_of(plan: DeletePlan, condition: Predicate) -> Remainder | None:
+    """The files of nothing but rows that go; None where a file may have others too. No value depends on a zone."""
+    snapshot = plan.table.snapshot
+    found = exact_selection(snapshot.pruning(), condition)
+    if isinstance(found, NoAnswer):
+        return None
+    removed = snapshot.files.filter(pa.array(found.value))
+    return Remainder(removed=removed, reads=snapshot.row_files.predicate(condition, None))
 
 
 def _metrics(remainder: Remainder, watch: Stopwatch) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.iceberg.manifests import manifest
-from engine.iceberg.manifests.avro import read_blocks, rows_of
+from engine.iceberg.manifests.avro import AvroBlocks, read_blocks, rows_of
 from engine.iceberg.manifests.avro_walk import NotWalked, columns_of
-from engine.iceberg.manifests.manifest import decode_manifest
+from engine.iceberg.manifests.manifest import decode_manifest, decode_manifests
 from engine.iceberg.manifests.metrics import METRICS, metric
 from engine.iceberg.manifests.metrics import pairs as every_pair
+from engine.iceberg.spec.errors import MalformedIcebergFile
 from tests.engine.iceberg.handmade import manifest_schema, optional, pairs, required
 
 FIXED = {"type": "fixed", "name": "four", "size": 4}
@@ -160,3 +162,39 @@ def test_every_cut_file_is_refused_by_name(tmp_path: Path) -> None:
             continue
         with pytest.raises(SqlError, match="is not readable"):
             decode_manifest(data[:end], "m")
+
+
+def decoded(blocks: AvroBlocks) -> list[dict[str, Any]] | None:
+    """What is made of a manifest; None where it is refused."""
+    try:
+        return shown(decode_manifests([(blocks, "m")])[0])
+    except MalformedIcebergFile:
+        return None
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_both_decoders_make_the_same_of_damaged_blocks(tmp_path: Path, seed: int, monkeypatch: Any) -> None:
+    """Or both refuse them: what the walk does not take, fastavro may, and then counts."""
+    chance = random.Random(seed)
+    path = tmp_path / "m.avro"
+    with path.open("wb") as file:
+        fastavro.writer(file, manifest_schema(PARTITION), entries(chance, 60), codec="null", sync_interval=1000)
+    whole = read_blocks(path.read_bytes(), "m")
+    refused = 0
+    for _ in range(60):
+        blocks = list(whole.blocks)
+        at = chance.randrange(len(blocks))
+        count, data = blocks[at]
+        damaged = bytearray(data)
+        for _ in range(chance.randrange(1, 4)):
+            damaged[chance.randrange(len(damaged))] = chance.choice([0, 1, 2, 4, 127, 128, 255, chance.randrange(256)])
+        blocks[at] = (count, bytes(damaged))
+        file = replace(whole, blocks=blocks)
+        monkeypatch.setattr(manifest, "_BLOCKS_MIN", 1)
+        walked = decoded(file)
+        monkeypatch.setattr(manifest, "_BLOCKS_MIN", 1 << 30)
+        monkeypatch.setattr(manifest, "_ENTRIES_MIN", 1 << 30)
+        assert repr(walked) == repr(decoded(file))  # NaN is equal to itself
+        monkeypatch.undo()
+        refused += walked is None
+    assert 5 < refused < 60

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.handmade import HandmadeTable
 
@@ -98,6 +99,29 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     assert sorted((table.folder / "metadata").iterdir()) == before
 
 
+def test_staged_rows_are_published_once(lake: Lake, table: HandmadeTable) -> None:
+    del table.refs["audit"]
+    table.write()
+    ((picked, published),) = lake.rows("CALL system.publish_changes('t', 'w7')")
+    assert picked == 1004
+    found = lake.sources.formats["iceberg"].load(str(table.folder))
+    assert isinstance(found, IcebergSnapshot)
+    assert found.info is not None
+    assert (found.version, found.info.parent_id, found.num_files) == (published, 1003, 4)
+    said = {key: found.info.summary.get(key) for key in ("operation", "source-snapshot-id", "published-wap-id")}
+    assert said == {"operation": "append", "source-snapshot-id": "1004", "published-wap-id": "w7"}
+    assert set(found.live_files.data["sequence_number"].to_pylist()) == {1, 2, 3, 5}
+    for call in ("publish_changes('t', 'w7')", "cherrypick_snapshot('t', 1004)", "cherrypick_snapshot('t', 1002)"):
+        assert lake.refuse(f"CALL system.{call}").condition == "ICEBERG_PROCEDURE_REFUSED"
+    assert lake.refuse("CALL system.publish_changes('t', 'none')").condition == "ICEBERG_PROCEDURE_REFUSED"
+
+
+def test_a_snapshot_on_top_of_the_current_one_becomes_it(lake: Lake, table: HandmadeTable) -> None:
+    lake.rows("CALL system.rollback_to_snapshot('t', 1002)")
+    assert lake.rows("CALL system.cherrypick_snapshot('t', 1004)") == [(1004, 1004)]
+    assert current(lake) == 1004
+
+
 def files(table: HandmadeTable) -> set[str]:
     found = (str(path.relative_to(table.folder)) for path in table.folder.rglob("*") if path.is_file())
     return {name for name in found if "metadata.json" not in name and "hint" not in name}
@@ -180,5 +204,7 @@ def test_a_table_is_registered_by_its_metadata(lake: Lake, tmp_path: Path) -> No
     call = f"CALL system.register_table('registered', '{file}')"
     assert lake.rows(call) == [(1001, 2, None)]
     assert lake.rows("CALL system.ancestors_of('registered')") == [(1001, 1700000060000)]
-    assert lake.refuse("CALL system.rollback_to_snapshot('registered', 1001)").condition == "ICEBERG_TABLE_READ_ONLY"
+    for change in ("CALL system.rollback_to_snapshot('registered', 1001)", "TRUNCATE TABLE registered"):
+        assert lake.refuse(change).condition == "ICEBERG_TABLE_READ_ONLY"
+    assert lake.refuse("ALTER TABLE registered SET TBLPROPERTIES ('a' = 'b')").condition == "ICEBERG_TABLE_READ_ONLY"
     assert lake.refuse(call).condition == "TABLE_OR_VIEW_ALREADY_EXISTS"

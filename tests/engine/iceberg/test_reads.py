@@ -317,29 +317,6 @@ def test_a_query_means_what_it_means_of_any_table(made: LakeSession, text: str, 
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "INSERT INTO made VALUES (4, 'd', 4)",
-        "INSERT OVERWRITE made VALUES (4, 'd', 4)",
-        "DELETE FROM made WHERE id = 1",
-        "UPDATE made SET id = 1",
-        "MERGE INTO made USING plain ON made.id = plain.id WHEN MATCHED THEN DELETE",
-        "TRUNCATE TABLE made",
-        "ALTER TABLE made ADD COLUMN x INT",
-        "ALTER TABLE made SET TBLPROPERTIES ('a' = 'b')",
-        "COMMENT ON TABLE made IS 'x'",
-        "CREATE OR REPLACE TABLE made USING iceberg AS SELECT 1 AS id",
-        "CREATE TABLE other (id INT) USING iceberg",
-        "CREATE TABLE other USING iceberg AS SELECT 1 AS id",
-        "SELECT * FROM table_changes('made', 1)",
-    ],
-)
-def test_what_would_change_a_table_is_refused_by_name(made: LakeSession, text: str) -> None:
-    assert refuse(made, text).condition == "ICEBERG_OPERATION_NOT_SUPPORTED"
-    assert rows(made, "SELECT count(*) FROM made") == [(3,)]
-
-
-@pytest.mark.parametrize(
     ("text", "condition"),
     [
         ("OPTIMIZE made", "UNSUPPORTED_FEATURE.STATEMENT"),

@@ -54,9 +54,7 @@ def read_by_all(session: LakeSession, lake: Path, name: str) -> list[tuple[Any, 
     return ours
 
 
-@pytest.mark.parametrize(
-    ("version", "mode"), [(2, "copy-on-write"), (2, "merge-on-read"), (3, "copy-on-write"), (3, "merge-on-read")]
-)
+@pytest.mark.parametrize(("version", "mode"), [(2, "merge-on-read"), (3, "copy-on-write")])
 def test_rows_are_changed(session: LakeSession, lake: Path, version: int, mode: str) -> None:
     name = f"changed{version}{mode[:4]}"
     _new(lake, name, version, mode)
@@ -121,6 +119,8 @@ def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, versio
     expected = {id: kind for id, kind in expected.items() if kind != "" or id in matched}
     expected |= dict.fromkeys(matched, "m")
     check()
+    for (path,) in rows(session, f"SELECT file_path FROM {name}.data_files WHERE partition.kind = 'm'"):
+        Path(path.removeprefix("file://")).unlink()  # whole files go without being read
     run(session, f"DELETE FROM {name} WHERE kind = 'm'")
     expected = {id: kind for id, kind in expected.items() if kind != "m"}
     check()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
-from gateway.http.openapi import openapi_document
+from gateway.http.openapi import OPERATIONS, Described, openapi_document
 from gateway.lifecycle import Lifecycle
 from tests.gateway.http.conftest import Api
 
@@ -35,3 +37,15 @@ def test_every_schema_is_there_and_used() -> None:
 
 def test_the_document_is_served_without_a_log_in(api: Api) -> None:
     assert api.ask("GET", "/api/openapi.json") == openapi_document()
+
+
+@pytest.mark.parametrize(
+    "described", [each for each in OPERATIONS if not each.is_open], ids=lambda each: f"{each.method} {each.path}"
+)
+def test_without_a_log_in_nothing_is_answered(api: Api, described: Described) -> None:
+    """Whatever else is wrong with the request."""
+    api.peer = "192.0.2.7"  # another machine, which a server without authentication does not let in
+    path = re.sub(r"\{\w+\}", "0", described.path)
+    body = {} if described.method == "post" else None
+    assert api.refuse(described.method.upper(), path, body) == (401, "UNAUTHENTICATED")
+    assert not api.engine.runs and not api.registry.sessions()

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { api } from "./api";
-import { chartData, isNumeric, isTime, suggestChart, type ChartChoice, type ChartData, type ChartKind, type Values } from "./chart_data";
+import { chartData, isNumeric, isTime, suggestChart, withKind, type ChartChoice, type ChartData, type ChartKind, type Values } from "./chart_data";
 import { formatCount } from "./format";
 import { decodeNumbers } from "./rows";
 import { failureOf } from "./runner";
@@ -10,6 +10,16 @@ import type { Result } from "./state";
 
 const ROWS_MAX = 1_000_000;
 const KINDS: ChartKind[] = ["line", "bar", "scatter", "histogram"];
+const TIME = "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}";
+/** Times at the axis, by the seconds between two of them: a text, and what is below the first one of a year and a day. */
+const TIMES = [
+  [86_400 * 365, "{YYYY}", null, null],
+  [86_400 * 28, "{YYYY}-{MM}", null, null],
+  [86_400, "{MM}-{DD}", "\n{YYYY}", null],
+  [60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", "\n{MM}-{DD}"],
+  [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", "\n{MM}-{DD}"],
+  [0.001, "{ss}.{fff}", "\n{YYYY}-{MM}-{DD} {HH}:{mm}", "\n{HH}:{mm}"],
+].map(([seconds, text, year, day]) => [seconds, text, year, null, day, null, null, null, 1]) as uPlot.Axis.Values;
 const COLORS = ["#3b82f6", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6", "#ec4899"];
 
 export function Chart({ result }: { result: Result }) {
@@ -50,7 +60,7 @@ export function Chart({ result }: { result: Result }) {
     <div class="chart">
       <div class="choices" role="toolbar" aria-label="Chart">
         {KINDS.map((kind) => (
-          <button key={kind} class={choice.kind === kind ? "chosen" : ""} aria-pressed={choice.kind === kind} onClick={() => change(kindChange(kind, choice, numbers))}>
+          <button key={kind} class={choice.kind === kind ? "chosen" : ""} aria-pressed={choice.kind === kind} onClick={() => setChoice(withKind(kind, choice, types))}>
             {kind}
           </button>
         ))}
@@ -83,12 +93,6 @@ export function Chart({ result }: { result: Result }) {
   );
 }
 
-function kindChange(kind: ChartKind, choice: ChartChoice, numbers: number[]): Partial<ChartChoice> {
-  if (kind === "histogram" && !numbers.includes(choice.x)) return { kind, x: choice.y[0] ?? numbers[0] ?? choice.x };
-  if (kind !== "bar" && !choice.y.length) return { kind, y: numbers.filter((at) => at !== choice.x).slice(0, 1) };
-  return { kind };
-}
-
 function Plot({ kind, data, title }: { kind: ChartKind; data: ChartData; title: string }) {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -117,14 +121,16 @@ function options(kind: ChartKind, data: ChartData, title: string, node: HTMLElem
   const categories = data.categories;
   const x: uPlot.Axis = categories
     ? { ...axis, splits: () => categorySplits(categories.length), values: (_, splits) => splits.map((at) => shortened(categories[at] ?? "")) }
-    : axis;
+    : data.isTime
+      ? { ...axis, values: TIMES }
+      : axis;
   return {
     ...sizeOf(node),
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"), // values are the session's wall clock
     scales: { x: { time: data.isTime, range: isBar ? padded : undefined } },
     axes: [{ ...x, label: title, labelSize: 20 }, { ...axis, size: axisWidth }],
     series: [
-      { label: title, value: categories ? (_, at) => categories[at] ?? "" : undefined },
+      { label: title, value: categories ? (_, at) => categories[at] ?? "" : data.isTime ? TIME : undefined },
       ...data.series.map((each, at): uPlot.Series => {
         const stroke = COLORS[at % COLORS.length] as string;
         const bars = isBar && uPlot.paths.bars ? uPlot.paths.bars({ size: [kind === "histogram" ? 0.98 : 0.7, 80] }) : undefined;

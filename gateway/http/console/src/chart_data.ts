@@ -40,15 +40,32 @@ export function suggestChart(types: string[]): ChartChoice | undefined {
   return second === undefined ? { kind: "histogram", x: first, y: [] } : { kind: "scatter", x: first, y: [second] };
 }
 
+/** The choice with another kind of chart, and columns that it can draw. */
+export function withKind(kind: ChartKind, choice: ChartChoice, types: string[]): ChartChoice {
+  const numbers = types.flatMap((type, at) => (isNumeric(type) ? [at] : []));
+  const canBeX = (at: number) => isNumeric(types[at] ?? "") || isTime(types[at] ?? "");
+  if (kind === "histogram") return { ...choice, kind, x: canBeX(choice.x) ? choice.x : (choice.y[0] ?? numbers[0] ?? choice.x) };
+  if (kind === "bar") return { ...choice, kind };
+  const y = choice.y.length ? choice.y : numbers.filter((at) => at !== choice.x).slice(0, 1);
+  const times = types.flatMap((type, at) => (isTime(type) ? [at] : []));
+  const x = canBeX(choice.x) ? choice.x : ([...times, ...numbers].find((at) => !y.includes(at)) ?? choice.x);
+  return { kind, x, y };
+}
+
 export function chartData(choice: ChartChoice, x: Values, ys: Values[], labels: string[], xIsTime: boolean): ChartData {
   if (choice.kind === "bar") return bars(x, ys, labels, xIsTime);
   if (choice.kind === "histogram") return histogram(x, xIsTime);
-  return points(choice.kind, x, ys, labels, xIsTime);
+  return points(x, ys, labels, xIsTime);
 }
 
-function points(kind: ChartKind, x: Values, ys: Values[], labels: string[], xIsTime: boolean): ChartData {
+/** Texts are drawn in the order of their rows. */
+function points(x: Values, ys: Values[], labels: string[], xIsTime: boolean): ChartData {
+  if (x.some((value) => typeof value === "string")) {
+    const series = ys.map((values, at) => ({ label: labels[at] ?? "", values: values.map(numberOf) }));
+    return { x: x.map((_, row) => row), series, categories: x.map((value) => String(value ?? "NULL")), isTime: false };
+  }
   const known = x.flatMap((value, row) => (typeof value === "number" && Number.isFinite(value) ? [row] : []));
-  if (kind === "line" || kind === "scatter") known.sort((a, b) => (x[a] as number) - (x[b] as number));
+  known.sort((a, b) => (x[a] as number) - (x[b] as number));
   const left = x.length - known.length;
   return {
     x: known.map((row) => x[row] as number),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartData, suggestChart } from "./chart_data";
+import { chartData, suggestChart, withKind } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
 import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
@@ -22,6 +22,20 @@ test("lines ascend and leave out what is no number", () => {
   assert.deepEqual(data.x, [1, 3]);
   assert.deepEqual(data.series, [{ label: "y", values: [null, 30] }]);
   assert.match(data.note ?? "", /^1 rows/);
+});
+
+test("another kind of chart has columns that it can draw", () => {
+  const bar = { kind: "bar" as const, x: 0, y: [2] };
+  assert.deepEqual(withKind("scatter", bar, ["STRING", "INT", "INT"]), { kind: "scatter", x: 1, y: [2] });
+  assert.deepEqual(withKind("line", bar, ["STRING", "INT", "INT", "DATE"]), { kind: "line", x: 3, y: [2] });
+  assert.deepEqual(withKind("line", { ...bar, y: [1] }, ["STRING", "INT"]), { kind: "line", x: 0, y: [1] });
+  assert.deepEqual(withKind("histogram", bar, ["STRING", "INT", "INT"]), { kind: "histogram", x: 2, y: [2] });
+  assert.deepEqual(withKind("line", { kind: "histogram", x: 0, y: [] }, ["INT", "INT"]), { kind: "line", x: 0, y: [1] });
+});
+
+test("texts are drawn in the order of rows", () => {
+  const data = chartData({ kind: "line", x: 0, y: [1] }, ["b", "a", null], [[1, 2, 3]], ["y"], false);
+  assert.deepEqual([data.x, data.categories, data.series[0]?.values], [[0, 1, 2], ["b", "a", "NULL"], [1, 2, 3]]);
 });
 
 test("bars are sums by category", () => {

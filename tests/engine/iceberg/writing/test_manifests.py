@@ -185,3 +185,31 @@ def test_deletes_of_a_data_file_go_with_it(tmp_path: Path) -> None:
     assert (found.removed.dvs, found.removed.data_files, found.removed.position_deletes) == (1, 1, 1)
     assert loaded(table).live_files.deletes["referenced_data_file"].to_pylist() == [paths[1]]
     assert table.snapshots[-1]["summary"]["total-delete-files"] == "1"
+
+
+def test_deletes_that_still_apply_stay(tmp_path: Path) -> None:
+    """A manifest of deletes is written again: what is older than every data file goes, but not what applies to a file
+    of a manifest that is written again too.
+    """
+    table = HandmadeTable(tmp_path)
+    table.write()
+    first, second, third = (table.data({"id": [number, 10 + number]}) for number in range(3))
+    steps = [
+        [first, second],
+        [
+            table.equality({"id": [10]}, [1]),
+            table.positions([second["file_path"]], [0], referenced_data_file=second["file_path"]),
+        ],
+        [third],
+    ]
+    for number, files in enumerate(steps, 1001):
+        manifests = staged(table, number)
+        manifests.add(entries(files))
+        commit(table, manifests)
+    for number, gone, deletes in ((1004, "second", 1), (1005, "first", 1)):
+        manifests = staged(table, number)
+        data = loaded(table).live_files.data
+        path = {"second": second, "first": first}[gone]["file_path"]
+        manifests.remove(data.filter(pa.compute.equal(data["file_path"], path)))
+        commit(table, manifests, "delete")
+        assert loaded(table).live_files.deletes.num_rows == deletes

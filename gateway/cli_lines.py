@@ -1,0 +1,74 @@
+"""Reads lines on a terminal, with a history that is kept, and Tab to complete keywords and names of the catalog."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import readline
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+from gateway.cli_client import ApiClient, ClientError
+
+_CATALOG = "/api/2.0/catalog"
+_HISTORY_LINES = 5000
+_KEYWORDS = """ALTER ANALYZE AND AS BETWEEN BY CASE CAST CREATE DELETE DESC DESCRIBE DETAIL DISTINCT DROP ELSE END
+EXISTS EXPLAIN FROM FULL GRANT GROUP HAVING HISTORY IN INNER INSERT INTO IS JOIN LEFT LIKE LIMIT
+MERGE NOT NULL ON OPTIMIZE OR ORDER OUTER OVERWRITE PARTITIONED RESTORE REVOKE RIGHT SCHEMA SCHEMAS
+SELECT SET SHOW TABLE TABLES THEN TO UNION UPDATE USE USING VACUUM VALUES VERSION VIEW WHEN WHERE
+WITH""".split()
+
+
+class Completer:
+    """Names are asked for at the first Tab; without any, keywords are left."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client, self._names = client, list[str]()
+        self._found: list[str] = []
+        self._asked = False
+
+    def __call__(self, text: str, state: int) -> str | None:
+        """As `readline` asks: the completions of `text` one by one."""
+        if state == 0:
+            self._found = self.matches(text)
+        return self._found[state] if state < len(self._found) else None
+
+    def matches(self, text: str) -> list[str]:
+        if not self._asked:
+            self._asked = True
+            with contextlib.suppress(ClientError):
+                self._names = sorted(set(self._load()))
+        keywords = [word if text[:1].isupper() or not text else word.lower() for word in _KEYWORDS]
+        return [name for name in (*self._names, *keywords) if name.casefold().startswith(text.casefold())]
+
+    def _load(self) -> Iterator[str]:
+        for catalog in self._client.ask("GET", f"{_CATALOG}/catalogs")["catalogs"]:
+            named = {"catalog": catalog["name"]}
+            for schema in self._client.ask("GET", f"{_CATALOG}/schemas?{urlencode(named)}")["schemas"]:
+                yield schema["name"]
+                path = f"{_CATALOG}/tables?{urlencode(named | {'schema': schema['name']})}"
+                for table in self._client.ask("GET", path)["tables"]:
+                    yield table["name"]
+                    yield f"{schema['name']}.{table['name']}"
+
+
+def line_reader(client: ApiClient) -> Callable[[str], str]:
+    """Reads a line after a prompt; its user's lines are kept in `$XDG_STATE_HOME/delta-gateway/history`."""
+    file = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "delta-gateway" / "history"
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        readline.read_history_file(file)
+    readline.set_history_length(_HISTORY_LINES)
+    readline.set_completer(Completer(client))
+    readline.set_completer_delims(" \t\n()=<>,;'\"")
+    readline.parse_and_bind("tab: complete")
+
+    def read(prompt: str) -> str:
+        line = input(prompt)
+        with contextlib.suppress(OSError):
+            readline.append_history_file(1, file)
+        return line
+
+    return read

@@ -1,0 +1,148 @@
+"""The shell of `delta-gateway sql`: lines to statements, commands, a session, and what is written."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from gateway.cli_client import ApiClient
+from gateway.cli_lines import Completer
+from gateway.cli_shell import Shell, is_complete, progress_text
+from gateway.cli_sql import _WRITERS
+from tests.gateway.arrow_engine import rows, sleeps
+from tests.gateway.http.conftest import Live, eventually, serving_http
+
+
+@pytest.fixture
+def live() -> Iterator[Live]:
+    with serving_http() as live:
+        yield live
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT 1;", True),
+        ("SELECT 1; ", True),
+        ("SELECT 1; -- done", True),
+        ("SELECT 1 -- ;", False),
+        ("SELECT 1", False),
+        ("", False),
+        ("SELECT ';", False),
+        ("SELECT 'it''s;", False),
+        ("SELECT 'a' || ';';", True),
+        ("SELECT `a;", False),
+        ("SELECT 1 /* ;", False),
+        ("SELECT 1 /* ; */;", True),
+        ("BEGIN SELECT 1;", False),
+        ("begin\nSELECT 1;\nEND;", False),
+        ("SELECT begin;", True),
+    ],
+)
+def test_where_a_statement_ends(text: str, expected: bool) -> None:
+    assert is_complete(text) is expected
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def told(live: Live, *lines: str | type[BaseException], err: io.StringIO | None = None) -> tuple[str, str]:
+    """What a shell writes to its outputs for these lines; a class of an exception is raised instead of a line."""
+    given: Iterator[str | type[BaseException]] = iter(lines)
+    prompts: list[str] = []
+
+    def read(prompt: str) -> str:
+        prompts.append(prompt)
+        line = next(given, EOFError)
+        if isinstance(line, str):
+            return line
+        raise line()
+
+    out, err = io.StringIO(), err or io.StringIO()
+    with ApiClient(live.url) as client:
+        assert Shell(client, _WRITERS, out, err, read).run(None, None) == 0
+    assert eventually(lambda: not live.registry.sessions())
+    return out.getvalue(), err.getvalue()
+
+
+def test_statements_of_several_lines_run_in_one_session(live: Live) -> None:
+    out, err = told(live, "ROWS", "1;", "USE a;", "nonsense;", "SELECT 1;")
+    assert "id | name\n---+------\n 0 | row 0\n(1 row)\n" in out and out.count(" s\n") == 3
+    assert err == "[PARSE_SYNTAX_ERROR.TEST] Syntax error at or near 'nonsense'. SQLSTATE: 42601\n"
+    assert [run.text for run in live.engine.runs] == ["ROWS\n1", "USE a", "nonsense", "SELECT 1"]
+    assert len(live.engine.sessions) == 1
+
+
+def test_a_script_ends_with_a_slash(live: Live) -> None:
+    script = "BEGIN\nSELECT 1;\nEND;"
+    live.engine.answers[script.rstrip(";")] = rows(pa.table({"a": [7]}))
+    out, _ = told(live, *script.splitlines(), "/")
+    assert " 7\n(1 row)" in out or "7\n(1 row)" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("\\l", "SHOW CATALOGS"),
+        ("\\dn", "SHOW SCHEMAS"),
+        ("\\dt", "SHOW TABLES"),
+        ("\\dt shop", "SHOW TABLES IN shop"),
+        ("\\d shop.`odd name`", "DESCRIBE TABLE EXTENDED shop.`odd name`"),
+        ("\\d a; DROP TABLE t", None),
+        ("\\unknown", None),
+    ],
+)
+def test_commands(live: Live, command: str, text: str | None) -> None:
+    out, _ = told(live, command, "\\q", "SELECT 1;")
+    assert [run.text for run in live.engine.runs] == ([text] if text else [])
+    assert ("\\watch S" in out) == (text is None)
+
+
+def test_typed_lines_can_be_forgotten(live: Live) -> None:
+    told(live, "SELECT", "\\c", "nothing", KeyboardInterrupt, "SELECT 1;")
+    assert [run.text for run in live.engine.runs] == ["SELECT 1"]
+
+
+def test_rows_in_another_format(live: Live) -> None:
+    out, _ = told(live, "\\format json", "SELECT 1;")
+    assert json.loads(out.rpartition("]")[0] + "]") == [{"1": 1}]
+
+
+def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    live.engine.answers["SELECT slow"] = sleeps(60)
+    monkeypatch.setattr("gateway.cli_client._SHORT_WAIT", "0s")
+    texts: list[str] = []
+
+    def interrupt(profile: object) -> str:
+        texts.append(progress_text(profile))  # type: ignore[arg-type]
+        if len(texts) == 1:
+            raise KeyboardInterrupt
+        return ""
+
+    monkeypatch.setattr("gateway.cli_shell.progress_text", interrupt)
+    out, err = told(live, "SELECT slow;", "SELECT 1;", err=Terminal())
+    assert texts and "cancelled" in err and "(1 row)" in out
+    assert eventually(lambda: live.engine.runs[0].context.cancel.reason is not None)
+
+
+def test_progress_is_one_line() -> None:
+    tasks = {"total": 8, "running": 2, "done": 4, "failed": 0}
+    profile = {"stage": "execute", "tasks": tasks, "reads": [{"files": 2, "files_total": 9}], "rows": 5}
+    assert progress_text(profile) == "execute, 2 of 9 files, [##########..........] 4 of 8 tasks, 5 rows"
+    nothing = {"stage": None, "tasks": dict.fromkeys(tasks, 0), "reads": [], "rows": 0}
+    assert progress_text(nothing) == "starting"
+
+
+def test_names_and_keywords_are_completed(live: Live) -> None:
+    live.engine.tables["shop", "orders"] = pa.table({"id": [1]})
+    with ApiClient(live.url) as client:
+        completer = Completer(client)
+        assert completer.matches("shop.o") == ["shop.orders"]
+        assert completer.matches("or") == ["orders", "or", "order"]
+        assert [completer("SEL", at) for at in (0, 1)] == ["SELECT", None]

@@ -1,0 +1,105 @@
+"""CALL takes what the statement takes that does the same: by name and by path, and nothing on a table with policies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.authorize.policies import answers_work, ensure_hides
+from engine.bind.bind import bind
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.errors.policy_errors import PolicyForbidsStatement
+from engine.runtime.session_state import SessionState
+from engine.statement import parse_statement
+from engine.statements.calls.procedures import Call
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.security.guarded_lake import GuardedLake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> GuardedLake:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for name in ("t", "other"):
+        table = HandmadeTable(folder / "shop" / name)
+        for number in range(2):
+            table.commit(table.data({"id": [number]}))
+    found = GuardedLake(folder)
+    found.do(
+        "root",
+        "GRANT USE CATALOG ON CATALOG spark_catalog TO `account users`",
+        *(f"GRANT USE SCHEMA ON SCHEMA shop TO {who}" for who in ("ann", "eve", "mod", "both", "mal")),
+        "ALTER TABLE shop.t OWNER TO ann",
+        "GRANT SELECT ON shop.t TO eve",
+        "GRANT MODIFY ON shop.t TO mod",
+        "GRANT SELECT, MODIFY ON shop.t TO both",
+        "GRANT SELECT, MODIFY ON shop.other TO mal",
+    )
+    return found
+
+
+CALLS = [
+    ("ancestors_of('{t}')", {"ann", "eve", "both"}),
+    ("expire_snapshots('{t}')", {"ann", "mod", "both"}),
+    ("remove_orphan_files('{t}')", {"ann", "mod", "both"}),
+    ("rewrite_manifests('{t}')", {"ann", "mod", "both"}),
+    ("rewrite_position_delete_files('{t}')", {"ann", "mod", "both"}),
+    ("fast_forward('{t}', 'main', 'main')", {"ann", "both"}),
+    ("cherrypick_snapshot('{t}', 1001)", {"ann", "both"}),
+    ("set_current_snapshot('{t}', 1002)", {"ann"}),
+    ("rollback_to_snapshot('{t}', 1002)", {"ann"}),
+]
+
+
+@pytest.mark.parametrize(("call", "allowed"), CALLS, ids=[call for call, _ in CALLS])
+def test_each_procedure_takes_its_privilege(lake: GuardedLake, call: str, allowed: set[str]) -> None:
+    for table in ("shop.t", f"iceberg.`{lake.folder}/shop/t`"):
+        text = f"CALL spark_catalog.system.{call.format(t=table)}"
+        for who in ("mal", "eve", "mod", "both", "ann"):
+            assert lake.outcome(who, text) in (("R", "55000") if who in allowed else ("42501", "42P01")), (who, text)
+
+
+def test_a_name_without_schema_is_looked_up_in_the_catalog_of_the_procedure(lake: GuardedLake) -> None:
+    assert lake.outcome("ann", "CALL nosuch.system.ancestors_of('shop.t')") in ("42P08", "42704")
+    assert lake.outcome("ann", "CALL nosuch.system.ancestors_of('t')") in ("42P08", "42704")
+
+
+def test_registering_takes_the_right_to_make_a_table_in_its_schema(lake: GuardedLake) -> None:
+    file = f"{lake.folder}/shop/t/metadata/v2.metadata.json"
+    text = f"CALL spark_catalog.system.register_table('shop.again', '{file}')"
+    assert lake.outcome("eve", text) == "42501"
+    lake.do("root", "CREATE SCHEMA other", "GRANT USE SCHEMA, CREATE TABLE ON SCHEMA other TO eve")
+    assert lake.outcome("eve", text) == "42501"
+    assert lake.outcome("eve", text.replace("shop.again", "other.again")) in ("42501", "42P07")
+
+
+TELLING = [
+    ("ancestors_of('shop.t')", True),
+    ("rollback_to_snapshot('shop.t', 1001)", True),
+    ("fast_forward('shop.t', 'main', 'main')", True),
+    ("remove_orphan_files(table => 'shop.t', dry_run => true)", True),
+    ("rewrite_data_files(table => 'shop.t', where => 'id > 5')", True),
+    ("rewrite_data_files('shop.t')", False),
+    ("remove_orphan_files('shop.t')", False),
+    ("expire_snapshots('shop.t')", False),
+]
+
+
+@pytest.mark.parametrize(("call", "is_refused"), TELLING, ids=[call for call, _ in TELLING])
+def test_procedures_tell_nothing_of_a_table_with_policies(lake: GuardedLake, call: str, is_refused: bool) -> None:
+    state = SessionState(identity=lake.identity("ann"), catalog="spark_catalog", schema="default")
+    statement = parse_statement(f"CALL system.{call}")
+    assert isinstance(statement, Call)
+    bound = bind(statement, Binder(state, lake.sources))
+    assert isinstance(bound, BoundStatement)
+    assert isinstance(bound.target, BoundTable)
+    policed = replace(bound, target=replace(bound.target, is_policed=True))
+    assert answers_work(statement)
+    if is_refused:
+        with pytest.raises(PolicyForbidsStatement):
+            ensure_hides(policed)
+    else:
+        ensure_hides(policed)
