@@ -128,7 +128,9 @@ def _end_with_error(server: Server, config: Config, console: Console) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="delta-gateway serve", description="Serve a folder of Delta tables.")
+    parser = argparse.ArgumentParser(
+        prog="delta-gateway serve", description="Serve a folder of Delta tables.", allow_abbrev=False
+    )
     parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of Delta tables; a sample lake if left out")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file; `delta-gateway config` prints one")
     parser.add_argument("--host", help="address to listen on (127.0.0.1)")

@@ -67,7 +67,9 @@ def _run_shell(chosen: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="delta-gateway sql", description="Run one statement on a running server.")
+    parser = argparse.ArgumentParser(
+        prog="delta-gateway sql", description="Run one statement on a running server.", allow_abbrev=False
+    )
     parser.add_argument(
         "statement",
         nargs="?",

@@ -167,7 +167,17 @@ def test_the_release_and_the_commands_are_shown(capsys: pytest.CaptureFixture[st
     assert "delta-gateway 0." in shown and "[server]" in shown
 
 
-@pytest.mark.parametrize("arguments", [[], ["frobnicate"], ["sql", "--format", "xml"], ["config", "extra"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["frobnicate"],
+        ["sql", "--format", "xml"],
+        ["config", "extra"],
+        ["serve", "lake", "--port", "1"],
+        ["sql", "--s"],
+    ],
+)
 def test_a_wrong_command_line_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
