@@ -181,6 +181,9 @@ class SessionsSection:
     """Limits of client sessions."""
 
     max: int = setting(1000, "Sessions that may be open at once.", low=1)
+    per_user_max: int = setting(
+        0, "Sessions of one user; 0: three quarters of sessions.max, or all where nobody logs in.", low=0
+    )
     idle_s: float = setting(3600.0, "Seconds without a call after which an idle session closes.", low=1)
     statements_max: int = setting(
         100,
@@ -340,15 +343,18 @@ class Config:
 
     def limits(self) -> Limits:
         """The limits as the registry takes them."""
+        users_log_in = Method.ANONYMOUS not in self.authentication.methods
+        share = (self.sessions.max * 3 + 3) // 4 if users_log_in else 0
         return Limits(
             sessions_max=self.sessions.max,
+            sessions_per_user_max=self.sessions.per_user_max or share,
             session_idle_s=self.sessions.idle_s,
             statements_running_max=self.statements.running_max,
             admission=admission_rules(
                 self.admission,
                 running_max=self.statements.running_max,
                 scan_bytes_max=self.statements.scan_bytes_max,
-                users_log_in=Method.ANONYMOUS not in self.authentication.methods,
+                users_log_in=users_log_in,
             ),
             abandoned_max=self.statements.abandoned_max,
             statements_per_session_max=self.sessions.statements_max,

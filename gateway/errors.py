@@ -39,6 +39,13 @@ class TooManySessions(SqlError, condition="TOO_MANY_SESSIONS", sqlstate="53300")
 
 
 @dataclass(eq=False)
+class TooManySessionsOfUser(SqlError, condition="TOO_MANY_SESSIONS.OF_USER", sqlstate="53300"):
+    user: str
+    limit: int
+    template = "{user} has {limit} open sessions. Close some, or raise sessions.per_user_max."
+
+
+@dataclass(eq=False)
 class TooManyStatements(SqlError, condition="TOO_MANY_STATEMENTS", sqlstate="53300"):
     limit: int
     template = "The session has its {limit} open statements. Close some, or raise sessions.statements_max."

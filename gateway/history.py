@@ -2,7 +2,7 @@
 
 A statement is told to its owner, and to administrators, who see it without what may be a secret; its rows are its
 owner's alone. Calls of protocols are no statements and are not kept. The newest :data:`KEPT_MAX` are, each with no more
-than :data:`TEXT_MAX` characters of its text.
+than :data:`~gateway.operation.TEXT_KEPT_MAX` characters of its text.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 
 from engine.runtime.identity import Identity, Scope
 from engine.runtime.statement_class import StatementClass
-from gateway.operation import Operation, OperationState
+from gateway.operation import TEXT_KEPT_MAX, Operation, OperationState
 from gateway.redaction import redact
 from gateway.status import Failure, describe
 
 KEPT_MAX = 5000
-TEXT_MAX = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> St
         session_id=session_id,
         identity=operation.identity,
         wire=wire,
-        text=operation.text[:TEXT_MAX],
+        text=operation.text[:TEXT_KEPT_MAX],
         kind=operation.kind,
         state=operation.state,
         created_ms=operation.created_ms,

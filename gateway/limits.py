@@ -11,7 +11,8 @@ from gateway.admission_rules import AdmissionRules
 class Limits:
     """Times in seconds, sizes in bytes; 0 seconds for `statement_timeout_s` is no limit.
 
-    A session over HTTP that had no call for `detached_idle_s` makes room for a new one when there are `sessions_max`.
+    Of one user there are at most `sessions_per_user_max` sessions (0: `sessions_max`). A session over HTTP that had no
+    call for `detached_idle_s` makes room for a new one when there are as many as may be.
     `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched.
     `abandoned_max` bounds the threads of statements that were ended and run on; within `abandoned_grace_s` of their end
     they are ending. Spark is restarted for the others, at most every `abandoned_told_every_s`. `end_grace_s` is what
@@ -20,6 +21,7 @@ class Limits:
     """
 
     sessions_max: int = 1000
+    sessions_per_user_max: int = 0
     session_idle_s: float = 3600.0
     detached_idle_s: float = 600.0
     statements_running_max: int = 32

@@ -62,6 +62,8 @@ class OperationState(Enum):
         return self.is_terminal or self is OperationState.STREAMING
 
 
+TEXT_KEPT_MAX = 16_384
+"""Characters of its text that an ended statement keeps: all of it may be megabytes, and many may be open."""
 _S = OperationState
 _ENDED_BADLY = frozenset({_S.FAILED, _S.CANCELED, _S.TIMED_OUT, _S.CLOSED})
 TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
@@ -467,3 +469,10 @@ class Operation:
             callbacks, self._on_end = self._on_end, []
         for callback in callbacks:
             callback()
+        if callbacks:  # those that another thread runs may still read the text
+            self.text, self._run = self.text[:TEXT_KEPT_MAX], _closed
+
+
+def _closed(_: StatementContext) -> ResultStream:
+    """In the place of what an ended statement would run, which holds its text."""
+    raise OperationClosed()

@@ -28,7 +28,14 @@ from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, Ended, NoAudit
-from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
+from gateway.errors import (
+    LogInEnded,
+    OperationNotFound,
+    ServerDraining,
+    SessionNotFound,
+    TooManySessions,
+    TooManySessionsOfUser,
+)
 from gateway.history import History, StatementInfo, as_seen_by, may_manage, statement_info
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
@@ -68,6 +75,7 @@ class Registry:
         """
         self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
         self._auditor = auditor or NoAudit()
+        self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
@@ -100,9 +108,9 @@ class Registry:
     ) -> Session:
         """A new session; refuses unknown settings, catalogs and, unless it `may_lack_schema`, schemas by name."""
         self._ensure_current(identity)
-        self._make_room()
+        self._make_room(identity.principal)
         with self._lock:
-            self._ensure_room()
+            self._ensure_room(identity.principal)
         engine_session = self.engine.open_session(
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
@@ -111,7 +119,7 @@ class Registry:
         try:
             self._auditor.session_opened(str(session.id), identity, session.origin)
             with self._lock:
-                self._ensure_room()
+                self._ensure_room(identity.principal)
                 self._sessions[session.id] = session
         except SqlError:
             session.close()
@@ -239,22 +247,27 @@ class Registry:
             if session.id in self._retired:
                 self._drop_session(session.id, "read")
 
-    def _make_room(self) -> None:
+    def _make_room(self, user: str) -> None:
         """Where there are as many sessions as may be, end the one whose client is most likely gone."""
-        if len(self._sessions) < self.limits.sessions_max:
-            return
+        sessions = self.sessions()
+        if len(sessions) < self.limits.sessions_max:
+            sessions = tuple(one for one in sessions if one.principal == user)
+            if len(sessions) < self._sessions_per_user_max:
+                return
         since = time.monotonic() - self.limits.detached_idle_s
-        silent = [one for one in self.sessions() if one.is_detached and one.is_idle() and one.last_used < since]
+        silent = [one for one in sessions if one.is_detached and one.is_idle() and one.last_used < since]
         if silent:
             oldest = min(silent, key=lambda session: session.last_used)
             logger.info("session %s of %s makes room for a new one", oldest.id, oldest.principal)
             self._drop_session(oldest.id, "room")
 
-    def _ensure_room(self) -> None:
+    def _ensure_room(self, user: str) -> None:
         if self._draining.is_set():
             raise ServerDraining()
         if len(self._sessions) >= self.limits.sessions_max:
             raise TooManySessions(self.limits.sessions_max)
+        if sum(one.principal == user for one in self._sessions.values()) >= self._sessions_per_user_max:
+            raise TooManySessionsOfUser(user, self._sessions_per_user_max)
 
     def _is_awaited(self, operation: Operation) -> bool:
         """Whether it runs, or a client still fetches from it."""

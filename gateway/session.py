@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from catalog.errors import SqlError
 from engine.engine import EngineSession
+from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
@@ -21,7 +22,7 @@ from engine.statements.statement import Statement
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
-from gateway.operation import Operation
+from gateway.operation import TEXT_KEPT_MAX, Operation
 from gateway.origin import Origin
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
@@ -90,6 +91,9 @@ class Session:
         """
 
         _ensure_flat(parameters)
+        if len(text) > TEXT_LENGTH_MAX:  # not even held until its turn
+            refused = self._operation(text[:TEXT_KEPT_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX)))
+            return self._start(refused, class_of(refused.text), timeout_s)
 
         def run(context: StatementContext) -> ResultStream:
             if wanted.has_counts:
@@ -217,6 +221,13 @@ class Session:
     def _drop(self, operation: Operation) -> None:
         self._owners.pop(operation.id, None)
         self._open.remove(operation, self.principal)
+
+
+def _refusal(error: SqlError) -> Callable[[StatementContext], ResultStream]:
+    def run(_: StatementContext) -> ResultStream:
+        raise error
+
+    return run
 
 
 def _ensure_flat(parameters: Sequence[Parameter]) -> None:

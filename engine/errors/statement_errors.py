@@ -12,6 +12,8 @@ from typing import Self
 
 from catalog.errors import SqlError
 
+TEXT_LENGTH_MAX = 4 * 1024 * 1024
+"""Characters of a statement."""
 _NAMED_MAX = 20
 
 
@@ -42,6 +44,16 @@ class StatementTimedOut(StatementEnded, condition="STATEMENT_TIMEOUT", sqlstate=
     template = (
         "The statement ran longer than its limit of {timeout_s:g} s and was ended. Raise the limit or narrow it."
         "{committed}"
+    )
+
+
+@dataclass(eq=False)
+class StatementTooLong(SqlError, condition="STATEMENT_TOO_LONG", sqlstate="54001"):
+    length: int
+    length_max: int
+    template = (
+        "The statement has {length} characters; the limit is {length_max}. Load data from a table or files instead of "
+        "writing it into the statement."
     )
 
 

@@ -19,6 +19,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
+from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
 from engine.sql.commands import parse_describe, parse_explain, parse_set_catalog, parse_show, parse_use
 from engine.sql.ddl.writes import WRITE_HEADS, parse_write
 from engine.sql.dialect.cursor import Cursor
@@ -28,7 +29,6 @@ from engine.sql.dialect.errors import (
     SeveralStatements,
     StatementSyntaxError,
     StatementTooComplex,
-    StatementTooLong,
     UnsupportedStatement,
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS, WORDS_MAX, refused_kind
@@ -38,7 +38,6 @@ from engine.sql.query.query import parse_query
 from engine.sql.settings_text import parse_reset, parse_set
 from engine.statements.statement import AnyStatement, Statement
 
-TEXT_LENGTH_MAX = 4 * 1024 * 1024
 """Characters of a statement; a longer one is data, which belongs into a table."""
 
 _EXCERPT_CHARS_MAX = 120

@@ -38,9 +38,10 @@ _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThriftSettings:
-    """Limits of the port; without `tls` it takes clients in plaintext only."""
+    """Limits of the port, so that no one address has all of it; without `tls` it takes clients in plaintext only."""
 
     connections_max: int = 2000
+    connections_per_address_max: int = 1000
     message_bytes_max: int = 32 << 20
     tls: TlsServer | None = None
 
@@ -52,7 +53,7 @@ class Connection:
         self, connection: socket.socket, peer: str, service: Service, authenticator: Authenticator, watch: Watch
     ) -> None:
         self._socket, self._service, self._authenticator, self._watch = connection, service, authenticator, watch
-        self._client = Client(Peer(peer))
+        self._client, self.address = Client(Peer(peer)), peer
 
     def serve(self, settings: ThriftSettings) -> None:
         """Answer messages until either side ends; never raises."""
@@ -169,8 +170,8 @@ class ThriftServer:
                     raise
                 logger.warning("no connection accepted: %s", error)
                 continue
-            if self.connection_count() >= self._settings.connections_max:
-                logger.warning("connection from %s refused: there are %d already", address[0], self.connection_count())
+            if (count := self._too_many(address[0])) is not None:
+                logger.warning("connection from %s refused: there are %d already", address[0], count)
                 accepted.close()
                 continue
             try:
@@ -178,6 +179,14 @@ class ThriftServer:
             except Exception:
                 logger.exception("connection from %s ended by an error of ours", address[0])
                 accepted.close()
+
+    def _too_many(self, address: str) -> int | None:
+        """How many connections there are, of all clients or from `address`, if that is as many as may be."""
+        with self._lock:
+            counts = len(self._connections), sum(one.address == address for one in self._connections)
+        if counts[0] >= self._settings.connections_max:
+            return counts[0]
+        return counts[1] if counts[1] >= self._settings.connections_per_address_max else None
 
     def _serve(self, accepted: socket.socket, peer: str) -> None:
         with contextlib.suppress(OSError):  # of a client that is gone again, which its thread finds out

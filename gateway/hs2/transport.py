@@ -8,7 +8,8 @@ and the connection ends; to HTTP with a line that says so.
 
 A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
 a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
-time. One `recv` brings a whole small message.
+time. An answer may take as long as it likes while the client takes some of it every :data:`WRITE_S` seconds: a client
+that reads nothing would keep a thread, a connection and the answer. One `recv` brings a whole small message.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ SESSIONLESS_S = 300.0
 """Between the messages of a client that has no session open."""
 MESSAGE_S = 120.0
 """From a message's first byte to its last."""
+WRITE_S = 60.0
+"""From one part of an answer that the client takes to the next."""
 _RECEIVE_BYTES, _RECEIVE_BYTES_MAX = 1 << 16, 1 << 20
 """One `recv` takes memory for all it may bring, which is not to follow from a length that a client only claims."""
 _ENCRYPT_BYTES = 128 << 10
@@ -116,7 +119,7 @@ class ByteStream:
 
     def _send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         try:
-            self._wait_at_most(None)
+            self._wait_at_most(WRITE_S)
             sent = self._socket.sendmsg(pieces)
         except OSError as error:
             raise Disconnected() from error
@@ -126,10 +129,12 @@ class ByteStream:
             sent = max(0, sent - len(piece))
 
     def _send(self, content: bytes | memoryview) -> None:
+        left = memoryview(content)
         try:
-            self._wait_at_most(None)
-            self._socket.sendall(content)
-        except OSError as error:
+            self._wait_at_most(WRITE_S)
+            while left:
+                left = left[self._socket.send(left) :]
+        except OSError as error:  # TimeoutError is one
             raise Disconnected() from error
 
     def _decrypt(self, tls: TlsSession, received: bytes) -> None:

@@ -6,8 +6,8 @@ a statement. What one connection does wrong ends that connection; what makes the
 the server.
 
 Memory is bounded by `HttpLimits.held_bytes_max` over everything that was received and not answered or answered and not
-taken: the connection that holds most is ended until the rest fits. Likewise the connection that waited longest makes
-room for a new one when there are `connections_max`.
+taken: the connection that holds most is ended until the rest fits. Likewise the connection that waited longest, of the
+address that has most, makes room for a new one when there are `connections_max`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import selectors
 import socket
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
@@ -219,7 +219,9 @@ class ConnectionLoop:
         self._settle(connection)
 
     def _make_room(self) -> bool:
-        oldest = min(self._ours(), key=lambda connection: (not connection.is_idle, connection.since), default=None)
+        ours = list(self._ours())
+        held = Counter(connection.peer for connection in ours)  # the address with most gives first
+        oldest = min(ours, key=lambda one: (not one.is_idle, -held[one.peer], one.since), default=None)
         if oldest is None:
             return False
         self._advance(oldest, oldest.close)

@@ -209,6 +209,21 @@ def test_a_value_that_spark_could_not_start_with_is_refused_by_the_name_of_its_s
             load_config(file, {}, {})
 
 
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        ("[sessions]\nmax = 7", 0),
+        ('[sessions]\nmax = 7\n[authentication]\nmethods = ["password"]', 6),
+        ('[sessions]\nmax = 1\n[authentication]\nmethods = ["password"]', 1),
+        ('[sessions]\nmax = 7\nper_user_max = 2\n[authentication]\nmethods = ["password"]', 2),
+    ],
+)
+def test_users_who_log_in_leave_sessions_to_others(tmp_path: Path, settings: str, limit: int) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(settings)
+    assert load_config(file, {}, {}).limits().sessions_per_user_max == limit
+
+
 def test_groups_are_tables_of_a_list(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text(

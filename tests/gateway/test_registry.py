@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import uuid
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from engine.errors.statement_errors import StatementTimedOut
+from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTimedOut, StatementTooLong
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method, Scope
 from engine.runtime.results import ResultStream, empty_result
@@ -19,11 +20,12 @@ from gateway.errors import (
     SessionNotFound,
     TooManyAbandoned,
     TooManySessions,
+    TooManySessionsOfUser,
     TooManyStatements,
     TooManyStatementsOfUser,
 )
 from gateway.limits import Limits
-from gateway.operation import Operation, OperationState
+from gateway.operation import TEXT_KEPT_MAX, Operation, OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
 
@@ -68,6 +70,20 @@ def test_a_silent_session_without_a_connection_makes_room(make: Maker) -> None:
     assert set(registry.sessions()) == {attached, running, first, second}
     with pytest.raises(TooManySessions):
         registry.open_session(Identity("ben"))
+
+
+def test_a_user_leaves_room_for_the_sessions_of_others(make: Maker) -> None:
+    registry = make(sessions_max=4, sessions_per_user_max=2, detached_idle_s=100)
+    silent, recent = registry.open_session(ANN), registry.open_session(ANN)
+    with pytest.raises(TooManySessionsOfUser):
+        registry.open_session(ANN)
+    others = {registry.open_session(Identity("ben")) for _ in range(2)}
+    for session in (silent, *others):
+        session.is_detached = True
+        session.last_used -= 900
+    registry.close_session(others.pop().id, Identity("ben"))
+    latest = registry.open_session(ANN)  # in the place of an own one
+    assert set(registry.sessions()) == {recent, latest, *others}
 
 
 def test_an_operation_is_found_by_its_id_from_anywhere_until_it_is_forgotten(make: Maker) -> None:
@@ -438,3 +454,23 @@ def test_a_statement_whose_end_fails_gives_its_place_back(make: Maker, monkeypat
     assert tried.wait(5)
     monkeypatch.undo()
     assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+
+
+def test_a_text_that_is_too_long_is_refused_and_not_held(make: Maker) -> None:
+    operation = make().open_session(ANN).execute("SELECT '" + "x" * TEXT_LENGTH_MAX + "'")
+    assert operation.wait(10) is OperationState.FAILED and isinstance(operation.error, StatementTooLong)
+    assert operation.error.length == TEXT_LENGTH_MAX + 9
+    assert operation.text == "SELECT '" + "x" * (TEXT_KEPT_MAX - 8)
+
+
+def test_an_ended_statement_keeps_the_beginning_of_its_text(make: Maker) -> None:
+    registry, text = make(), "SELECT '" + "x" * (TEXT_LENGTH_MAX // 4) + "'"
+    engine = registry.engine
+    assert isinstance(engine, ArrowEngine)
+    engine.answers[text] = lambda _: empty_result()
+    before = sys.getrefcount(text)
+    operation = registry.open_session(ANN).execute(text)
+    assert operation.wait(10) is OperationState.FINISHED
+    assert eventually(lambda: len(operation.text) == TEXT_KEPT_MAX)
+    engine.runs.clear()
+    assert eventually(lambda: sys.getrefcount(text) == before), "nothing else holds it"

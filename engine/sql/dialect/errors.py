@@ -42,16 +42,6 @@ class SeveralStatements(SqlError, condition="MULTIPLE_STATEMENTS", sqlstate="426
 
 
 @dataclass(eq=False)
-class StatementTooLong(SqlError, condition="STATEMENT_TOO_LONG", sqlstate="54001"):
-    length: int
-    length_max: int
-    template = (
-        "The statement has {length} characters; the limit is {length_max}. Load data from a table or files instead of "
-        "writing it into the statement."
-    )
-
-
-@dataclass(eq=False)
 class StatementHasTooManyTokens(SqlError, condition="STATEMENT_TOO_LONG.TOKENS", sqlstate="54001"):
     count: int
     count_max: int

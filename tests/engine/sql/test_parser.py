@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from catalog.errors import SqlError, TooManyNameParts
 from catalog.privileges import Kind, PrincipalKind
+from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
 from engine.sql.dialect.errors import (
     EmptyStatement,
     InvalidSetSyntax,
     SeveralStatements,
     ShowColumnsConflict,
     StatementTooComplex,
-    StatementTooLong,
     UnsupportedClause,
     UnsupportedFunction,
     UnsupportedPathRelation,
     UnsupportedStatement,
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS
-from engine.sql.parser import TEXT_LENGTH_MAX, parse
+from engine.sql.parser import parse
 from engine.statements.foreign import Absent, Refresh, ShowAbsent
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode, Query
 from engine.statements.rights import PrincipalName, SecurableName, ShowGrants

@@ -168,6 +168,16 @@ def test_connections_are_limited(engine: ArrowEngine, caplog: pytest.LogCaptureF
     assert "refused" in caplog.text
 
 
+def test_one_address_leaves_room_for_others(engine: ArrowEngine) -> None:
+    with serving(engine, ThriftSettings(connections_max=3, connections_per_address_max=1)) as (port, _, _):
+        with connect(port) as first:
+            log_in(first)
+            with connect(port) as second:
+                assert read_all(second) == b""
+            with socket.create_connection(("127.0.0.1", port), DEADLINE_S, ("127.0.0.2", 0)) as other:
+                log_in(other)
+
+
 @pytest.mark.parametrize("opens", [False, True])
 def test_a_connection_without_a_session_may_not_idle_for_ever(
     served: tuple[int, ThriftServer, Registry], monkeypatch: pytest.MonkeyPatch, opens: bool

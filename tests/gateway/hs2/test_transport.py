@@ -1,59 +1,59 @@
-"""Answers reach the client whole and in order, in however many pieces they are made and sent."""
+"""What is sent to a client that takes it slowly, or not at all."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from gateway.hs2.transport import ByteStream, MessageStream
+from gateway.hs2 import transport
+from gateway.hs2.transport import ByteStream, Disconnected
 
-PIECES: dict[str, tuple[bytes, ...]] = {
-    "nothing": (),
-    "one small": (b"abc",),
-    "small ones": (b"a", b"", b"bc"),
-    "one large": (bytes(range(256)) * 1000,),
-    "a large one between small ones": (b"head", bytes(range(256)) * 4000, b"", b"tail"),
-    "large ones": tuple(bytes([number]) * 100_000 for number in range(20)),
-    "more than the system takes": tuple(bytes([number % 256]) * 100 for number in range(3000)),
-}
-
-
-class Piecemeal(socket.socket):
-    """Takes a part of a message at a time, as the system may."""
-
-    part = 100_003
-
-    def sendmsg(self, buffers: Iterator[bytes], *_: object) -> int:  # type: ignore[override]
-        return self.send(b"".join(buffers)[: self.part])
+ANSWERS = [(b"x" * (4 << 20),), (b"x" * (1 << 20), b"y" * (3 << 20)), (b"x" * 8192,) * 512]
+"""In one piece, in several, and in more than the system takes at once."""
 
 
 @pytest.fixture
-def pair() -> Iterator[tuple[Piecemeal, socket.socket]]:
-    ours, theirs = socket.socketpair()
-    piecemeal = Piecemeal(fileno=ours.detach())
-    yield piecemeal, theirs
-    piecemeal.close()
-    theirs.close()
+def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ByteStream, socket.socket]]:
+    monkeypatch.setattr(transport, "WRITE_S", 0.2)
+    server, client = socket.socketpair()
+    with server, client:
+        yield ByteStream(server), client
 
 
-@pytest.mark.parametrize("part", [1, 4, 100_003, 1 << 30])
-@pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
-def test_a_message_arrives_whole(pair: tuple[Piecemeal, socket.socket], pieces: tuple[bytes, ...], part: int) -> None:
-    ours, theirs = pair
-    ours.part = part
-    messages = MessageStream(ByteStream(ours), framed=True, bytes_max=1)
+@pytest.mark.parametrize("pieces", ANSWERS, ids=len)
+def test_a_client_that_reads_nothing_is_given_up(
+    ends: tuple[ByteStream, socket.socket], pieces: tuple[bytes, ...]
+) -> None:
+    given_up = threading.Event()
 
     def write() -> None:
-        messages.write(pieces)
-        messages.write((b"next",))
-        ours.shutdown(socket.SHUT_WR)
+        with pytest.raises(Disconnected):
+            ends[0].write(pieces)
+        given_up.set()
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    received = b"".join(iter(lambda: theirs.recv(1 << 16), b""))
-    writer.join()
-    content = b"".join(pieces)
-    assert received == len(content).to_bytes(4, "big") + content + b"\0\0\0\4next"
+    threading.Thread(target=write, daemon=True).start()
+    assert given_up.wait(10)
+
+
+@pytest.mark.parametrize("pieces", ANSWERS, ids=len)
+def test_a_client_that_reads_slowly_gets_all(ends: tuple[ByteStream, socket.socket], pieces: tuple[bytes, ...]) -> None:
+    """Longer than the deadline, which each part that it takes renews."""
+    stream, client = ends
+    received = bytearray()
+
+    def read() -> None:
+        for _ in range(10):
+            time.sleep(0.05)
+            received.extend(client.recv(64 << 10))
+        while len(received) < 4 << 20:
+            received.extend(client.recv(1 << 20))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    stream.write(pieces)
+    reader.join(10)
+    assert bytes(received) == b"".join(pieces)

@@ -200,6 +200,20 @@ def test_the_connection_that_waited_longest_makes_room() -> None:
             connection.close()
 
 
+def test_the_address_with_most_connections_makes_room() -> None:
+    with serving_http(connections_max=4) as live:
+        other = socket.create_connection(("127.0.0.1", live.port), 20, ("127.0.0.2", 0))
+        assert eventually(lambda: live.server.connection_count() == 1)
+        idle = [connect(live) for _ in range(3)]
+        assert eventually(lambda: live.server.connection_count() == 4)
+        ensure_well(live)
+        assert read_all(idle[0]) == b""
+        other.sendall(HEALTH)
+        assert read_answer(other)[0] == 200
+        for connection in (other, *idle):
+            connection.close()
+
+
 def test_a_client_that_leaves_in_the_middle_is_forgotten(live: Live) -> None:
     for sent in (b"", b"G", POST + b"Content-Length: 9\r\n\r\n{", HEALTH * 20):
         with connect(live) as connection:

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gateway.http import result_rows
+from gateway.http.encode import csv_bytes
 from tests.gateway.arrow_engine import rows, sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api
 from tests.gateway.http.test_ownership import headers
@@ -93,6 +95,23 @@ def test_a_result_is_a_file(api: Api, result: str) -> None:
     parquet = api.request("GET", f"{result}/result/file?format=parquet")
     assert pq.read_table(io.BytesIO(parquet.data)).drop_columns("x").to_pydict() == TABLE.drop_columns("x").to_pydict()
     assert api.refuse("GET", f"{result}/result/file?format=exe") == (400, "INVALID_PARAMETER_VALUE")
+
+
+@pytest.mark.parametrize("text", ["ROWS 0", "ROWS 1", "ROWS 2500"])
+def test_a_file_of_text_is_made_in_pieces(api: Api, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    path = f"{STATEMENTS}/{api.submit(text, wait_timeout='10s')['statement_id']}/result/file?format=csv"
+    whole = api.request("GET", path).data
+    pieces = list[int]()
+
+    def made(table: pa.Table, zone: str, *, header: bool) -> bytes:
+        pieces.append(table.num_rows)
+        return csv_bytes(table, zone, header=header)
+
+    monkeypatch.setattr(result_rows, "csv_bytes", made)
+    monkeypatch.setattr(result_rows, "_PIECE_BYTES", 2000)
+    count = int(text.split()[1])
+    assert api.request("GET", path).data == whole
+    assert whole.count(b"\n") == count + 1 and sum(pieces) == count and max(pieces) < 200
 
 
 def test_columns_of_one_name_are_columns_of_a_file(api: Api) -> None:
