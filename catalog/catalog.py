@@ -341,10 +341,11 @@ def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) 
 
 
 def _ensure_goes(view: CatalogView, entry: Relation | None) -> None:
-    """A table that the served folder would still have after its record is gone would have lost its grants and policies
-    with the record.
-    """
-    if isinstance(entry, TableEntry) and not entry.managed and view.lies_in_lake(entry.location):
+    """A table that the served folder still has after its record is gone has lost its grants and policies with it."""
+    if not isinstance(entry, TableEntry) or entry.managed:
+        return
+    is_guarded = entry.grants or entry.policies or entry.tags or entry.named_policies
+    if is_guarded and view.lies_in_lake(entry.location):
         raise DiscoveredObject(str(entry.name), entry.location)
 
 

@@ -21,7 +21,7 @@ from catalog.errors import CatalogBusy, SqlError, TableAlreadyExists
 from engine.analyze.analyze import analyze
 from engine.authorize.accesses import access_of
 from engine.authorize.authorize import authorize
-from engine.authorize.policies import answers_work, hides_work
+from engine.authorize.policies import answers_work, hides_texts, hides_work
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement, Outcome
@@ -244,7 +244,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
     authorized = authorize(bound)
     run.context.on_authorized(access_of(authorized))
     if hides_work(authorized.bound):
-        run.context.profile.hide_work()
+        run.context.profile.hide_work(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)
     analyzed = analyze(authorized, run)
     cancel.ensure_live()

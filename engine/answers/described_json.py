@@ -1,6 +1,7 @@
 """DESCRIBE TABLE EXTENDED … AS JSON: one cell of text, in the form that Spark gives it, for tools that take it apart.
 
-What is there beyond Spark's form: `version`, `primary_key` and `foreign_keys`. What is missing: statistics, which no
+What is there beyond Spark's form: `version`, `primary_key`, `foreign_keys`, and of columns `generation_expression` and
+`is_identity`. What is missing: statistics, which no
 log keeps of a whole table.
 """
 
@@ -16,6 +17,7 @@ from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelat
 from engine.bind.sight import visible_keys
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
+from engine.table.column_metadata import GENERATION, is_identity
 from engine.table.keys import ForeignKey, TableKey, is_key_property, primary_key
 from engine.types.column_paths import format_name
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
@@ -102,6 +104,8 @@ def _column(relation: NamedRelation, column: ColumnInfo) -> dict[str, Any]:
         "comment": column.comment,
         "nullable": column.nullable,
         "default": column.default,
+        "generation_expression": field.metadata.get(GENERATION) if field else None,
+        "is_identity": True if field and is_identity(field) else None,
     }
     return {key: value for key, value in told.items() if value is not None}
 

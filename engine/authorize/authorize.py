@@ -12,6 +12,7 @@ from dataclasses import replace
 from catalog.conditions import Condition, ensure_met
 from engine.authorize.needs import needs_of
 from engine.authorize.policies import ensure_hides
+from engine.authorize.policy_settings import ensure_settings_fit
 from engine.authorize.scopes import ensure_within_scopes
 from engine.bind.bound import AuthorizedStatement, BoundStatement
 from engine.bind.sight import login_of
@@ -23,8 +24,10 @@ def authorize(bound: BoundStatement) -> AuthorizedStatement:
     login = login_of(bound.state.identity)
     if login is None:
         ensure_hides(bound)
+        ensure_settings_fit(bound)
         return AuthorizedStatement(bound=bound)
     condition = Condition(login, tuple(needs_of(bound)))
     ensure_met(bound.view.state, condition)
     ensure_hides(bound)
+    ensure_settings_fit(bound)
     return AuthorizedStatement(bound=replace(bound, condition=condition))

@@ -14,13 +14,13 @@ answer what it did. Pure, over what was bound.
 
 from __future__ import annotations
 
-from catalog.entries import LocationEntry
 from catalog.names import fold
 from catalog.privileges import Privilege
 from catalog.right_errors import InsufficientPermissions
 from catalog.rights import label_of
 from engine.authorize.needs import checks_rows
 from engine.bind.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
+from engine.bind.sight import is_hidden
 from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.sql.expressions import parse_any_expression
 from engine.statements.alters import (
@@ -50,7 +50,6 @@ from engine.statements.tables import CloneTable
 from engine.statements.variables import RoadStatement, SingleStatement
 from engine.statements.writes import Insert, TruncateTable, Update
 
-_ON_PLACE = Privilege.READ_FILES
 _TELLS_OF_SOURCES = (Explain, ExplainWrite, CloneTable, DescribeDetail, DescribeHistory, ListFiles, ShowPartitions)
 _TELLS_OF_TARGET = (TruncateTable, ExplainWrite, GenerateManifest, AnalyzeTable, CopyInto)
 _NAMES = {
@@ -73,22 +72,17 @@ def hides_work(bound: BoundStatement) -> bool:
     """Whether it is not to be told what the statement does on the way to its rows."""
     if isinstance(bound.target, BoundTable) and bound.target.is_policed:
         return True
-    return any(table.is_policed or _is_hidden(bound, table) for table in tables_of(bound.relations))
+    return any(table.is_policed or is_hidden(bound.view, table) for table in tables_of(bound.relations))
+
+
+def hides_texts(bound: BoundStatement) -> bool:
+    """Whether the text that runs has bodies of functions in it that read tables."""
+    return any(isinstance(relation, BoundInBody) for relation in bound.relations)
 
 
 def answers_work(statement: RoadStatement) -> bool:
     """Whether all that the statement answers is what it did."""
     return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum | Call)
-
-
-def _is_hidden(bound: BoundStatement, table: BoundTable) -> bool:
-    """Whether the principal may not read the table by itself: it is in the text of a view or function."""
-    rights = bound.view.rights
-    entries = (table.entry,) if table.name is not None else table.owners
-    if rights is None:
-        return False
-    privileges = ((entry, _ON_PLACE if isinstance(entry, LocationEntry) else Privilege.SELECT) for entry in entries)
-    return any(rights.missing(privilege, entry) is not None for entry, privilege in privileges)
 
 
 def ensure_hides(bound: BoundStatement) -> None:
@@ -99,7 +93,9 @@ def ensure_hides(bound: BoundStatement) -> None:
             _refuse_if_policed(statement, table)
     if isinstance(statement, Explain | ExplainWrite):
         for relation in bound.relations:
-            if not isinstance(relation, BoundTable) and any(_is_hidden(bound, each) for each in tables_of((relation,))):
+            if not isinstance(relation, BoundTable) and any(
+                is_hidden(bound.view, each) for each in tables_of((relation,))
+            ):
                 raise InsufficientPermissions(Privilege.SELECT.value, f"what {_called(relation)} reads")
     if isinstance(statement, AlterTable) and isinstance(target, BoundTable):
         for column in (column for change in statement.changes for column in _changed(change, target)):

@@ -45,12 +45,13 @@ from engine.bind.bound import (
     PathOwner,
     TakenName,
     references,
+    tables_of,
 )
 from engine.bind.functions import Functions, ensure_names_known
 from engine.bind.information_rows import information_view
 from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
-from engine.bind.sight import free_path_owners, may_hear_of, path_owners, seen_by
+from engine.bind.sight import free_path_owners, is_hidden, may_hear_of, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
 from engine.errors.definition_errors import (
@@ -272,7 +273,8 @@ class Binder:
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
-        return BoundView(entry=found, query=query, relations=inner, functions=functions)
+        hides = not is_temporary(found.name) and any(is_hidden(self.view, table) for table in tables_of(inner))
+        return BoundView(entry=found, query=query, relations=inner, functions=functions, is_hidden=hides)
 
     def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
         """What a table in the text of a view is called, if the principal may not know of it."""

@@ -194,6 +194,8 @@ class BoundView:
     query: Query
     relations: tuple[BoundRelation, ...]
     functions: tuple[BoundFunction, ...] = ()
+    is_hidden: bool = False
+    """Whether the principal may not read by itself all that the view reads."""
 
     @property
     def name(self) -> TableName:

@@ -70,6 +70,18 @@ def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> b
     return view.rights.missing(Privilege.CREATE_TABLE, view.schema(name.schema_name)) is None
 
 
+def is_hidden(view: CatalogView, table: BoundTable) -> bool:
+    """Whether the principal may not read the table by itself: it is in the text of a view or function."""
+    if view.rights is None:
+        return False
+    entries = (table.entry,) if table.name is not None else table.owners
+    for entry in entries:
+        privilege = Privilege.READ_FILES if isinstance(entry, LocationEntry) else Privilege.SELECT
+        if view.rights.missing(privilege, entry) is not None:
+            return True
+    return False
+
+
 def visible_keys(view: CatalogView, table: BoundTable) -> tuple[TableKey, ...]:
     """The keys of a table, without foreign keys to tables that the principal may not know of."""
     return tuple(key for key in table.keys if not isinstance(key, ForeignKey) or view.may_know(TableName(*key.parent)))

@@ -38,6 +38,16 @@ class PolicyForbidsStatement(
 
 
 @dataclass(eq=False)
+class PolicyForbidsSetting(SqlError, condition="ROW_COLUMN_ACCESS.SETTING_NOT_SUPPORTED", sqlstate="0A000"):
+    setting: str
+    table: str
+    template = (
+        "{table} cannot be read while the session has set {setting}: its row filter or column masks could mean "
+        "something else. RESET {setting} first."
+    )
+
+
+@dataclass(eq=False)
 class PolicyForbidsTimeTravel(SqlError, condition="FGAC_TIME_TRAVEL_NOT_SUPPORTED.PER_TABLE_RLS_CM", sqlstate="0A000"):
     table: str
     template = "Older versions of {table} cannot be read: its row filter and column masks are for the newest columns."

@@ -250,7 +250,7 @@ class ExecSession:
                 process.file_lists.serving(context, plan.scans, call.announced) as asked,
                 process.watching(context),
                 _own_failure(asked),
-                _reached(process, _labels(plan)),
+                _reached(process, _labels(plan), _own_texts(plan, context)),
             ):
                 lineage = call.lineage if context.on_lineage is not None else None
                 how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
@@ -283,10 +283,12 @@ def _without(settings: Mapping[str, str], key: str) -> dict[str, str]:
 
 
 @contextmanager
-def _reached(process: SparkProcess, labels: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
+def _reached(
+    process: SparkProcess, labels: Mapping[str, str] = MappingProxyType({}), own_texts: frozenset[str] | None = None
+) -> Iterator[None]:
     """Calls to Java, with their errors as ours; a loss of Spark is told to its supervision."""
     try:
-        with translated(process.gateway.jvm, labels):
+        with translated(process.gateway.jvm, labels, own_texts):
             yield
     except SparkRestarting as loss:
         process.note_loss(loss)
@@ -338,6 +340,15 @@ def _request(
         "result_bytes_max": context.result_bytes_max,
         "pool": context.pool,
     }
+
+
+def _own_texts(plan: ReadPlan, context: StatementContext) -> frozenset[str] | None:
+    """The texts whose errors may be told in full; None: all."""
+    if not context.profile.hides_work:
+        return None
+    if context.profile.hides_texts:
+        return frozenset()
+    return frozenset({plan.text, *(view.text for view in plan.views if view.temporary)})
 
 
 def _labels(plan: ReadPlan) -> dict[str, str]:

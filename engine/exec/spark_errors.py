@@ -70,18 +70,35 @@ _NO_MEMORY = frozenset(
         "_LEGACY_ERROR_TEMP_2250",  # no memory for a broadcast
     }
 )
+_OF_DATA = ("21", "22", "23", "P0")
+"""Classes of SQLSTATEs of errors that may have a value in them."""
+
+_RAISED = "USER_RAISED_EXCEPTION"
+_OF_RULE = re.compile(r"[0-9a-f]{32}:\d+:")
+"""How the rules of a table that is written begin what they raise (`engine.enforce.row_rules`)."""
+
+_HIDDEN = (
+    "A view, function, row filter or column mask that the statement reads cannot be evaluated. What failed is told to "
+    "those who may read all that it reads."
+)
 _MARKERS = ("NamedParameter", "PosParameter")
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
-def translated(jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> Iterator[None]:
-    """Raise what calls to Java raise as errors of ours; `labels` maps names and folders of scans to tables' names."""
+def translated(
+    jvm: Any, labels: Mapping[str, str] = _NO_LABELS, own_texts: frozenset[str] | None = None
+) -> Iterator[None]:
+    """Raise what calls to Java raise as errors of ours; `labels` maps names and folders of scans to tables' names.
+
+    Where `own_texts` are given, of an error that is not about one of these no more than the condition is told: it may
+    have values, names and text that views and policies hide.
+    """
     try:
         try:
             yield
         except Py4JJavaError as error:
-            raise _translate(error, jvm, labels) from error
+            raise _translate(error, jvm, labels, own_texts) from error
     except Py4JJavaError:
         raise  # of the translation itself: a bug of ours
     except (Py4JError, ConnectionError) as error:
@@ -91,13 +108,17 @@ def translated(jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> Iterator[Non
         raise SparkRestarting("the connection to its process was lost") from error
 
 
-def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> SqlError:
+def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_texts: frozenset[str] | None) -> SqlError:
     known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
     if known["stopped"]:
         return SparkRestarting(CONTEXT_STOPPED)
+    if own_texts is not None and known.get("refusal") == "view column":
+        return ViewChanged("a column of a view")
     if "refusal" in known:
         return _refusal(known["refusal"], known["subject"], labels)
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
+    if own_texts is not None and known.get("path"):
+        known["path"] = "of a table below a view, row filter or column mask"
     if condition == DataFileNotFound.condition:
         return DataFileNotFound(restore_names(known["path"], labels))
     if condition == DataFileNotReadable.condition and known.get("path"):
@@ -114,6 +135,8 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
         return RowsNotTracked(field[1])
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
+    if own_texts is not None and not _is_own(known, own_texts):
+        return SparkFailure(condition, sqlstate, _HIDDEN)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
     text, _, quoted = text.partition(_QUOTED)
     if condition == _WRITE_FAILED:  # which says where it happened, not what
@@ -123,6 +146,17 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
     elif fragment := known.get("fragment") or quoted:
         text += _QUOTED + (fragment if len(fragment) <= _FRAGMENT_MAX else fragment[:_FRAGMENT_MAX] + " …")
     return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
+
+
+def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:
+    """Whether an error is about what the user wrote, or tells of no row."""
+    condition = known.get("condition")
+    of_rule = condition == _RAISED and _OF_RULE.match(_sentence(known["message"], condition))
+    if known.get("column") or of_rule:
+        return True
+    if known.get("text"):
+        return known["text"] in own_texts
+    return bool(condition) and str(known.get("sqlstate"))[:2] not in _OF_DATA
 
 
 def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:

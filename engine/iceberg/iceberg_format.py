@@ -24,11 +24,9 @@ from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
     IcebergSnapshotNotFound,
-    IcebergTableIsStatic,
     IcebergTableNotFound,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
-from engine.iceberg.transaction.errors import IcebergRefNotWritable
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import FileStatus, Storage
@@ -231,10 +229,7 @@ class IcebergFormat:
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
         assert isinstance(snapshot, IcebergSnapshot)
         snapshot.ensure_supported(description.operation)
-        if snapshot.is_static:
-            raise IcebergTableIsStatic(label, snapshot.metadata_name)
-        if snapshot.branch is None:
-            raise IcebergRefNotWritable(label, f"The snapshot {snapshot.version}")
+        assert snapshot.branch is not None
         return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label, branch=snapshot.branch)
 
     def _store(self, folder: Storage) -> FileMetadataStore:

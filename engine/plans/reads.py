@@ -30,6 +30,10 @@ class ViewScan:
     """The session's own, whose text may name variables."""
     is_barrier: bool = False
     """Nothing above it is evaluated on rows, or values, that it does not answer."""
+    is_hidden: bool = False
+    """The reader may not read what is below: nothing above it that may fail is evaluated on rows that it leaves out."""
+    is_policy: bool = False
+    """It is, or is read by, a row filter or column mask, which means the same whatever the session's settings are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,7 +65,7 @@ class Profile:
         self._entries: list[TableRead | str] = []
         self._log: list[str] = []
         self._tasks = TaskCounts()
-        self.hides_work = False
+        self.hides_work = self.hides_texts = False
 
     def enter(self, stage: Stage | None) -> None:
         """The statement leaves the stage that it was in for `stage`; None: it has ended, and whatever still runs for it
@@ -97,9 +97,9 @@ class Profile:
         stage, since = self._stage
         return self._spent | {stage: self._spent.get(stage, 0.0) + now - since}
 
-    def hide_work(self) -> None:
-        """From now on."""
-        self.hides_work = True
+    def hide_work(self, *, texts: bool = False) -> None:
+        """From now on. `texts`: errors tell nothing of the text that runs either."""
+        self.hides_work, self.hides_texts = True, texts
 
     def add_read(self, read: TableRead) -> None:
         """The same question asked again is no other read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from catalog.names import quote
@@ -26,6 +27,11 @@ class PartitionTerm:
         if self.transform == IDENTITY:
             return column
         return f"{self.transform}({column})" if self.width is None else f"{self.transform}({self.width}, {column})"
+
+
+def columns_as_terms(names: Iterable[str]) -> tuple[PartitionTerm, ...]:
+    """Columns by which a table is partitioned as they are."""
+    return tuple(PartitionTerm(column=(name,)) for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

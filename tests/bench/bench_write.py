@@ -72,7 +72,7 @@ CASES = (
     Case("INSERT, 100 partitions", COLUMNS, COLUMNS, by="p"),
 )
 
-Statement = Callable[[str], float]
+Statement = Callable[[str | list[Any]], float]
 """Runs a statement; the milliseconds that it took."""
 
 
@@ -187,33 +187,41 @@ def write_parquet(gateway: Any, text: str, folder: Path, by: str | None) -> None
 @contextmanager
 def delta_spark() -> Iterator[tuple[Statement, int]]:
     """delta-spark over a warehouse of its own, and the id of its process."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
-        process = subprocess.Popen(
-            [ORACLE, Path(__file__).with_name("delta_spark_timer.py"), MEMORY],
-            cwd=folder,
-            env=environment,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(Path(folder) / "errors").open("w"),
-        )
+    timer = Path(__file__).with_name("delta_spark_timer.py")
+    with tempfile.TemporaryDirectory() as folder, spark_timer(ORACLE, timer, Path(folder)) as made:
+        yield made
+
+
+@contextmanager
+def spark_timer(python: Path, timer: Path, folder: Path) -> Iterator[tuple[Statement, int]]:
+    """Another Spark that works in a folder and times what it is told, and the id of its process."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
+    errors = folder / "errors"
+    process = subprocess.Popen(
+        [python, timer, MEMORY],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors.open("w"),
+    )
+    assert process.stdin and process.stdout
+
+    def run(asked: str | list[Any]) -> float:
         assert process.stdin and process.stdout
+        process.stdin.write(json.dumps(asked) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        if not answer:
+            raise RuntimeError(errors.read_text()[-3000:])
+        return float(answer)
 
-        def run(text: str) -> float:
-            assert process.stdin and process.stdout
-            process.stdin.write(json.dumps(text) + "\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
-            if not answer:
-                raise RuntimeError((Path(folder) / "errors").read_text()[-3000:])
-            return float(answer)
-
-        try:
-            yield run, process.pid
-        finally:
-            process.stdin.close()
-            process.wait(60)
+    try:
+        yield run, process.pid
+    finally:
+        process.stdin.close()
+        process.wait(60)
 
 
 def java_below(pid: int) -> int:

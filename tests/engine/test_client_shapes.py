@@ -142,6 +142,21 @@ def test_describe_as_json(lake: BareLake) -> None:
     }
 
 
+def test_columns_that_the_table_fills_as_json(lake: BareLake) -> None:
+    lake.answer("CREATE TABLE shop.filled (id BIGINT GENERATED ALWAYS AS IDENTITY, at TIMESTAMP, day DATE)")
+    log = lake.folder / "shop" / "filled" / "_delta_log"
+    (metadata,) = (line for line in (log / f"{0:020}.json").read_text().splitlines() if '"metaData"' in line)
+    day = '{\\"name\\":\\"day\\",\\"type\\":\\"date\\",\\"nullable\\":true,\\"metadata\\":{'
+    generated = day + '\\"delta.generationExpression\\":\\"CAST(at AS DATE)\\"'
+    assert day in metadata
+    features = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["identityColumns", "generatedColumns"]}
+    (log / f"{1:020}.json").write_text(f"{json.dumps({'protocol': features})}\n{metadata.replace(day, generated)}\n")
+    (text,) = lake.answer("DESCRIBE TABLE EXTENDED shop.filled AS JSON")["json_metadata"].to_pylist()
+    columns = {column["name"]: column for column in json.loads(text)["columns"]}
+    assert columns["day"]["generation_expression"] == "CAST(at AS DATE)" and "is_identity" not in columns["day"]
+    assert columns["id"]["is_identity"] is True and "generation_expression" not in columns["at"]
+
+
 def test_keys_as_json(lake: BareLake) -> None:
     def told() -> Any:
         return json.loads(lake.answer("DESCRIBE TABLE EXTENDED shop.keyed AS JSON")["json_metadata"].to_pylist()[0])

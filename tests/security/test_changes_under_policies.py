@@ -18,6 +18,7 @@ PROPERTIES = {
     "plain": "",
     "vectors": "TBLPROPERTIES (delta.enableDeletionVectors = true)",
     "feed": "TBLPROPERTIES (delta.enableChangeDataFeed = true, delta.enableRowTracking = true)",
+    "iceberg": "USING iceberg TBLPROPERTIES (write.delete.mode = 'merge-on-read', write.merge.mode = 'merge-on-read')",
 }
 
 
@@ -54,7 +55,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
 def _fresh(people: People, table: str = "plain") -> None:
     """`table` with its first rows; a table that is replaced keeps its policies."""
     rows = f"SELECT * FROM VALUES {ROWS} AS t(tenant, n, ssn, part)"
-    people.rows("ann", f"CREATE OR REPLACE TABLE shop.{table} PARTITIONED BY (part) {PROPERTIES[table]} AS {rows}")
+    people.rows("ann", f"CREATE OR REPLACE TABLE shop.{table} {PROPERTIES[table]} PARTITIONED BY (part) AS {rows}")
 
 
 def _stored(people: People, table: str = "plain") -> list[tuple[Any, ...]]:
@@ -95,7 +96,13 @@ CHANGES: tuple[Change, ...] = (
 
 
 @pytest.mark.parametrize(
-    ("table", "changes"), [("plain", CHANGES), ("vectors", CHANGES[4:11:3]), ("feed", CHANGES[4:11:3])]
+    ("table", "changes"),
+    [
+        ("plain", CHANGES),
+        ("vectors", CHANGES[4:11:3]),
+        ("feed", CHANGES[4:11:3]),
+        ("iceberg", (CHANGES[0], *CHANGES[4:11:3])),
+    ],
 )
 def test_changes_are_of_visible_rows(people: People, table: str, changes: tuple[Change, ...]) -> None:
     """Probe 45: values that are not assigned stay what they are, and hidden rows as they are."""

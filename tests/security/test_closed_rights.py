@@ -61,8 +61,11 @@ def test_the_place_of_a_table_is_for_who_manages_it(lake: GuardedLake) -> None:
 def test_a_table_of_the_lake_keeps_its_policies(lake: GuardedLake) -> None:
     """DROP would take the record away, with grants, owner and policies, and leave the table."""
     lake.do("root", "GRANT SELECT ON SCHEMA shop TO bob", "ALTER TABLE shop.hid OWNER TO ann")
+    lake.do("ann", "GRANT SELECT ON shop.hid TO eve")
     for who, text in (("ann", "DROP TABLE shop.hid"), ("root", "DROP SCHEMA shop CASCADE")):
         assert lake.outcome(who, text) == "55000"
+    lake.do("root", "ALTER TABLE shop.t OWNER TO ann", "REVOKE MODIFY ON shop.t FROM eve")
+    lake.do("ann", "DROP TABLE shop.t")  # nothing to lose
     shutil.rmtree(lake.folder / "shop" / "hid")
     lake.do("ann", "DROP TABLE shop.hid")
 

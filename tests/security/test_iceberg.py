@@ -53,6 +53,8 @@ READS = [
     "SELECT * FROM iceberg.`{lake}/shop/t`.entries",
     "SELECT * FROM shop.t VERSION AS OF 1001",
     "SELECT * FROM shop.t VERSION AS OF 'main'",
+    "SELECT * FROM shop.t.branch_main",
+    "SELECT * FROM spark_catalog.shop.t.branch_main",
     "SELECT * FROM shop.d JOIN shop.t USING (id)",
 ]
 
@@ -69,6 +71,30 @@ def test_a_grant_is_enough(lake: GuardedLake) -> None:
     for text in READS:
         if "shop.d" not in text:
             assert lake.outcome("eve", text.format(lake=lake.folder)) == "R", text
+
+
+WRITES = [
+    "INSERT INTO shop.t VALUES (1, 'y')",
+    "INSERT INTO shop.t.branch_main VALUES (1, 'y')",
+    "INSERT OVERWRITE spark_catalog.shop.t.branch_main VALUES (1, 'y')",
+    "DELETE FROM shop.t.branch_main WHERE id = 1",
+    "UPDATE iceberg.`{lake}/shop/t` SET ssn = 'y'",
+    "TRUNCATE TABLE shop.t",
+    "ALTER TABLE shop.t CREATE OR REPLACE TAG x",
+    "ALTER TABLE shop.t DROP TAG IF EXISTS y",
+    "ALTER TABLE shop.t ADD PARTITION FIELD bucket(4, id) AS some",
+    "ALTER TABLE shop.t WRITE ORDERED BY id",
+    "ALTER TABLE shop.t ADD COLUMN other INT",
+    "CREATE OR REPLACE TABLE shop.t (a INT) USING iceberg",
+    "DROP TABLE shop.t",
+]
+
+
+@pytest.mark.parametrize("text", WRITES)
+def test_who_may_select_changes_nothing(lake: GuardedLake, text: str) -> None:
+    text = text.format(lake=lake.folder)
+    for who in ("eve", "mal", "bob"):
+        assert lake.outcome(who, text) in ("42501", "42P01", "42P08", "42704", "42601"), who
 
 
 def test_metadata_of_a_table_with_policies_is_not_read(lake: GuardedLake) -> None:

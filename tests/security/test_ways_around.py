@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from catalog.catalog import Catalog
 from engine.bind.binder import Binder
+from engine.exec.file_lists import Asked
 from engine.exec.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
@@ -255,3 +257,132 @@ def test_no_row_is_newer_than_the_policies(people: People, monkeypatch: pytest.M
 
     monkeypatch.setattr(Binder, "pin", late)
     assert people.rows("eve", "SELECT * FROM shop.h") == [("a",)]
+
+
+@pytest.fixture(scope="module")
+def views(people: People) -> None:
+    """`cv` and `cw` of tables that eve may not read, and a filtered table `b`."""
+    do(
+        people,
+        "ann",
+        "CREATE TABLE shop.c (tenant STRING, ssn STRING, n INT) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+        "INSERT INTO shop.c VALUES ('a', '111', 1), ('b', 'ssn-of-b', 2)",
+        "CREATE TABLE shop.cm (who STRING, tenant STRING)",
+        "INSERT INTO shop.cm VALUES ('eve', 'a')",
+        "CREATE VIEW shop.cv AS SELECT * FROM shop.c WHERE tenant IN "
+        "(SELECT tenant FROM shop.cm WHERE who = current_user())",
+        "CREATE VIEW shop.cw AS SELECT tenant, CAST(substr(ssn, 1, 2) AS INT) AS n FROM shop.c",
+        "CREATE VIEW shop.cx AS SELECT n AS number FROM shop.c",
+        "CREATE FUNCTION shop.most() RETURNS INT RETURN SELECT max(CAST(ssn AS INT)) FROM shop.c",
+        "CREATE TABLE shop.b (code STRING)",
+        "INSERT INTO shop.b VALUES ('7'), ('ssn-of-b')",
+        "CREATE FUNCTION shop.big(c STRING) RETURNS BOOLEAN RETURN CAST(c AS INT) > 5",
+        "ALTER TABLE shop.b SET ROW FILTER shop.big ON (code)",
+        "GRANT EXECUTE ON FUNCTION shop.most TO eve",
+        *(f"GRANT SELECT ON shop.{name} TO eve" for name in ("cv", "cw", "cx", "b")),
+    )
+
+
+OVER_VIEWS = (
+    "SELECT * FROM shop.cv WHERE CAST(ssn AS INT) > 0",
+    "SELECT ssn FROM shop.cv WHERE ssn > 0",
+    "SELECT x FROM (SELECT CAST(ssn AS INT) AS x FROM shop.cv) WHERE x > 1",
+    "SELECT count(*) FROM shop.cv JOIN VALUES (111) AS v(k) ON v.k = CAST(ssn AS INT)",
+    "SELECT max((SELECT n FROM shop.cv WHERE ssn > 0))",
+    "SELECT count(*) FROM VALUES (111) AS v(k) WHERE k IN (SELECT CAST(ssn AS INT) FROM shop.cv WHERE n > 0)",
+)
+
+
+@pytest.mark.parametrize("query", OVER_VIEWS)
+def test_what_may_fail_does_not_fail_on_rows_that_a_view_hides(people: People, views: None, query: str) -> None:
+    assert len(people.rows("eve", query)) == 1
+
+
+def test_conditions_that_cannot_fail_find_few_files(
+    people: People, views: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do(
+        people,
+        "ann",
+        "CREATE TABLE shop.days PARTITIONED BY (day) AS SELECT id AS n, date_add(DATE'2024-01-01', INT(id)) AS day "
+        "FROM range(4)",
+        "CREATE VIEW shop.all_days AS SELECT * FROM shop.days",
+        "GRANT SELECT ON shop.all_days TO eve",
+    )
+    answer, found = Asked.answer, []
+
+    def counted(self: Asked, question: dict[str, Any]) -> pa.Table:
+        files = answer(self, question)
+        found.append(files.num_rows)
+        return files
+
+    monkeypatch.setattr(Asked, "answer", counted)
+    assert people.rows("eve", "SELECT n FROM shop.all_days WHERE day = '2024-01-03'") == [(2,)]
+    assert set(found) == {1}
+
+
+FAILING = (
+    ("SELECT * FROM shop.b", "CAST_INVALID_INPUT"),
+    ("SELECT * FROM shop.cw", "CAST_INVALID_INPUT"),
+    ("SELECT * FROM shop.cw /* CAST(substr(ssn, 1, 2) AS INT) */ WHERE n > 1", "CAST_INVALID_INPUT"),
+    ("SELECT shop.most()", "CAST_INVALID_INPUT"),
+    ("DELETE FROM shop.b WHERE code = 'x'", "CAST_INVALID_INPUT"),
+)
+
+
+@pytest.mark.parametrize(("query", "expected"), FAILING)
+def test_what_fails_below_tells_its_condition_alone(people: People, views: None, query: str, expected: str) -> None:
+    do(people, "ann", "GRANT MODIFY ON shop.b TO eve")
+    error = people.refuse("eve", query)
+    assert error.condition == expected
+    assert "'ss'" not in error.message
+    assert not any(part in error.message for part in ("ssn", "substr", "code", "CAST("))
+
+
+def test_what_fails_in_ones_own_text_is_told(people: People, views: None) -> None:
+    error = people.refuse("eve", "SELECT CAST('x' || tenant AS INT) FROM shop.cv")
+    assert "'xa'" in error.message and "CAST('x' || tenant AS INT)" in error.message
+    assert "`number`" in people.refuse("eve", "SELECT nosuch FROM shop.cx").message
+    do(people, "ann", "ALTER TABLE shop.c RENAME COLUMN n TO k")
+    error = people.refuse("eve", "SELECT * FROM shop.cx")
+    assert error.condition.startswith("UNRESOLVED_COLUMN") and "ssn" not in error.message
+    do(people, "ann", "ALTER TABLE shop.c RENAME COLUMN k TO n")
+
+
+SETTINGS = (
+    ("size(blocked) < 1", "spark.sql.ansi.enabled", "false"),
+    ("NOT (at > TIMESTAMP_NTZ'2026-11-22 23:00:00')", "spark.sql.session.timeZone", "-12:00"),
+    ("until < '2024-2-5'", "spark.sql.legacy.typeCoercion.datetimeToString.enabled", "true"),
+)
+
+
+@pytest.mark.parametrize(("body", "key", "value"), SETTINGS)
+def test_settings_of_the_reader_do_not_change_a_policy(people: People, body: str, key: str, value: str) -> None:
+    do(
+        people,
+        "ann",
+        "CREATE TABLE IF NOT EXISTS shop.z (id INT, blocked ARRAY<STRING>, until DATE, at TIMESTAMP)",
+        "INSERT OVERWRITE shop.z VALUES (1, array(), DATE'2023-12-31', TIMESTAMP'2020-01-01 00:00:00Z'), "
+        "(2, NULL, DATE'2024-11-30', TIMESTAMP'2026-11-23 08:00:00Z')",
+        "CREATE FUNCTION shop.decided(id INT, blocked ARRAY<STRING>, until DATE, at TIMESTAMP) RETURNS BOOLEAN "
+        f"RETURN {body}",
+        "ALTER TABLE shop.z SET ROW FILTER shop.decided ON (id, blocked, until, at)",
+        "GRANT SELECT ON shop.z TO eve",
+    )
+    before = people.rows("eve", "SELECT id FROM shop.z")
+    do(people, "eve", f"SET {key} = {value}")
+    try:
+        assert people.rows("eve", "SELECT id FROM shop.z") == before == [(1,)]
+    finally:
+        do(people, "eve", "RESET")
+        do(people, "ann", "ALTER TABLE shop.z DROP ROW FILTER", "DROP FUNCTION shop.decided")
+
+
+def test_settings_that_a_policy_depends_on_late_are_refused(people: People, payroll: None, views: None) -> None:
+    do(people, "eve", "SET spark.sql.legacy.inSubqueryNullability = true")
+    refused = "ROW_COLUMN_ACCESS.SETTING_NOT_SUPPORTED"
+    assert condition(people, "eve", "SELECT * FROM shop.u") == refused
+    assert people.rows("eve", "SELECT pay FROM shop.mv") == [(10,)]
+    do(people, "eve", "RESET", "SET spark.sql.legacy.timeParserPolicy = LEGACY")
+    assert people.rows("eve", "SELECT count(*) > 0 FROM shop.u") == [(True,)]
+    do(people, "eve", "RESET")

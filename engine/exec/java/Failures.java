@@ -5,6 +5,7 @@ import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkThrowable;
+import org.apache.spark.sql.catalyst.trees.SQLQueryContext;
 
 /** Reads in one call what Python needs to know of an exception. */
 public final class Failures {
@@ -70,6 +71,10 @@ public final class Failures {
       if (StoreAssignment.OBJECT_TYPE.equals(contexts[0].objectType())) {
         node.put("column", contexts[0].objectName());
         return;
+      }
+      if (contexts[0] instanceof SQLQueryContext) {
+        scala.Option text = ((SQLQueryContext) contexts[0]).sqlText();
+        if (text.isDefined()) node.put("text", (String) text.get());
       }
       try {
         node.put("fragment", contexts[0].fragment());

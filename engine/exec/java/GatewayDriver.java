@@ -84,7 +84,7 @@ public final class GatewayDriver {
 
   public GatewaySession openSession() {
     String pool = "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS);
-    return new GatewaySession(root.newSession(), guard, pool, questions, memory, tasks);
+    return new GatewaySession(root.newSession(), root.sessionState().conf(), guard, pool, questions, memory, tasks);
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

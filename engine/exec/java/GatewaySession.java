@@ -13,6 +13,7 @@ import org.apache.spark.sql.classic.SparkSession$;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.ExplainMode$;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * One client's session: its own settings, current schema and temporary views over the shared Spark.
@@ -36,6 +37,7 @@ public final class GatewaySession {
   private static final boolean INTERRUPT_TASKS = false;
 
   private final SparkSession spark;
+  private final SQLConf ofServer;
   private final PlanGuard guard;
   private final String pool;
   private final Questions questions;
@@ -49,15 +51,29 @@ public final class GatewaySession {
   /** Id -> {@link Lineage} of statements that ended, until it is asked for. */
   private final Map lineages = Collections.synchronizedMap(new Recent());
 
-  /** Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. */
+  /**
+   * Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. `ofServer` are
+   * settings that no session changes.
+   */
   public GatewaySession(
-      SparkSession spark, PlanGuard guard, String pool, Questions questions, MemoryGuard memory, TaskCounts tasks) {
+      SparkSession spark,
+      SQLConf ofServer,
+      PlanGuard guard,
+      String pool,
+      Questions questions,
+      MemoryGuard memory,
+      TaskCounts tasks) {
     this.spark = spark;
+    this.ofServer = ofServer;
     this.guard = guard;
     this.pool = pool;
     this.questions = questions;
     this.memory = memory;
     this.tasks = tasks;
+  }
+
+  SQLConf ofServer() {
+    return ofServer;
   }
 
   /** Runs a query and returns its frame (see Frame). */

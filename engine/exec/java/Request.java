@@ -61,6 +61,11 @@ final class Request {
     return false;
   }
 
+  boolean hasHidden() {
+    for (int i = 0; i < views.length; i++) if (views[i].hidden) return true;
+    return false;
+  }
+
   Set relations() {
     Set names = new HashSet();
     for (int i = 0; i < scans.length; i++) names.add(scans[i].relation.toLowerCase(Locale.ROOT));
@@ -186,7 +191,8 @@ final class Request {
 
   /**
    * A view of the statement: its name in the text, its query, and what the query's columns are called. Only those of the
-   * session see its variables. Nothing of what is above a `barrier` is evaluated below it.
+   * session see its variables. Nothing of what is above a `barrier` is evaluated below it; nor what may fail above a
+   * `hidden` one. A `policy`'s means the same whatever the session's settings are.
    */
   static final class View {
     final String relation;
@@ -194,6 +200,8 @@ final class Request {
     final String text;
     final boolean temporary;
     final boolean barrier;
+    final boolean hidden;
+    final boolean policy;
     final String[] sources;
     final String[] names;
 
@@ -203,6 +211,8 @@ final class Request {
       text = node.get("text").textValue();
       temporary = node.get("temporary").booleanValue();
       barrier = node.get("is_barrier").booleanValue();
+      hidden = node.get("is_hidden").booleanValue();
+      policy = node.get("is_policy").booleanValue();
       JsonNode columns = node.get("columns");
       sources = new String[columns.size()];
       names = new String[columns.size()];

@@ -31,7 +31,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -112,7 +114,7 @@ final class Statement {
   QueryExecution guarded(QueryExecution execution, LogicalPlan query) {
     guard.ensureMayRun(query, request.id);
     if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
-    LogicalPlan rows = TableScan.rows(spark, query);
+    LogicalPlan rows = TableScan.rows(spark, request.hasHidden() ? HiddenViews.settled(query) : query);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 
@@ -172,8 +174,26 @@ final class Statement {
     });
   }
 
+  /** What a policy says is parsed and analyzed under the server's settings: the reader's would change what it means. */
+  private void createView(final Request.View view) throws Exception {
+    if (!view.policy) {
+      create(view);
+      return;
+    }
+    SQLConf$.MODULE$.withExistingConf(session.ofServer(), new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        try {
+          create(view);
+        } catch (Exception failure) {
+          Platform.throwException(failure);
+        }
+        return null;
+      }
+    });
+  }
+
   /** A view's own text takes the same two checks; its columns are those of its record. */
-  private void createView(Request.View view) throws Exception {
+  private void create(Request.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
     guard.ensureMayAnalyze(parsed, request.relations());
     QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
@@ -184,6 +204,7 @@ final class Statement {
     if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
     // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
     if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
+    else if (view.hidden) rows = HiddenViews.marked(rows);
     Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
   }
 

@@ -32,6 +32,7 @@ from engine.iceberg.commit.fold import apply, new_metadata, unmet
 from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
+from engine.iceberg.commit.whole_json import ensure_whole
 from engine.iceberg.spec.errors import (
     IcebergCommitFailed,
     IcebergTableIsStatic,
@@ -77,6 +78,7 @@ class FileMetadataStore:
         stamp = self.storage.stat(name)
         value = parse_json(self.storage.read_bytes(name), name)
         metadata = read_metadata(value, name, self.storage.root)
+        ensure_whole(value, name)
         return LoadedMetadata(name=name, metadata=metadata, json=value, stamp=stamp)
 
     def commit(

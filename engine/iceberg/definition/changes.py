@@ -60,7 +60,7 @@ from engine.table.definition_changes import (
     UnsetProperty,
 )
 from engine.types.column_paths import Path
-from engine.types.partition_terms import PartitionTerm
+from engine.types.partition_terms import columns_as_terms
 from engine.types.schema import StructField, StructType
 from engine.types.schema_changes import (
     add_field,
@@ -125,7 +125,7 @@ def _begun(draft: _Draft, partition_columns: Iterable[str], changes: Iterable[De
     for each in (_is_version, lambda change: not _is_version(change)):
         for change in filter(each, said):
             draft = _applied(draft, change)
-    terms = tuple(PartitionTerm(column=(name,)) for name in partition_columns)
+    terms = columns_as_terms(partition_columns)
     return (_applied(draft, PartitionBy(terms=terms)) if terms else draft).finished()
 
 

@@ -24,15 +24,9 @@ _NAMES: Mapping[str, TransformKind] = {
     "bucket": TransformKind.BUCKET,
     "truncate": TransformKind.TRUNCATE,
     "year": TransformKind.YEAR,
-    "years": TransformKind.YEAR,
     "month": TransformKind.MONTH,
-    "months": TransformKind.MONTH,
     "day": TransformKind.DAY,
-    "days": TransformKind.DAY,
-    "date": TransformKind.DAY,
     "hour": TransformKind.HOUR,
-    "hours": TransformKind.HOUR,
-    "date_hour": TransformKind.HOUR,
 }
 _TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 _DAYS = _TIMES | {Kind.DATE}

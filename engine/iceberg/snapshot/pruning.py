@@ -14,7 +14,7 @@ Source: Iceberg table specification, "Scan Planning", "Appendix D: Single-value 
 from __future__ import annotations
 
 import decimal
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -385,3 +385,31 @@ def _equalities(predicate: Predicate) -> tuple[Sequence[Literal], Path | None]:
             return tuple(each for each in literals if each.value is not None), path
         case _:
             return (), None
+
+
+def measured_columns(data: pa.Table, schema: IcebergSchema, names: Collection[str]) -> dict[str, pa.Array]:
+    """The extremes and the numbers of nulls of the columns of these names in each file, as structs."""
+    asked = [
+        column
+        for column in schema.fields
+        if column.name in names and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+    ]
+    return {
+        "min_values": _bounds(data, asked, "lower_bounds"),
+        "max_values": _bounds(data, asked, "upper_bounds"),
+        "null_count": _struct(
+            {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
+        ),
+    }
+
+
+def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
+    return _struct(
+        {column.name: decode_bounds(metric(data, name, column.id), column.type) for column in columns}, data.num_rows
+    )
+
+
+def _struct(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
+    if not columns:
+        return pa.array([{}] * count, pa.struct([]))
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns))

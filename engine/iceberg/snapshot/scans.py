@@ -4,6 +4,7 @@ Most tables are one group: files that are read by field ids, with deletion vecto
 
 - they have different partition specs, or partition values of types for which Spark has no constants: a column is the
   value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
+  files of different specs that all have it, by their metrics, are read alike;
 - files have no ids, and a name mapping says which columns are which;
 - files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
@@ -32,6 +33,7 @@ from engine.iceberg.definition.column_types import (
     shown_sql,
 )
 from engine.iceberg.manifests.manifest import SPEC_ID
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.footers import FileColumns
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
@@ -336,8 +338,11 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
     if len(unknown):
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
     constants = {spec.spec_id: _identities(source.schema, spec) for spec in source.specs.values()}
+    present = np.unique(specs).tolist()
+    if len({constants[spec] for spec in present}) > 1:
+        constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
     kinds: dict[Any, list[Codes]] = {}
-    for spec in np.unique(specs).tolist():
+    for spec in present:
         members = rows[specs == spec]
         if source.footers is None:
             kinds.setdefault((None, constants[spec], frozenset()), []).append(members)
@@ -351,6 +356,14 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
     for (names, constant, missing), pieces in kinds.items():
         found_rows = np.sort(np.concatenate(pieces))
         yield _Group(rows=found_rows, names=None if names is None else dict(names), constants=constant, missing=missing)
+
+
+def _not_in_files(
+    source: ScanSource, members: npt.NDArray[np.bool_], fields: tuple[PartitionField, ...]
+) -> tuple[PartitionField, ...]:
+    """Without columns that all these files have by their metrics, whose values are those of the partition then."""
+    data = source.data.filter(pa.array(members))
+    return tuple(each for each in fields if metric(data, "value_counts", each.source_id).null_count)
 
 
 def _sql_defaults(schema: IcebergSchema) -> frozenset[int]:

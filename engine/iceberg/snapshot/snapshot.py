@@ -16,7 +16,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,41 +26,40 @@ from engine.iceberg.definition.definition import IcebergDefinition, definition_o
 from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.manifests.metrics import METRICS, metric
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
+from engine.iceberg.manifests.metrics import METRICS
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
+from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
-from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers, with_partition_values
+from engine.iceberg.snapshot.row_files import IcebergRowFiles
+from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers
 from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
-    IcebergOperationNotSupported,
+    IcebergRefNotWritable,
     IcebergRowsNotChangeable,
+    IcebergTableIsStatic,
 )
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
-from engine.iceberg.spec.types import IcebergSchema, SimpleType
-from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
-from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
+from engine.iceberg.spec.types import IcebergSchema
+from engine.iceberg.writing.new_files import scanned_files
 from engine.pruning.metadata_answers import CountedFiles
-from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
 from engine.table.operations import TableOperation
-from engine.table.row_files import FilePredicate, RowFiles
-from engine.table.rules import Constraint, TableRules
+from engine.table.row_files import RowFiles
+from engine.table.rules import Constraint
 from engine.table.scan import ComposedScan, RowTracking, Scan
 from engine.table.snapshot import MetadataTable
-from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
@@ -167,7 +165,14 @@ class IcebergSnapshot:
         return IcebergRowFiles(self)
 
     def ensure_supported(self, operation: TableOperation) -> None:
+        """Raises as `IcebergDefinition.ensure_supported`, and `IcebergTableIsStatic`, `IcebergRefNotWritable`."""
         self.definition.ensure_supported(operation)
+        if operation in (TableOperation.READ, TableOperation.CDF_READ):
+            return
+        if self.is_static:
+            raise IcebergTableIsStatic(self.label, self.metadata_name)
+        if self.branch is None:
+            raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
         if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
             raise IcebergRowsNotChangeable(self.label)
 
@@ -346,24 +351,9 @@ class IcebergSnapshot:
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        asked = [
-            column
-            for column in self.iceberg_schema.fields
-            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
-        ]
+        statistics = measured_columns(data, self.iceberg_schema, columns)
         return CountedFiles(
-            files=self.files,
-            statistics=pa.table(
-                {
-                    "num_records": counts,
-                    "tight_bounds": tight,
-                    "min_values": _bounds(data, asked, "lower_bounds"),
-                    "max_values": _bounds(data, asked, "upper_bounds"),
-                    "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
-                    ),
-                }
-            ),
+            files=self.files, statistics=pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
         )
 
     def history(self, limit: int | None = None) -> pa.Table:
@@ -416,83 +406,3 @@ class IcebergSnapshot:
             return not self.storage.exists(self.metadata_name)
         except OSError:
             return False
-
-
-@dataclass(frozen=True, slots=True)
-class IcebergRowFiles:
-    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
-    makes of the entries that a commit of another writer added.
-    """
-
-    snapshot: IcebergSnapshot
-
-    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
-        found = self.snapshot.scan(relation, label)
-        if not isinstance(found, Scan):
-            raise IcebergOperationNotSupported(label, "Changing or removing rows of")
-        return replace(found, files=files)
-
-    def readable(self, files: pa.Table) -> pa.Table:
-        """With the values of partitions that are those of columns."""
-        plain = without_partition_values(files)
-        return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
-
-    def _entries(self, files: pa.Table) -> pa.Table:
-        """What manifests say of files: those of another writer's commit have it with them."""
-        if "file_path" in files.column_names:
-            return files
-        places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
-        return self.snapshot.live_files.data.take(places)
-
-    def partitions(self, files: Any) -> list[str]:
-        return partitions_of(files)
-
-    def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
-        columns = self.snapshot.columns(time_zone)
-
-        def may_hold(batch: RecordBatch) -> Array:
-            knowledge = FileKnowledge(
-                pa.Table.from_batches([batch]), self.snapshot.iceberg_schema, self.snapshot.metadata.specs
-            )
-            return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
-
-        return may_hold
-
-    def live_rows(self, files: pa.Table) -> Array:
-        """Null for files to which equality deletes may apply."""
-        deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
-        counts = pc.subtract(files["record_count"], deleted)
-        return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
-
-    def deleted_rows(self, files: pa.Table) -> list[Rows]:
-        """Raises as `rows_of`."""
-        return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
-
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
-        snapshot, live = self.snapshot, self.snapshot.live_files
-        data = self._entries(files)
-        replaced = own_marks(data, live.deletes)
-        together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
-        writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
-        added, written = writer.write(data, together)
-        return IcebergMarkedFiles(
-            files=files,
-            num_updated=files.num_rows - files["deletion_vector"].null_count,
-            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
-            written=written,
-            added=added,
-            removed=replaced,
-        )
-
-
-def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
-    return _struct(
-        {column.name: decode_bounds(metric(data, name, column.id), column.type) for column in columns}, data.num_rows
-    )
-
-
-def _struct(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
-    if not columns:
-        return pa.array([{}] * count, pa.struct([]))
-    return pa.StructArray.from_arrays(list(columns.values()), list(columns))

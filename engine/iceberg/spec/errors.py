@@ -168,3 +168,10 @@ class IcebergRowsNotChangeable(DeltaError, condition="ICEBERG_ROWS_NOT_CHANGEABL
         " are read in different ways. Write its files again first: CALL system.rewrite_data_files(table => ...,"
         " options => map('rewrite-all', 'true'))."
     )
+
+
+@dataclass(eq=False)
+class IcebergRefNotWritable(DeltaError, condition="ICEBERG_REFERENCE_NOT_WRITABLE", sqlstate="42809"):
+    table: str
+    reference: str
+    template = "{reference} of the Iceberg table {table} is no branch, so nothing can be written to it."

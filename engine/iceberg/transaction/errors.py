@@ -34,10 +34,3 @@ class IcebergReferenceRefused(DeltaError, condition="ICEBERG_REFERENCE_REFUSED",
     reference: str
     reason: str
     template = "The branch or tag {reference} of the Iceberg table {table} cannot be changed so: {reason}."
-
-
-@dataclass(eq=False)
-class IcebergRefNotWritable(DeltaError, condition="ICEBERG_REFERENCE_NOT_WRITABLE", sqlstate="42809"):
-    table: str
-    reference: str
-    template = "{reference} of the Iceberg table {table} is no branch, so nothing can be written to it."

@@ -31,6 +31,7 @@ from engine.table.formats import TableFormat
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.snapshot import TableSnapshot
 from engine.types.column_paths import format_name
+from engine.types.partition_terms import columns_as_terms
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -156,9 +157,11 @@ def _ensure_same(statement: CreateTable, schema: StructType, own: TableFormat, f
         specified, existing = spelled_columns(schema), spelled_columns(found.schema)
         if [text.casefold() for text in specified] != [text.casefold() for text in existing]:
             raise SchemaDiffers(location, ", ".join(specified), ", ".join(existing))
-    partitions = [name.casefold() for name in statement.partitioned_by]
-    if (schema.fields or partitions) and partitions != [name.casefold() for name in found.partition_columns]:
-        raise PartitioningDiffers(location, ", ".join(statement.partitioned_by), ", ".join(found.partition_columns))
+    partitions = statement.partition_terms or columns_as_terms(statement.partitioned_by)
+    there = found.details.partition_terms or columns_as_terms(found.partition_columns)
+    said, existing = ([str(term) for term in terms] for terms in (partitions, there))
+    if (schema.fields or said) and [text.casefold() for text in said] != [text.casefold() for text in existing]:
+        raise PartitioningDiffers(location, ", ".join(said), ", ".join(existing))
     clustering = [format_name(path).casefold() for path in statement.cluster_by or ()]
     details = found.definition.details(location)
     existing = [format_name(path) for path in details.clustering_columns]

@@ -65,6 +65,8 @@ class Reading:
         self.scans: list[Scan] = []
         self.views: list[ViewScan] = []
         self._names: dict[Hashable, str] = {}
+        self._is_policy = False
+        """What is read now is read by a policy."""
 
     def spliced(
         self,
@@ -95,7 +97,7 @@ class Reading:
             case BoundView(entry=entry):
                 # A view that a policy reads has no policies below it, and one of the same name elsewhere may have.
                 policies = tuple(table.policy for table in tables_of((relation,)))
-                return self._once((entry.name, policies), lambda: self._view(relation))
+                return self._once((entry.name, policies, self._is_policy), lambda: self._view(relation))
             case BoundInBody(relation=named):
                 return self.name(named)
             case _:
@@ -134,11 +136,12 @@ class Reading:
 
     def policy_texts(self, policy: BoundPolicy) -> PolicyTexts:
         """Nothing is told of what it reads."""
-        before = len(self.scans)
+        before, self._is_policy = len(self.scans), True
         texts = PolicyTexts(
             filters=tuple(map(self._expression, policy.filters)),
             masks=tuple((column, self._expression(mask)) for column, mask in policy.masks),
         )
+        self._is_policy = False
         self.scans[before:] = [replace(scan, is_hidden=True) for scan in self.scans[before:]]
         return texts
 
@@ -158,7 +161,7 @@ class Reading:
     def _view(self, view: BoundView) -> str:
         text = self.spliced(view.query, view.relations)
         columns = tuple((column.source, column.name) for column in view.entry.columns)
-        return self._add_view(view.label, text, columns, temporary=is_temporary(view.name))
+        return self._add_view(view.label, text, columns, temporary=is_temporary(view.name), is_hidden=view.is_hidden)
 
     def _add_view(
         self,
@@ -168,10 +171,18 @@ class Reading:
         *,
         temporary: bool = False,
         is_barrier: bool = False,
+        is_hidden: bool = False,
     ) -> str:
         name = self._new_names.new("view")
         view = ViewScan(
-            relation=name, label=label, text=text, columns=columns, temporary=temporary, is_barrier=is_barrier
+            relation=name,
+            label=label,
+            text=text,
+            columns=columns,
+            temporary=temporary,
+            is_barrier=is_barrier,
+            is_hidden=is_hidden,
+            is_policy=is_barrier or self._is_policy,
         )
         self.views.append(view)
         return name

@@ -17,8 +17,14 @@ from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:
-    """As :func:`read_scan`, for a table that is changed: its files hold its rows, which are known by their places."""
+    """As :func:`read_scan`, for a table that is changed: its files hold its rows, which are known by their places.
+
+    Raises, by name, for a table whose files do not (`TableOperation.DML`).
+    """
     scan = read_scan(relation, table)
+    if isinstance(scan, ComposedScan):
+        with naming(table.label):
+            table.snapshot.ensure_supported(TableOperation.DML)
     assert isinstance(scan, Scan), "a format whose tables are changed reads them by one scan"
     return scan
 

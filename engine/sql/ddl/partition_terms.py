@@ -5,6 +5,9 @@ from __future__ import annotations
 from engine.sql.dialect.cursor import Cursor
 from engine.types.partition_terms import IDENTITY, PartitionTerm, SortTerm
 
+_SPELLINGS = {"years": "year", "months": "month", "days": "day", "date": "day", "hours": "hour", "date_hour": "hour"}
+"""Other names of transforms."""
+
 
 def is_term_only(cursor: Cursor) -> bool:
     """Whether a function or a field of a struct follows, and not the name or the definition of a column."""
@@ -27,7 +30,8 @@ def read_term(cursor: Cursor) -> PartitionTerm:
         if width is None:
             raise cursor.fail("a whole number is expected")
     cursor.read(")")
-    return PartitionTerm(column=column, transform=names[0].lower(), width=width)
+    name = names[0].lower()
+    return PartitionTerm(column=column, transform=_SPELLINGS.get(name, name), width=width)
 
 
 def read_sort_terms(cursor: Cursor) -> tuple[SortTerm, ...]:

@@ -6,12 +6,15 @@ from catalog.errors import TooManyNameParts
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.relations import ensure_not_files
 
+_BRANCH_PREFIX = "branch_"
 _TABLE_PARTS_MAX, _SCHEMA_PARTS_MAX, _CATALOG_PARTS_MAX = 3, 2, 1
 
 
 def read_table(cursor: Cursor) -> tuple[str, ...]:
-    """A table, by name or as ``delta.`/path` ``. Refuses names that are files."""
-    parts = _read_parts(cursor, _TABLE_PARTS_MAX)
+    """A table, by name or as ``delta.`/path` ``, or a branch of one: `t.branch_x`. Refuses names that are files."""
+    parts = cursor.read_names()
+    is_branch = parts[-1].lower().startswith(_BRANCH_PREFIX)
+    _ensure_few(parts, _TABLE_PARTS_MAX + is_branch)
     ensure_not_files(parts)
     return parts
 
@@ -34,6 +37,10 @@ def read_catalog(cursor: Cursor) -> str:
 
 def _read_parts(cursor: Cursor, parts_max: int) -> tuple[str, ...]:
     parts = cursor.read_names()
+    _ensure_few(parts, parts_max)
+    return parts
+
+
+def _ensure_few(parts: tuple[str, ...], parts_max: int) -> None:
     if len(parts) > parts_max:
         raise TooManyNameParts(".".join(parts), parts_max)
-    return parts

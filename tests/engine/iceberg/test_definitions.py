@@ -187,10 +187,10 @@ def test_changes_that_would_break_readers_are_refused(tmp_path: Path) -> None:
 def test_partitionings_follow_one_another(tmp_path: Path) -> None:
     """A field that was dropped and comes again has its id again, and so has a whole spec."""
     table = make(tmp_path, PartitionBy(terms=(term("at", "day"),)))
-    table.alter(ChangePartitioning(dropped=term("at_day"), added=term("at", "hours")))
+    table.alter(ChangePartitioning(dropped=term("at_day"), added=term("at", "hour")))
     table.alter(ChangePartitioning(added=term("id", "bucket", 8, "eighth")))
     table.alter(ChangePartitioning(dropped=term("eighth")))
-    table.alter(ChangePartitioning(dropped=term("at", "hour"), added=term("at", "date")))
+    table.alter(ChangePartitioning(dropped=term("at", "hour"), added=term("at", "day")))
     specs = {
         spec["spec-id"]: [(each["name"], each["transform"], each["field-id"]) for each in spec["fields"]]
         for spec in table.metadata["partition-specs"]

@@ -13,7 +13,7 @@ from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
 from engine.main import LakeSession
 from tests.engine.iceberg.handmade import HandmadeTable
-from tests.engine.lake_sessions import refuse, rows
+from tests.engine.lake_sessions import refuse, rows, run
 
 CASES: dict[str, tuple[dict[int, dict[int, str]], dict[int, str]]] = {
     "plain": ({0: {1: "a", 2: "b"}}, {1: "a", 2: "b"}),
@@ -63,3 +63,22 @@ def test_row_groups_are_left_out(session: LakeSession, lake: Path) -> None:
     refuse(session, "SELECT sum(id) FROM groups WHERE id < 11")
     table.evolve([{"id": 2, "name": "id", "required": False, "type": "long"}])
     assert rows(session, "SELECT count(*) FROM groups WHERE id IS NULL AND id + 1 IS NULL") == [(20,)]
+
+
+@pytest.mark.spark
+def test_a_join_leaves_out_files(session: LakeSession, lake: Path) -> None:
+    """Whose keys it found while it ran: the file that has none of them is not there any more."""
+    table = HandmadeTable(lake / "facts")
+    files = []
+    for first in (0, 100):
+        bounds = {
+            name: {1: value.to_bytes(8, "little")}
+            for name, value in (("lower_bounds", first), ("upper_bounds", first + 9))
+        }
+        files.append(table.data({"id": pa.array(range(first, first + 10), pa.int64())}, **bounds))
+    table.commit(*files)
+    run(session, "CREATE TABLE few AS SELECT 3L AS id, 'x' AS name UNION ALL SELECT 4L, 'y'")
+    (table.folder / files[1]["file_path"].removeprefix(f"{table.location}/")).unlink()
+    query = "SELECT /*+ BROADCAST(few) */ sum(facts.id) FROM facts JOIN few ON facts.id = few.id WHERE few.name > 'a'"
+    assert rows(session, query) == [(7,)]
+    refuse(session, "SELECT sum(id) FROM facts")

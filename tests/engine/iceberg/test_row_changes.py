@@ -124,3 +124,17 @@ def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, versio
     run(session, f"DELETE FROM {name} WHERE kind = 'm'")
     expected = {id: kind for id, kind in expected.items() if kind != "m"}
     check()
+
+
+def test_rows_of_a_branch_are_changed(session: LakeSession, lake: Path) -> None:
+    """The main branch stays as it is."""
+    _new(lake, "branched", 2, "merge-on-read")
+    before = read_by_all(session, lake, "branched")
+    run(session, "ALTER TABLE branched CREATE BRANCH trial")
+    run(session, "DELETE FROM branched.branch_trial WHERE id < 6")
+    run(session, "UPDATE branched.branch_trial SET name = 'b' WHERE id = 7")
+    run(session, "DELETE FROM branched.branch_trial WHERE id >= 8")
+    assert rows(session, "SELECT id, name FROM branched.branch_trial ORDER BY id") == [(6, "n6"), (7, "b")]
+    assert read_by_all(session, lake, "branched") == before
+    names = "SELECT name FROM branched.refs ORDER BY name"
+    assert rows(session, names) == [("main",), ("trial",)]

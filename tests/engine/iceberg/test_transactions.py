@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.table.definition_changes import AddColumn, RenameColumn, SetProperty
@@ -143,7 +142,7 @@ def test_an_attempt_that_is_lost_costs_a_list_and_no_manifest(table: OwnTable) -
         return (), ()
 
     late.change_metadata(others_first)
-    late.commit(RetryPolicy())
+    late.commit()
     manifests = {path.name for path in folder.glob("*-m*.avro")}
     assert len(seen) == 3 and len(manifests) == 5  # two of the table, two of others, one of ours
     info = table.snapshot.info

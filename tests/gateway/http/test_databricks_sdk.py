@@ -12,6 +12,8 @@ from databricks.sdk.service.sql import (
     Disposition,
     ExecuteStatementRequestOnWaitTimeout,
     Format,
+    QueryFilter,
+    QueryStatus,
     StatementExecutionAPI,
     StatementParameterListItem,
     StatementState,
@@ -80,3 +82,16 @@ def test_cancelling(api: StatementExecutionAPI, live: Live) -> None:
 def test_an_unknown_statement(api: StatementExecutionAPI) -> None:
     with pytest.raises(NotFound):
         api.get_statement("00000000-0000-0000-0000-000000000000")
+
+
+def test_the_history_of_statements_and_who_asks(api: StatementExecutionAPI, live: Live) -> None:
+    client = WorkspaceClient(host=live.url, token="any", auth_type="pat")
+    for text in ("SELECT 1", "nonsense"):
+        api.execute_statement(text, "warehouse")
+    newest = client.query_history.list(max_results=1)
+    assert [(query.query_text, query.status) for query in newest.res] == [("nonsense", QueryStatus.FAILED)]
+    older = client.query_history.list(page_token=newest.next_page_token)
+    assert [query.query_text for query in older.res] == ["SELECT 1"] and not older.has_next_page
+    finished = client.query_history.list(filter_by=QueryFilter(statuses=[QueryStatus.FINISHED]))
+    assert [query.query_text for query in finished.res] == ["SELECT 1"]
+    assert client.current_user.me().user_name == "anonymous"

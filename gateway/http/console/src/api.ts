@@ -80,7 +80,8 @@ export interface DescribedColumn {
   comment?: string;
   nullable?: boolean;
   default?: string;
-  generation?: string;
+  generation_expression?: string;
+  is_identity?: boolean;
 }
 
 export interface DescribedType {

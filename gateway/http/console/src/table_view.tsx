@@ -1,6 +1,6 @@
 // One table: its columns, properties, versions with what changed between two of them, and its files as a picture.
 import { useState } from "preact/hooks";
-import { api, type FileRow, type TableDescription, type TableName, type Version, type VersionRow } from "./api";
+import { api, type DescribedColumn, type FileRow, type TableDescription, type TableName, type Version, type VersionRow } from "./api";
 import { describeType, fileChanges, tableChanges } from "./diff";
 import { formatBytes, formatCount, formatTime } from "./format";
 import { quoted } from "./names";
@@ -56,7 +56,7 @@ function Columns({ table }: { table: TableDescription }) {
             <td><b>{column.name}</b></td>
             <td class="code">{describeType(column.type)}</td>
             <td>{column.nullable === false ? "not null" : ""}</td>
-            <td class="code">{column.default ?? ""}</td>
+            <td class="code">{filling(column)}</td>
             <td>{marks(column.name).map((mark) => <span class="mark" key={String(mark)}>{mark}</span>)}</td>
             <td>{column.comment ?? ""}</td>
           </tr>
@@ -64,6 +64,12 @@ function Columns({ table }: { table: TableDescription }) {
       </tbody>
     </table>
   );
+}
+
+/** What a row without the column's value gets. */
+function filling(column: DescribedColumn): string {
+  if (column.generation_expression) return `generated as ${column.generation_expression}`;
+  return column.is_identity ? "identity" : (column.default ?? "");
 }
 
 function Properties({ table, name }: { table: TableDescription; name: TableName }) {

@@ -9,7 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.iceberg.spec.errors import IcebergRowsNotChangeable
+from engine.iceberg.writing.new_files import encoded_map
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles
+from engine.table.operations import TableOperation
+from engine.table.scan import Scan
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.writing.commits import commit, entries, ids_by_all, loaded, staged
 
@@ -108,3 +112,22 @@ def test_rows_of_a_table_with_equality_deletes_are_not_counted(tmp_path: Path) -
     table.commit(table.equality({"id": [1]}, [1]), operation="delete")
     snapshot = loaded(table)
     assert snapshot.row_files.live_rows(snapshot.files).to_pylist() == [None]
+
+
+def test_files_of_several_partitionings_are_read_alike_where_all_have_the_column(tmp_path: Path) -> None:
+    """By their metrics; else a column may be the value of the partition alone."""
+    identity = {"spec-id": 1, "fields": [{"source-id": 1, "field-id": 1001, "name": "id", "transform": "identity"}]}
+    for folder, counted in (("known", True), ("unknown", False)):
+        table = HandmadeTable(tmp_path / folder, specs=[{"spec-id": 0, "fields": []}, identity])
+        table.write()
+        manifests = staged(table, 1001)
+        counts = {"value_counts": encoded_map({1: 1})} if counted else {}
+        manifests.add(entries([table.data({"id": [7]}) | counts], 1, {"p1001": pa.array([7])}))
+        manifests.add(entries([table.data({"id": [8, 9]})], 0))
+        commit(table, manifests)
+        assert isinstance(loaded(table).scan("s", "t"), Scan) == counted
+        if counted:
+            loaded(table).ensure_supported(TableOperation.DML)
+        else:
+            with pytest.raises(IcebergRowsNotChangeable):
+                loaded(table).ensure_supported(TableOperation.DML)

@@ -1,0 +1,109 @@
+package deltagateway;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Like;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.Sample$;
+
+/**
+ * Views whose tables the reader may not read. The optimizer moves conditions of the query into them, which is what finds
+ * few files; a condition that may fail would then fail on rows that the view leaves out, and its error tell of them.
+ *
+ * Such a view is analyzed below a barrier. Once the whole query is analyzed, the barriers go where nothing that could be
+ * moved into a view may fail: where the query filters nothing, or all expressions in it, and in the lists of the views,
+ * are of kinds that never fail.
+ */
+final class HiddenViews extends scala.runtime.AbstractPartialFunction {
+  /** What tells such a barrier from others. */
+  private static final long SEED = 7345218340982341L;
+
+  /** Operators that take no row out by an expression, and compare none with others. */
+  private static final Set FILTERLESS = names(
+      "Aggregate CTERelationDef CTERelationRef Distinct Expand GlobalLimit LimitAll LocalLimit LocalRelation"
+          + " LogicalRelation Offset OneRowRelation Project Range Repartition ResolvedHint ResolvedInlineTable Sample Sort"
+          + " SubqueryAlias Tail Union View WithCTE");
+
+  /** Expressions that give a value, or null, for all values of their children. */
+  private static final Set SAFE = names(
+      "Alias And Between CaseWhen Coalesce CommonExpressionDef CommonExpressionRef Contains CurrentDate CurrentTimestamp"
+          + " CurrentUser DayOfMonth EndsWith EqualNullSafe EqualTo Exists GetStructField GreaterThan GreaterThanOrEqual If"
+          + " In InSet InSubquery IsNotNull IsNull Length LessThan LessThanOrEqual ListQuery Lower Month Not Now Or"
+          + " OuterReference ScalarSubquery SortOrder StartsWith StringTrim Substring Upper With Year");
+
+  private boolean filters;
+  private boolean mayFail;
+
+  private HiddenViews() {}
+
+  static LogicalPlan marked(LogicalPlan rows) {
+    return Sample$.MODULE$.apply(0.0, 1.0, false, SEED, rows);
+  }
+
+  /** An analyzed query without the barriers that it does not need. */
+  static LogicalPlan settled(LogicalPlan query) {
+    HiddenViews views = new HiddenViews();
+    views.look(query, false);
+    return views.filters && views.mayFail ? query : (LogicalPlan) query.transformUpWithSubqueries(views);
+  }
+
+  public boolean isDefinedAt(Object node) {
+    return node instanceof Sample && ((Sample) node).seed().contains(Long.valueOf(SEED));
+  }
+
+  public Object applyOrElse(Object node, scala.Function1 otherwise) {
+    return isDefinedAt(node) ? ((Sample) node).child() : otherwise.apply(node);
+  }
+
+  /** A view's own conditions come first, whatever they are; its lists take the place of the names of its columns. */
+  private void look(LogicalPlan plan, boolean isInView) {
+    boolean isBelow = isInView || isDefinedAt(plan);
+    if (!isBelow && !FILTERLESS.contains(plan.getClass().getSimpleName())) filters = true;
+    boolean isOwn = isBelow && !(plan instanceof Project || plan instanceof Aggregate);
+    for (Iterator all = Scala.list(plan.expressions()).iterator(); all.hasNext(); ) {
+      look((Expression) all.next(), isOwn, isBelow);
+    }
+    for (Iterator all = Scala.list(plan.children()).iterator(); all.hasNext(); ) {
+      look((LogicalPlan) all.next(), isBelow);
+    }
+  }
+
+  private void look(Expression expression, boolean isOwn, boolean isBelow) {
+    if (expression instanceof PlanExpression) {
+      if (!isBelow) filters = true;
+      look((LogicalPlan) ((PlanExpression) expression).plan(), isBelow);
+    }
+    if (expression.foldable()) return; // of no row
+    isOwn |= expression instanceof AggregateExpression; // of groups, which no condition of rows can be about
+    if (!isOwn && !isSafe(expression)) mayFail = true;
+    for (Iterator all = Scala.list(expression.children()).iterator(); all.hasNext(); ) {
+      look((Expression) all.next(), isOwn, isBelow);
+    }
+  }
+
+  private static boolean isSafe(Expression expression) {
+    if (expression instanceof Attribute || expression instanceof Literal) return true;
+    if (expression instanceof Cast) {
+      Cast cast = (Cast) expression;
+      return Cast$.MODULE$.canUpCast(cast.child().dataType(), cast.dataType());
+    }
+    if (expression instanceof Like) return ((Like) expression).right() instanceof Literal;
+    return SAFE.contains(expression.getClass().getSimpleName());
+  }
+
+  private static Set names(String text) {
+    return new HashSet(Arrays.asList((Object[]) text.split(" ")));
+  }
+}

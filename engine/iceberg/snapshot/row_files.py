@@ -1,0 +1,132 @@
+"""Files of an Iceberg table for statements that change rows: as they are read, rows by place, marks of rows that go.
+
+A vector, or a file of positions, holds all rows of its data file that are deleted by position: what older ones have is
+in the new one (`engine.iceberg.writing.row_marks`).
+
+Source: Iceberg table specification, "Row-level Deletes", "Scan Planning".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.iceberg.snapshot.deletes import own_marks, rows_of
+from engine.iceberg.snapshot.live_files import LiveFiles
+from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning
+from engine.iceberg.snapshot.scans import ScanSource, with_partition_values
+from engine.iceberg.spec.errors import IcebergOperationNotSupported
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.types import IcebergSchema
+from engine.iceberg.writing.new_files import partitions_of, without_partition_values
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
+from engine.pruning.predicates import Predicate
+from engine.pruning.table_columns import TableColumns
+from engine.storage.deletion_vectors import Rows
+from engine.storage.storage import Storage
+from engine.table.row_files import FilePredicate
+from engine.table.rules import TableRules
+from engine.table.scan import ComposedScan, Scan
+from engine.types.arrow_types import Array, RecordBatch
+
+
+class RowSource(Protocol):
+    """What a snapshot knows of its files."""
+
+    @property
+    def storage(self) -> Storage: ...
+
+    @property
+    def metadata(self) -> TableMetadata: ...
+
+    @property
+    def iceberg_schema(self) -> IcebergSchema: ...
+
+    @property
+    def files(self) -> pa.Table: ...
+
+    @property
+    def live_files(self) -> LiveFiles: ...
+
+    @property
+    def has_equality_deletes(self) -> bool: ...
+
+    def columns(self, time_zone: tzinfo | None = None) -> TableColumns: ...
+
+    def scan(self, relation: str, label: str) -> Scan | ComposedScan: ...
+
+    def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergRowFiles:
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
+    makes of the entries that a commit of another writer added.
+    """
+
+    snapshot: RowSource
+
+    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+        found = self.snapshot.scan(relation, label)
+        if not isinstance(found, Scan):
+            raise IcebergOperationNotSupported(label, "Changing or removing rows of")
+        return replace(found, files=files)
+
+    def readable(self, files: pa.Table) -> pa.Table:
+        """With the values of partitions that are those of columns."""
+        plain = without_partition_values(files)
+        return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
+
+    def _entries(self, files: pa.Table) -> pa.Table:
+        """What manifests say of files: those of another writer's commit have it with them."""
+        if "file_path" in files.column_names:
+            return files
+        places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
+        return self.snapshot.live_files.data.take(places)
+
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
+
+    def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
+        """Of files with all that manifests say of them."""
+        columns = self.snapshot.columns(time_zone)
+
+        def may_hold(batch: RecordBatch) -> Array:
+            knowledge = FileKnowledge(
+                pa.Table.from_batches([batch]), self.snapshot.iceberg_schema, self.snapshot.metadata.specs
+            )
+            return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
+
+        return may_hold
+
+    def live_rows(self, files: pa.Table) -> Array:
+        """Null for files to which equality deletes may apply."""
+        deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
+        counts = pc.subtract(files["record_count"], deleted)
+        return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
+
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        """Raises as `rows_of`."""
+        return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
+
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
+        snapshot, live = self.snapshot, self.snapshot.live_files
+        data = self._entries(files)
+        replaced = own_marks(data, live.deletes)
+        together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
+        writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
+        added, written = writer.write(data, together)
+        return IcebergMarkedFiles(
+            files=files,
+            num_updated=files.num_rows - files["deletion_vector"].null_count,
+            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
+            written=written,
+            added=added,
+            removed=replaced,
+        )
