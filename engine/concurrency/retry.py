@@ -50,6 +50,7 @@ class RetryPolicy:
 
         The statement is not cancelled in the middle of an attempt, nor after one that has committed.
         """
+        self.cancel.reopen()  # behind an earlier commit of the statement
         begun_s = time.monotonic()
         for number in range(1, self.rebases_max + 1):
             self.cancel.seal()
