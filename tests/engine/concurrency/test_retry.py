@@ -108,7 +108,9 @@ def test_rebases_pause_after_the_first_few(lost: int, pauses_expected: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("policy", "attempts"), [(RetryPolicy(rebases_max=4), 4), (RetryPolicy(rebase_s_max=-1), 1)], ids=["times", "seconds"]
+    ("policy", "attempts"),
+    [(RetryPolicy(rebases_max=4), 4), (RetryPolicy(rebase_s_max=-1), 1)],
+    ids=["times", "seconds"],
 )
 def test_rebases_end_at_the_limits(policy: RetryPolicy, attempts: int) -> None:
     assert policy.rebase(lambda: None) == (None, attempts)

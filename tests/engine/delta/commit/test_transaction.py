@@ -106,7 +106,9 @@ class AlwaysBeaten(Interposed):
 
 
 @pytest.mark.parametrize(
-    ("policy", "attempts"), [(RetryPolicy(rebases_max=3), 3), (RetryPolicy(rebase_s_max=-1), 1)], ids=["times", "seconds"]
+    ("policy", "attempts"),
+    [(RetryPolicy(rebases_max=3), 3), (RetryPolicy(rebase_s_max=-1), 1)],
+    ids=["times", "seconds"],
 )
 def test_a_writer_that_is_always_beaten_gives_up(policy: RetryPolicy, attempts: int) -> None:
     storage = table()
