@@ -162,6 +162,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
     """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it. `is_part`: of several
     INSERTs that read one version of their source.
     """
+    way.run.context.cancel.reopen()  # behind the commit of another INSERT: a lock that is waited for can be cancelled
     policy = RetryPolicy(cancel=way.run.context.cancel)
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, way)

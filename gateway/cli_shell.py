@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -142,6 +143,7 @@ class Shell:
 
         try:
             statement = self.client.run(text, rows_inline=self.format in INLINE, session_id=self.session, on_wait=note)
+            running.clear()
             self._clear()
             try:
                 self.writers[self.format](statement, self.out)
@@ -157,7 +159,8 @@ class Shell:
             self._clear()
             self.client.hang_up()  # which cancels what the server still waits for
             for statement_id in running:
-                self.client.ask("POST", f"{STATEMENTS}/{statement_id}/cancel")
+                with suppress(ClientError):  # it has ended, or the server has
+                    self.client.ask("POST", f"{STATEMENTS}/{statement_id}/cancel")
             self.err.write("cancelled\n")
         return False
 

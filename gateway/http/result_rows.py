@@ -83,17 +83,20 @@ def sorted_indices(table: pa.Table, order: tuple[int, bool], time_zone: str) -> 
 
 def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Table:
     """The rows of `window`, fewer at the result's end."""
+    chosen = list(range(len(operation.schema)) if window.columns is None else window.columns)
     if window.order is None:
-        rows = operation.page(window.offset, window.limit).rows
+        rows = operation.page(window.offset, window.limit).rows.select(chosen)
     else:
         whole = operation.page(0, operation.row_count()).rows
-        rows = whole.take(orders.indices(operation, whole, window.order).slice(window.offset, window.limit))
-    chosen = range(rows.num_columns) if window.columns is None else window.columns
+        indices = orders.indices(operation, whole, window.order).slice(window.offset, window.limit)
+        rows = whole.select(chosen).take(indices)
     convert = _number if window.form is CellForm.NUMBER else _text
-    columns = [convert(rows.column(each), rows.schema.field(each), operation.time_zone) for each in chosen]
+    columns = [
+        convert(column, field, operation.time_zone) for column, field in zip(rows.columns, rows.schema, strict=True)
+    ]
     if window.cut is not None:
         columns = [pc.utf8_slice_codeunits(each, 0, window.cut) if _is_text(each) else each for each in columns]
-    return pa.Table.from_arrays(columns, [rows.schema.field(each).name for each in chosen])
+    return pa.Table.from_arrays(columns, rows.schema.names)
 
 
 def _is_text(column: pa.Array) -> bool:

@@ -57,6 +57,7 @@ _OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 _STATES = {
     OperationState.PENDING: "PENDING",
     OperationState.RUNNING: "RUNNING",
+    OperationState.STREAMING: "RUNNING",
     OperationState.FINISHED: "SUCCEEDED",
     OperationState.FAILED: "FAILED",
     OperationState.CANCELED: "CANCELED",

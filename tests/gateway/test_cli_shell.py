@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from typing import TextIO
 
 import pyarrow as pa
 import pytest
 
-from gateway.cli_client import ApiClient
+from gateway.cli_client import ApiClient, Statement
 from gateway.cli_lines import Completer
 from gateway.cli_shell import Shell, is_complete, progress_text
 from gateway.cli_sql import _WRITERS
@@ -129,6 +130,22 @@ def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch:
     out, err = told(live, "SELECT slow;", "SELECT 1;", err=Terminal())
     assert texts and "cancelled" in err and "(1 row)" in out
     assert eventually(lambda: live.engine.runs[0].context.cancel.reason is not None)
+
+
+def test_ctrl_c_while_rows_are_written_ends_no_shell(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    live.engine.answers["SELECT slow"] = sleeps(0.3)
+    monkeypatch.setattr("gateway.cli_client._SHORT_WAIT", "0s")
+    written: list[object] = []
+
+    def interrupted(statement: Statement, out: TextIO) -> None:
+        written.append(statement)
+        if len(written) == 1:
+            raise KeyboardInterrupt
+        out.write("later rows")
+
+    monkeypatch.setitem(_WRITERS, "table", interrupted)
+    out, err = told(live, "SELECT slow;", "SELECT 1;")
+    assert len(written) == 2 and "cancelled" in err and "later rows" in out
 
 
 def test_progress_is_one_line() -> None:

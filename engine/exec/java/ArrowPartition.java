@@ -68,9 +68,12 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
       }
       complete = true;
     } finally {
-      batches.close();
-      out.close();
-      if (!complete && file != null) file.delete();
+      try {
+        batches.close();
+      } finally {
+        out.close();
+        if (!complete && file != null) file.delete();
+      }
     }
     return file == null
         ? new Part(memory.toByteArray(), null, size, batches.rows())

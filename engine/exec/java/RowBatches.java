@@ -14,6 +14,7 @@ import org.apache.arrow.vector.VectorUnloader;
 import org.apache.arrow.vector.ipc.WriteChannel;
 import org.apache.arrow.vector.ipc.message.ArrowRecordBatch;
 import org.apache.arrow.vector.ipc.message.MessageSerializer;
+import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -44,11 +45,10 @@ final class RowBatches implements AutoCloseable {
   RowBatches(scala.collection.Iterator rows, StructType schema, String timeZone, int rowsMax) {
     this.rows = rows;
     this.rowsMax = rowsMax;
+    Schema arrowSchema = ArrowUtils$.MODULE$.toArrowSchema(
+        schema, timeZone, false, false, ArrowUtils$.MODULE$.toArrowSchema$default$5());
     this.allocator = ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("result", 0, Long.MAX_VALUE);
-    this.root = VectorSchemaRoot.create(
-        ArrowUtils$.MODULE$.toArrowSchema(
-            schema, timeZone, false, false, ArrowUtils$.MODULE$.toArrowSchema$default$5()),
-        allocator);
+    this.root = VectorSchemaRoot.create(arrowSchema, allocator);
     this.unloader = new VectorUnloader(root);
     this.writer = new ArrowWriter(root, columns(root.getFieldVectors()));
   }

@@ -41,3 +41,31 @@ def test_conditions_stay_above_it_in_the_optimized_plan(spark: ExecSession, text
         assert "- 42" not in below and "-42" not in below
     elif text in ABOVE[:2]:
         assert "42" in optimized[optimized.index("Join") :]
+
+
+@pytest.mark.parametrize(
+    ("text", "samples"),
+    [
+        ("SELECT n FROM hidden WHERE n = 42", 0),
+        ("SELECT n FROM hidden WHERE n < 6 * 7 AND CASE WHEN n = 4 THEN 1 ELSE 0 END = 0", 0),
+        ("SELECT 1 / (n - 42) FROM hidden", 0),
+        ("SELECT n FROM hidden WHERE 1 / (n - 42) < 5", 1),
+        ("SELECT n FROM hidden WHERE CASE WHEN n = 42 THEN CAST('x' AS INT) ELSE 0 END = 0", 1),
+        ("SELECT n FROM hidden WHERE (SELECT a FROM VALUES (42, 1), (42, 2) AS t(k, a) WHERE k = n) = 1", 1),
+        ("SELECT * FROM (SELECT n FROM hidden WHERE 1 / n < 5) TABLESAMPLE (99 PERCENT) REPEATABLE (7)", 2),
+    ],
+)
+def test_one_goes_where_nothing_above_a_view_of_hidden_tables_may_fail(
+    spark: ExecSession, text: str, samples: int
+) -> None:
+    rows = "SELECT id AS n FROM range(100) WHERE id IN (SELECT explode(sequence(1, 10)))"
+    view = ViewScan(relation="hidden", label="t", text=rows, columns=(), is_hidden=True)
+    result = spark.explain(
+        ReadPlan(text=text, scans=(), views=(view,)),
+        ExplainMode.EXTENDED,
+        "",
+        StatementContext(identity=Identity("ann")),
+    )
+    (shown,) = next(iter(result.batches())).column(0).to_pylist()
+    optimized = shown.split("== Optimized Logical Plan ==")[1].split("== Physical Plan ==")[0]
+    assert optimized.count("Sample") == samples

@@ -14,6 +14,8 @@ import pytest
 
 from engine.runtime.identity import Identity
 from gateway.http.delivery import API
+from gateway.http.statements import _STATES
+from gateway.operation import OperationState
 from tests.gateway.arrow_engine import fails, modifies, rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker, eventually
 
@@ -399,3 +401,8 @@ def test_a_parameter_of_a_nested_type_is_refused_by_name(api: Api, sql_type: str
         assert answer["error_code"] == "BAD_REQUEST" and answer["sql_state"] == "0A000"
         assert f"parameter {named.get('name', 1)} cannot have the type {sql_type}" in answer["message"]
     assert api.engine.runs == [] and eventually(lambda: api.registry.sessions() == ())
+
+
+def test_every_state_of_an_operation_has_a_name() -> None:
+    """Also of those that only Thrift's operations have, whose profiles can be asked for."""
+    assert set(_STATES) == set(OperationState)

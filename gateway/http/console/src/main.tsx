@@ -44,13 +44,9 @@ const KEYS: [string, string][] = [
 ];
 const ROW_LIMITS = [1000, 10_000, 100_000, 1_000_000, 10_000_000];
 
-function Console() {
+function Console({ user }: { user: string }) {
   const [reload, setReload] = useState(0);
   const [help, setHelp] = useState(false);
-  const [user, setUser] = useState("");
-  useEffect(() => {
-    api.me().then((me) => setUser(me.userName), () => undefined);
-  }, []);
   useEffect(() => {
     loadNames().catch(() => undefined); // the editor does without
   }, [reload]);
@@ -223,11 +219,22 @@ function onShortcut(event: KeyboardEvent): void {
   }
 }
 
-restoreTabs();
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
   localStorage.setItem("delta-gateway.console.theme", theme.value);
 });
 effect(() => localStorage.setItem("delta-gateway.console.rows", String(rowLimit.value)));
-for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRun(tab);
-render(<Console />, document.getElementById("console") as HTMLElement);
+
+async function start(): Promise<void> {
+  const page = document.getElementById("console") as HTMLElement;
+  const me = await api.me().catch(() => undefined);
+  if (!me) {
+    page.textContent = "The server does not answer. Reload the page to try again.";
+    return;
+  }
+  restoreTabs(me.userName);
+  for (const tab of tabs.peek()) if (tab.kind === "sql") void resumeRun(tab);
+  render(<Console user={me.userName} />, page);
+}
+
+void start();

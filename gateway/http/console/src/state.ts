@@ -104,9 +104,11 @@ export function removeTab(id: string): void {
   else if (activeId.value === id) activeId.value = (left[Math.min(at, left.length - 1)] as Tab).id;
 }
 
-/** The tabs that were there before; a first one where there were none. */
-export function restoreTabs(): void {
-  const kept = readKept();
+/** The tabs that this user had before; a first one where there were none. What another user left here goes. */
+export function restoreTabs(user: string): void {
+  const own = `${STORE}.${user}`;
+  for (const key of Object.keys(localStorage)) if (key.startsWith(STORE) && key !== own) localStorage.removeItem(key);
+  const kept = readKept(own);
   tabs.value = kept.tabs.flatMap((each): Tab[] => {
     if (each.kind === "sql") return [sqlTab(each)];
     if (each.kind === "table" && each.name) return [{ kind: "table", id: each.id, title: each.title, name: each.name }];
@@ -117,7 +119,7 @@ export function restoreTabs(): void {
   effect(() => {
     const now = JSON.stringify({ active: activeId.value, tabs: tabs.value.map(keptTab) });
     try {
-      localStorage.setItem(STORE, now);
+      localStorage.setItem(own, now);
     } catch {
       // full: what was kept before stays
     }
@@ -154,9 +156,9 @@ function keptTab(tab: Tab): KeptTab {
   };
 }
 
-function readKept(): { active: string; tabs: KeptTab[] } {
+function readKept(key: string): { active: string; tabs: KeptTab[] } {
   try {
-    const found = JSON.parse(localStorage.getItem(STORE) ?? "{}");
+    const found = JSON.parse(localStorage.getItem(key) ?? "{}");
     return { active: String(found.active ?? ""), tabs: Array.isArray(found.tabs) ? found.tabs : [] };
   } catch {
     return { active: "", tabs: [] };
