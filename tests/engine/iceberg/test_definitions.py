@@ -205,6 +205,34 @@ def test_partitionings_follow_one_another(tmp_path: Path) -> None:
         table.alter(DropColumn(path=("at",)))
 
 
+PARTITIONS_OF_DATES: dict[str, tuple[PartitionTerm, bool]] = {
+    "year": (term("day", "year"), True),
+    "month": (term("day", "month"), True),
+    "day": (term("day", "day"), True),
+    "identity": (term("day"), False),
+    "bucket": (term("day", "bucket", 4), False),
+    "another column": (term("id"), True),
+}
+
+
+@pytest.mark.parametrize("case", PARTITIONS_OF_DATES)
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_date_becomes_a_timestamp_where_partitions_stay_the_same(tmp_path: Path, case: str, is_dropped: bool) -> None:
+    """Files of an earlier spec have the values of the date."""
+    made_from, is_possible = PARTITIONS_OF_DATES[case]
+    table = make(tmp_path, PartitionBy(terms=(made_from,)), version="3")
+    if is_dropped:
+        table.alter(ChangePartitioning(dropped=made_from))
+    change = ChangeType(path=("day",), data_type=PrimitiveType.TIMESTAMP_NTZ)
+    if is_possible:
+        table.alter(change)
+        assert table.snapshot.definition.schema.fields[2].data_type is PrimitiveType.TIMESTAMP_NTZ
+        return
+    with pytest.raises(IcebergColumnInUse, match="day"):
+        table.alter(change)
+    assert table.metadata["current-schema-id"] == 0
+
+
 def test_version_1_goes_on_with_void_fields_and_is_upgraded(tmp_path: Path) -> None:
     table = make(tmp_path, PartitionBy(terms=(term("day"), term("name"))), version="1")
     table.alter(ChangePartitioning(dropped=term("day")))
