@@ -233,6 +233,27 @@ def test_a_date_becomes_a_timestamp_where_partitions_stay_the_same(tmp_path: Pat
     assert table.metadata["current-schema-id"] == 0
 
 
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_field_that_became_void_keeps_its_id(tmp_path: Path, version: str) -> None:
+    """A table of version 1 has such fields after it was upgraded too."""
+    table = make(tmp_path, PartitionBy(terms=(term("name"), term("day"))), version="1")
+    table.alter(ChangePartitioning(dropped=term("name")))
+    table.alter(SetProperty(key="format-version", value=version))
+    again = term("name", name="again")
+    table.alter(ChangePartitioning(added=again))
+    expected = [("name", "void", 1000), ("day", "identity", 1001), ("again", "identity", 1002)]
+    assert _last_spec(table) == expected
+    table.alter(ChangePartitioning(dropped=term("again"), added=term("name", name="more")))
+    kept = expected[:2] + [("again", "void", 1002), ("more", "identity", 1003)]
+    assert _last_spec(table) == (kept if version == "1" else [*expected[:2], ("more", "identity", 1002)])
+    StaticTable.from_metadata(f"file://{tmp_path}/t/metadata/v{4 + (version == '2')}.metadata.json")
+
+
+def _last_spec(table: OwnTable) -> list[tuple[str, str, int]]:
+    fields = table.metadata["partition-specs"][-1]["fields"]
+    return [(each["name"], each["transform"], each["field-id"]) for each in fields]
+
+
 def test_version_1_goes_on_with_void_fields_and_is_upgraded(tmp_path: Path) -> None:
     table = make(tmp_path, PartitionBy(terms=(term("day"), term("name"))), version="1")
     table.alter(ChangePartitioning(dropped=term("day")))
