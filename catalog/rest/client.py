@@ -21,14 +21,12 @@ from urllib.parse import quote, unquote, urlencode
 
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
-from catalog.rest.transport import Answer, Json, NoAnswer, Transport
+from catalog.rest.transport import Answer, AnswerTooLong, Json, NoAnswer, Transport
 
 _PAUSES_S = (0.1, 0.5)
 _SILENT_S = 5.0
 """A catalog that did not answer is not asked for so long: statements about many catalogs would wait each time."""
 _BUSY = frozenset([429, 502, 503, 504])
-_UNKNOWN = frozenset([500, 502, 504])
-"""After these nobody knows whether a commit was carried out."""
 _PAGES_MAX = 10_000
 _KEPT_BYTES_MAX = 32 << 20
 """Of the texts of metadata that are kept, which take some times as much as values."""
@@ -103,7 +101,7 @@ class RestClient:
         answer = self._change(f"namespaces/{self._path(namespace)}/tables", request)
         if request.get("stage-create"):
             return self._table(answer)
-        return self._loaded((namespace, str(request.get("name"))), answer)
+        return self._changed((namespace, str(request.get("name"))), answer)
 
     def commit(
         self, namespace: Namespace, table: str, requirements: Sequence[Json], updates: Sequence[Json]
@@ -115,7 +113,7 @@ class RestClient:
         if answer.status == HTTPStatus.NOT_FOUND:
             self._keep((namespace, table), None)
             return None
-        return self._loaded((namespace, table), answer)
+        return self._changed((namespace, table), answer)
 
     def drop(self, namespace: Namespace, table: str, *, purge: bool) -> bool:
         """Whether there was one."""
@@ -128,6 +126,13 @@ class RestClient:
         found = self._table(answer)
         self._keep(key, found)
         return found
+
+    def _changed(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
+        """As `_loaded`, of a change that was answered. Raises `RestOutcomeUnknown`."""
+        try:
+            return self._loaded(key, answer)
+        except RestCatalogNotAvailable as error:
+            raise RestOutcomeUnknown(self.name, error.reason) from error
 
     def _table(self, answer: Answer) -> RestTable:
         metadata, location = answer.body.get("metadata"), answer.body.get("metadata-location")
@@ -204,6 +209,8 @@ class RestClient:
         for pause in (*_PAUSES_S, None):
             try:
                 answer = self._transport.send("GET", path, headers=headers)
+            except AnswerTooLong as error:
+                raise RestCatalogNotAvailable(self.name, str(error)) from error
             except NoAnswer as error:
                 if pause is None or self._clock() - begun > self._options.timeout_s / 2:
                     self._silent_until, self._silence = self._clock() + _SILENT_S, str(error)
@@ -227,7 +234,7 @@ class RestClient:
             return answer
         if answer.status == HTTPStatus.CONFLICT:
             raise RestConflict(self.name, answer.reason)
-        if answer.status in _UNKNOWN:
+        if _is_unknown(answer.status):
             raise RestOutcomeUnknown(self.name, answer.reason)
         raise self._refusal(answer)
 
@@ -235,3 +242,12 @@ class RestClient:
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
             return RestCatalogNotAvailable(self.name, answer.reason)
         return RestCatalogRefused(self.name, answer.reason)
+
+
+def _is_unknown(status: int) -> bool:
+    """Whether nobody knows after this status if a change was made. Proxies have statuses of their own for requests
+    whose answer they did not get (408, 520 to 524); 503 is that of a request that was not taken.
+    """
+    is_success = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+    is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.SERVICE_UNAVAILABLE
+    return is_success or is_failure or status == HTTPStatus.REQUEST_TIMEOUT

@@ -64,6 +64,10 @@ class NoAnswer(Exception):
         self.was_sent = was_sent
 
 
+class AnswerTooLong(NoAnswer):
+    """The request was answered, with more than is read; another attempt would have the same answer."""
+
+
 class Transport:
     """Thread-safe; `clock` is in seconds."""
 
@@ -80,7 +84,9 @@ class Transport:
     def send(
         self, method: str, path: str, body: Json | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """`path` is behind the catalog's URI. Raises `NoAnswer`, `RestCatalogNotAvailable`, `RestCatalogRefused`."""
+        """`path` is behind the catalog's URI. Raises `NoAnswer`, and `RestCatalogRefused` or `RestCatalogNotAvailable`
+        where the catalog did not take the credentials.
+        """
         url = f"{self._options.uri.rstrip('/')}/{path}"
         data = None if body is None else json.dumps(body).encode()
         own = {"Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
@@ -116,14 +122,19 @@ class Transport:
         return Answer(status, found, response.headers.get("ETag"), len(data))
 
     def _content(self, response: Any) -> bytes:
-        """All of an answer, within a time: a socket's own limit begins again with each piece. Raises `TimeoutError`."""
+        """All of an answer, within a time: a socket's own limit begins again with each piece.
+
+        Raises `TimeoutError`, `AnswerTooLong`, `http.client.IncompleteRead`.
+        """
         found, ends = bytearray(), self._clock() + _SLOW * self._options.timeout_s
         while piece := response.read1(_PIECE_BYTES):
             found += piece
             if len(found) > ANSWER_BYTES_MAX:
-                raise RestCatalogNotAvailable(self._options.name, f"an answer has more than {ANSWER_BYTES_MAX} bytes")
+                raise AnswerTooLong(f"an answer has more than {ANSWER_BYTES_MAX} bytes", was_sent=True)
             if self._clock() > ends:
                 raise TimeoutError("an answer comes too slowly")
+        if missing := getattr(response, "length", None):  # which `read1` does not raise
+            raise http.client.IncompleteRead(bytes(found), missing)
         return bytes(found)
 
     # --- Tokens ---

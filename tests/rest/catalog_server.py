@@ -1,8 +1,10 @@
 """A small Iceberg REST catalog, as a process: `python -m tests.rest.catalog_server FOLDER`, which prints its port.
 
 Updates are applied, and requirements checked, by pyiceberg, so that what we send is judged by other code than ours.
-Faults are queued by POST /faults: a list of {"method", "contains", "status", "applies"}; each answers one request that
-it fits, after it was carried out where `applies`. `status` 0 closes the connection. GET /requests tells what was asked.
+Faults are queued by POST /faults: a list of {"method", "contains", "status", "applies", "body", "cut"}; each answers
+one request that it fits, after it was carried out where `applies`. `status` 0 closes the connection. An answer has the
+fault's `body`, or the true one with `cut`, which closes the connection that many bytes before the end. GET /requests
+tells what was asked.
 """
 
 from __future__ import annotations
@@ -97,9 +99,13 @@ class Handler(BaseHTTPRequestHandler):
         if fault["status"] == 0:
             self.close_connection = True
             return None
-        return self._answer(fault["status"], {"error": {"message": "a fault", "code": fault["status"]}})
+        if "cut" in fault:
+            self.close_connection = True
+            return self._answer(status, body, etag, fault["cut"])
+        told = fault.get("body", {"error": {"message": "a fault", "code": fault["status"]}})
+        return self._answer(fault["status"], told)
 
-    def _answer(self, status: int, body: Any, etag: str | None = None) -> None:
+    def _answer(self, status: int, body: Any, etag: str | None = None, cut: int = 0) -> None:
         data = b"" if status in (204, 304) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
@@ -108,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("ETag", etag)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data)
+            self.wfile.write(data[: len(data) - cut])
 
     # --- What is asked ---
 

@@ -132,6 +132,13 @@ CASES: dict[str, tuple[dict[str, Any], type[SqlError], bool]] = {
     "broken after": ({"status": 502, "applies": True}, RestOutcomeUnknown, True),
     "late": ({"status": 504, "applies": True}, RestOutcomeUnknown, True),
     "cut off": ({"status": 0, "applies": True}, RestOutcomeUnknown, True),
+    "cut off in the answer": ({"status": 200, "applies": True, "cut": 9}, RestOutcomeUnknown, True),
+    "no metadata": ({"status": 200, "applies": True, "body": {}}, RestOutcomeUnknown, True),
+    "accepted": ({"status": 202, "applies": True}, RestOutcomeUnknown, True),
+    "no content": ({"status": 204, "applies": True}, RestOutcomeUnknown, True),
+    "a proxy's limit": ({"status": 408, "applies": True}, RestOutcomeUnknown, True),
+    "a proxy's error": ({"status": 520, "applies": True}, RestOutcomeUnknown, True),
+    "a proxy's timeout": ({"status": 524, "applies": True}, RestOutcomeUnknown, True),
     "conflict": ({"status": 409}, RestConflict, False),
 }
 
@@ -144,6 +151,26 @@ def test_what_a_commit_that_failed_has_done(server: RestServer, case: str) -> No
     with pytest.raises(error):
         set_property(client, case)
     assert (case in properties(client)) is is_there
+
+
+def test_an_answer_that_is_too_long(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read is no other the second time, and what was committed may not be taken for a failure."""
+    client = server.client()
+    before = properties(client)
+    monkeypatch.setattr("catalog.rest.transport.ANSWER_BYTES_MAX", 100)
+    server.requests()
+    with pytest.raises(RestCatalogNotAvailable, match="more than 100 bytes"):
+        properties(client, "orders")
+    assert len(server.requests()) == 1
+    with pytest.raises(RestOutcomeUnknown, match="more than 100 bytes"):
+        set_property(client, "long")
+    monkeypatch.undo()
+    assert properties(client) == {**before, "long": "1"}
+
+
+def test_a_read_that_is_cut_off_is_tried_again(server: RestServer) -> None:
+    server.faults({"method": "GET", "contains": "/namespaces", "status": 200, "applies": True, "cut": 1})
+    assert list(server.client().namespaces()) == [("a",), ("b",), ("shop",)]
 
 
 def test_requirements_are_checked_and_updates_applied(server: RestServer) -> None:

@@ -65,6 +65,25 @@ def test_a_lost_answer_is_settled_by_the_snapshot(server: RestServer, fault: dic
         to.commit(to.load(), (), (SetProperties({"a": "b"}),))
 
 
+@pytest.mark.parametrize("fault", [{"cut": 5}, {"body": {}}, {"body": {"metadata": {"format-version": 2}}}])
+def test_an_answer_that_cannot_be_read_is_settled(server: RestServer, fault: dict[str, Any]) -> None:
+    """Its commit was made: a failure would have the data files deleted."""
+    to, made = store(server), 2000 + len(str(fault))
+    server.faults({"method": "POST", "contains": "/tables/", "status": 200, "applies": True, **fault})
+    after = to.commit(*commit(to, made))
+    assert after is not None and after.metadata.current_snapshot_id == made
+
+
+def test_a_table_that_cannot_be_read_any_more_is_no_failure(server: RestServer) -> None:
+    to = store(server)
+    asked = commit(to, 3000)
+    bad = {"status": 200, "applies": True, "body": {"metadata": {"format-version": 2}}}
+    server.faults(*({"method": method, "contains": "/tables/", **bad} for method in ("POST", "GET")))
+    with pytest.raises(CommitOutcomeUnknown, match="3000"):
+        to.commit(*asked)
+    assert to.load().metadata.current_snapshot_id == 3000
+
+
 def test_a_table_that_is_gone(server: RestServer) -> None:
     server.other_client().create_table("shop.short_lived", server.other_client().load_table("shop.empty").schema())
     to = store(server, "short_lived")

@@ -1,7 +1,8 @@
 """The metadata of a table of a REST catalog: the catalog checks requirements and applies updates.
 
-Where an answer leaves open whether a commit was made, the catalog is asked for the table again: the commit was made if
-the table has the snapshot that it added. Else nobody knows, and nothing that the commit names may be deleted.
+Where an answer leaves open whether a commit was made, or cannot be read, the catalog is asked for the table again: the
+commit was made if the table has the snapshot that it added. Else nobody knows, and nothing that the commit names may be
+deleted.
 
 Source: Iceberg REST catalog, "updateTable".
 """
@@ -11,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from catalog.errors import SqlError
 from catalog.rest.client import Namespace, RestClient, RestTable
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
+from catalog.rest.errors import RestConflict, RestOutcomeUnknown
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import AddSnapshot, Requirement, Update, requirement_json, update_json
@@ -55,10 +57,13 @@ class RestMetadataStore:
         except RestConflict:
             return None
         except RestOutcomeUnknown as error:
-            return self._settled(updates, error)
+            return self._settled(updates, error.reason, error)
         if found is None:
             raise ConcurrentDrop(self._label)
-        return self._loaded(found)
+        try:
+            return self._loaded(found)
+        except SqlError as error:
+            return self._settled(updates, f"the metadata in its answer cannot be read: {error}", error)
 
     def has(self, committed: LoadedMetadata) -> bool:
         """As `FileMetadataStore.has`."""
@@ -69,18 +74,16 @@ class RestMetadataStore:
         """As `FileMetadataStore.take_back`."""
         self.client.drop(self.namespace, self.table, purge=False)
 
-    def _settled(self, updates: Sequence[Update], error: RestOutcomeUnknown) -> LoadedMetadata:
+    def _settled(self, updates: Sequence[Update], reason: str, error: SqlError) -> LoadedMetadata:
+        """The table, if it has all snapshots of `updates`. Raises `CommitOutcomeUnknown`."""
         added = [update.snapshot["snapshot-id"] for update in updates if isinstance(update, AddSnapshot)]
         try:
-            found = self.client.load(self.namespace, self.table)
-        except (RestCatalogNotAvailable, RestCatalogRefused):
-            found = None
-        loaded = None if found is None else self._loaded(found)
+            loaded = self.load()
+        except SqlError:
+            loaded = None
         if loaded is not None and added and all(each in loaded.metadata.snapshots for each in added):
             return loaded
-        raise CommitOutcomeUnknown(
-            self._label, max(added, default=0), ", ".join(map(str, added)), error.reason
-        ) from error
+        raise CommitOutcomeUnknown(self._label, max(added, default=0), ", ".join(map(str, added)), reason) from error
 
     def _loaded(self, found: RestTable) -> LoadedMetadata:
         name = found.metadata_location or self._label

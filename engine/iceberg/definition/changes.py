@@ -10,7 +10,7 @@ Source: Iceberg table specification, "Schema Evolution", "Partition Evolution", 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -35,7 +35,7 @@ from engine.iceberg.definition.properties import (
 )
 from engine.iceberg.spec.errors import IcebergChangeNotSupported, IcebergColumnInUse, IcebergPropertyRefused
 from engine.iceberg.spec.metadata import TableMetadata
-from engine.iceberg.spec.partitions import FIRST_PARTITION_ID, PartitionSpec, TransformKind
+from engine.iceberg.spec.partitions import FIRST_PARTITION_ID, PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
 from engine.table.definition_changes import (
@@ -73,6 +73,8 @@ from engine.types.schema_changes import (
 )
 
 _FIRST_SCHEMA = 0
+_DATE_PARTS = frozenset({TransformKind.YEAR, TransformKind.MONTH, TransformKind.DAY})
+"""Transforms that make the same of a date and of its midnight."""
 _NO_IDENTIFIERS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
 
@@ -165,6 +167,7 @@ class _Draft:
             is_new=self.is_new,
         )
         struct = reader.read(self.columns)
+        _ensure_same_partitions(old, struct)
         schema = replace(old.iceberg_schema, struct=struct)
         ensure_distinct(old.name, schema, old.spec)
         return replace(
@@ -185,6 +188,28 @@ class _Draft:
         """Changes what is made of columns, which get their ids for that."""
         changed = change(self.settled())
         return replace(self, old=changed, columns=spark_columns(changed.iceberg_schema.struct, changed.name))
+
+
+def _ensure_same_partitions(old: IcebergDefinition, struct: StructOfType) -> None:
+    """Raises `IcebergColumnInUse` for a date that becomes a timestamp, and of which partitions would be others."""
+    before = {each.id: each.type for _, each in walk(old.iceberg_schema.struct)}
+    for path, each in walk(struct):
+        was, is_ = before.get(each.id), each.type
+        if was == SimpleType(Kind.DATE) and was != is_:
+            used = [field_ for field_ in _partition_fields(old) if field_.transform.kind not in _DATE_PARTS]
+            _ensure_no_source(path, {each.id}, used)
+
+
+def _ensure_no_source(path: Path, ids: Collection[int], fields: Iterable[PartitionField]) -> None:
+    for each in fields:
+        if each.source_id in ids:
+            raise IcebergColumnInUse(".".join(path), f"the partition field {each.name}, of this or an earlier spec,")
+
+
+def _partition_fields(old: IcebergDefinition) -> list[PartitionField]:
+    """Those of any spec that say something of rows."""
+    specs = [old.spec, *(old.before.specs.values() if old.before else ())]
+    return [each for spec in specs for each in spec.fields if each.transform.kind is not TransformKind.VOID]
 
 
 def _last_partition_id(spec: PartitionSpec, last: int) -> int:
@@ -249,10 +274,7 @@ def _without_column(draft: _Draft, path: Path) -> _Draft:
     found = resolve_path(draft.columns, path)
     ids = _ids_below(draft, found)
     old = draft.old
-    specs = [old.spec, *(old.before.specs.values() if old.before else ())]
-    for field_ in (each for spec in specs for each in spec.fields):
-        if field_.source_id in ids and field_.transform.kind is not TransformKind.VOID:
-            raise IcebergColumnInUse(".".join(found), f"the partition field {field_.name}, of this or an earlier spec,")
+    _ensure_no_source(found, ids, _partition_fields(old))
     if any(each.source_id in ids for each in old.order.fields):
         raise IcebergColumnInUse(".".join(found), "the sort order")
     _ensure_no_identifier(draft, found)

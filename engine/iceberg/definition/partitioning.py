@@ -2,7 +2,7 @@
 
 A new spec has a new id, unless the table has had an equal one; a field that some spec of the table has had (the same
 transform of the same column) has its id again, so that its values in older manifests go on to mean the same. v1 tables
-take no field away: a dropped one becomes `void` in its place.
+take no field away: a dropped one becomes `void` in its place and keeps its id, so one that comes again has a new id.
 
 Source: Iceberg table specification, "Partition Evolution", "Partition Transforms", "Sorting".
 """
@@ -94,19 +94,26 @@ def without_field(
 
 def numbered(spec: PartitionSpec, specs: Mapping[int, PartitionSpec], last_id: int) -> PartitionSpec:
     """With the ids that the table has for such a spec and such fields, or new ones."""
-    known = {(field.source_id, field.transform): field.field_id for each in specs.values() for field in each.fields}
+    known = [field for each in specs.values() for field in each.fields]
+    old_ids = {field.field_id for field in known}
+    used = {field.field_id for field in spec.fields} & old_ids
     fields: list[PartitionField] = []
     for field in spec.fields:
-        is_old = any(field.field_id == other.field_id for each in specs.values() for other in each.fields)
-        id = field.field_id if is_old else known.get((field.source_id, field.transform))
-        if id is None:
-            last_id += 1
-            id = last_id
+        id = field.field_id
+        if id not in old_ids:
+            same = (each.field_id for each in known if _is_same(each, field) and each.field_id not in used)
+            id = next(same, last_id + 1)
+            last_id = max(last_id, id)
+            used.add(id)
         fields.append(replace(field, field_id=id))
     for each in specs.values():
         if each.fields == tuple(fields):
             return each
     return PartitionSpec(spec_id=max(specs, default=-1) + 1, fields=tuple(fields))
+
+
+def _is_same(one: PartitionField, other: PartitionField) -> bool:
+    return (one.source_id, one.transform) == (other.source_id, other.transform)
 
 
 def sort_order(

@@ -48,7 +48,7 @@ from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
-from engine.iceberg.transaction.validation import Dependence, ensure_no_conflict
+from engine.iceberg.transaction.validation import Dependence, ensure_files_fit, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
 from engine.iceberg.writing.new_files import IcebergNewFiles, scanned_files
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles
@@ -331,6 +331,7 @@ class _Attempts:
         if metadata.format_version != read.format_version and of._changes_files:
             raise IcebergConflict(of.table, "changed its format version")
         if not of._defines or of.definition is None:
+            ensure_files_fit(of.table, of.files[0], read, metadata)
             return same, ()
         if definition_of(metadata, metadata.schema, "") != definition_of(read, read.schema, ""):
             raise IcebergConflict(of.table, "changed its definition")

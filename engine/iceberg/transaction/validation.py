@@ -11,6 +11,9 @@ snapshots added are looked at. What must hold depends on what the commit does:
 
 "That was meant" are files for which the statement's condition is true or unknown; all files where it read the table.
 
+Files that come have the columns that were read. They fit columns that were added, dropped, renamed or widened since,
+but neither those of another table of the same name (REPLACE TABLE), nor columns that are NOT NULL since.
+
 Source: Iceberg table specification, "Commit Conflict Resolution and Retry".
 """
 
@@ -23,10 +26,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.iceberg.manifests.manifest import ADDED, DATA, EQUALITY_DELETES
+from engine.iceberg.manifests.manifest import ADDED, DATA, EQUALITY_DELETES, SPEC_ID
 from engine.iceberg.snapshot.metadata_tables import ancestry
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.metadata import SnapshotInfo
+from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, children, walk
 from engine.iceberg.transaction.errors import IcebergConflict
 from engine.table.row_files import FilePredicate
 
@@ -52,6 +56,36 @@ class Dependence:
 
     def on_files(self, paths: Iterable[str]) -> Dependence:
         return replace(self, paths=self.paths | frozenset(paths))
+
+
+def ensure_files_fit(table: str, added: Iterable[pa.Table], read: TableMetadata, now: TableMetadata) -> None:
+    """Raises `IcebergConflict` where entries that were made for `read` have no place in the table as it is now."""
+    filled = [entries for entries in added if entries.num_rows]
+    if not filled:
+        return
+    if _are_replaced(read.schema, now.schema) or _are_narrowed(read.schema.fields, now.schema.fields):
+        raise IcebergConflict(table, "changed its columns")
+    for spec_id in {id for entries in filled for id in pc.unique(entries[SPEC_ID]).to_pylist()}:
+        if now.specs.get(spec_id) != read.specs.get(spec_id):
+            raise IcebergConflict(table, "removed the partition spec that this statement writes by")
+
+
+def _are_replaced(read: IcebergSchema, now: IcebergSchema) -> bool:
+    """Whether columns went and others came, which may have their names."""
+    before, after = ({field.id for _, field in walk(schema.struct)} for schema in (read, now))
+    return bool(before - after and after - before)
+
+
+def _are_narrowed(read: Iterable[IcebergField], now: Iterable[IcebergField]) -> bool:
+    """Whether a column is NOT NULL, and has no value or may have NULLs in files that were written before."""
+    known = {field.id: field for field in read}
+    for field in now:
+        old = known.get(field.id)
+        if field.required and (field.initial_default is None if old is None else not old.required):
+            return True
+        if old is not None and _are_narrowed(children(old.type), children(field.type)):
+            return True
+    return False
 
 
 def ensure_no_conflict(

@@ -205,6 +205,55 @@ def test_partitionings_follow_one_another(tmp_path: Path) -> None:
         table.alter(DropColumn(path=("at",)))
 
 
+PARTITIONS_OF_DATES: dict[str, tuple[PartitionTerm, bool]] = {
+    "year": (term("day", "year"), True),
+    "month": (term("day", "month"), True),
+    "day": (term("day", "day"), True),
+    "identity": (term("day"), False),
+    "bucket": (term("day", "bucket", 4), False),
+    "another column": (term("id"), True),
+}
+
+
+@pytest.mark.parametrize("case", PARTITIONS_OF_DATES)
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_date_becomes_a_timestamp_where_partitions_stay_the_same(tmp_path: Path, case: str, is_dropped: bool) -> None:
+    """Files of an earlier spec have the values of the date."""
+    made_from, is_possible = PARTITIONS_OF_DATES[case]
+    table = make(tmp_path, PartitionBy(terms=(made_from,)), version="3")
+    if is_dropped:
+        table.alter(ChangePartitioning(dropped=made_from))
+    change = ChangeType(path=("day",), data_type=PrimitiveType.TIMESTAMP_NTZ)
+    if is_possible:
+        table.alter(change)
+        assert table.snapshot.definition.schema.fields[2].data_type is PrimitiveType.TIMESTAMP_NTZ
+        return
+    with pytest.raises(IcebergColumnInUse, match="day"):
+        table.alter(change)
+    assert table.metadata["current-schema-id"] == 0
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_field_that_became_void_keeps_its_id(tmp_path: Path, version: str) -> None:
+    """A table of version 1 has such fields after it was upgraded too."""
+    table = make(tmp_path, PartitionBy(terms=(term("name"), term("day"))), version="1")
+    table.alter(ChangePartitioning(dropped=term("name")))
+    table.alter(SetProperty(key="format-version", value=version))
+    again = term("name", name="again")
+    table.alter(ChangePartitioning(added=again))
+    expected = [("name", "void", 1000), ("day", "identity", 1001), ("again", "identity", 1002)]
+    assert _last_spec(table) == expected
+    table.alter(ChangePartitioning(dropped=term("again"), added=term("name", name="more")))
+    kept = expected[:2] + [("again", "void", 1002), ("more", "identity", 1003)]
+    assert _last_spec(table) == (kept if version == "1" else [*expected[:2], ("more", "identity", 1002)])
+    StaticTable.from_metadata(f"file://{tmp_path}/t/metadata/v{4 + (version == '2')}.metadata.json")
+
+
+def _last_spec(table: OwnTable) -> list[tuple[str, str, int]]:
+    fields = table.metadata["partition-specs"][-1]["fields"]
+    return [(each["name"], each["transform"], each["field-id"]) for each in fields]
+
+
 def test_version_1_goes_on_with_void_fields_and_is_upgraded(tmp_path: Path) -> None:
     table = make(tmp_path, PartitionBy(terms=(term("day"), term("name"))), version="1")
     table.alter(ChangePartitioning(dropped=term("day")))

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.iceberg.commit.updates import LAST_ADDED, AddSpec, RemovePartitionSpecs, SetDefaultSpec
+from engine.iceberg.transaction.errors import IcebergConflict
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.table.definition_changes import AddColumn, RenameColumn, SetProperty
 from engine.table.operations import CommitDescription, TableOperation
@@ -159,6 +161,47 @@ def test_a_dropped_table_takes_no_rows(table: OwnTable) -> None:
     with pytest.raises(ConcurrentDrop):
         late.commit()
     assert table.snapshot.num_files == 0
+
+
+LATER: dict[str, tuple[dict[str, str], bool]] = {
+    "the same columns": ({"id": "long"}, True),
+    "one more": ({"id": "long", "s": "string"}, True),
+    "one more that is NOT NULL": ({"id": "long", "s": "string!"}, False),
+    "the same one NOT NULL": ({"id": "long!"}, False),
+    "another of its name": ({"id": "string"}, False),
+    "others": ({"other": "long"}, False),
+}
+"""The columns of a table that takes the place of one with a column `id`; whether rows of the old one go into it."""
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_rows_that_were_written_for_a_table_that_was_replaced(table: OwnTable, case: str) -> None:
+    types, fits = LATER[case]
+    late, early, read = begin(table), begin(table), table.snapshot
+    append(20)(late, table)
+    for step in (read_all, remove(0), remove(1)):
+        step(early, table)
+    early.define(read.replaced("t", columns(**types), (), [], {}))
+    early.commit()
+    middle = table.metadata
+    if fits:
+        late.commit()
+        assert table.snapshot.num_files == 1
+        return
+    with pytest.raises(IcebergConflict, match="changed its columns"):
+        late.commit()
+    assert table.metadata == middle
+
+
+def test_rows_for_a_partition_spec_that_was_removed(table: OwnTable) -> None:
+    field = {"source-id": 1, "field-id": 1000, "name": "id_bucket", "transform": "bucket[4]"}
+    added = AddSpec({"spec-id": 1, "fields": [field]})
+    late, early = begin(table), begin(table)
+    append(20)(late, table)
+    early.change_metadata(lambda metadata: ((), (added, SetDefaultSpec(LAST_ADDED), RemovePartitionSpecs((0,)))))
+    early.commit()
+    with pytest.raises(IcebergConflict, match="removed the partition spec"):
+        late.commit()
 
 
 def test_a_column_that_came_since_does_not_stop_an_append(table: OwnTable) -> None:
