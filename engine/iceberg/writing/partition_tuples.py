@@ -10,7 +10,7 @@ Source: Iceberg table specification, "Partition Transforms".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, walk
 from engine.iceberg.writing.manifest_schemas import decimal_bytes
 from engine.iceberg.writing.written_table import result_type
 
+_EXACT = Context(prec=100)
 _FLOATS = frozenset([Kind.FLOAT, Kind.DOUBLE])
 _BYTES = frozenset([Kind.STRING, Kind.UUID, Kind.BINARY, Kind.FIXED, Kind.DECIMAL])
 
@@ -59,7 +60,7 @@ def _value(text: str | None, type_: SimpleType) -> Any:
     if type_.kind in _FLOATS:
         return float(text)
     if type_.kind is Kind.DECIMAL:
-        unscaled = int(Decimal(text).scaleb(type_.scale).to_integral_exact())
+        unscaled = int(Decimal(text).scaleb(type_.scale, _EXACT))
         return unscaled.to_bytes(decimal_bytes(type_.precision), "big", signed=True)
     if type_.kind in _BYTES:
         if not text.startswith("x"):
