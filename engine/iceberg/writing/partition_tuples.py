@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
@@ -57,7 +58,9 @@ def _value(text: str | None, type_: SimpleType) -> Any:
         return None
     if type_.kind is Kind.BOOLEAN:
         return {"true": True, "false": False}[text]
-    if type_.kind in _FLOATS:
+    if type_.kind is Kind.FLOAT:  # as it is stored and decoded: 0.1 is another double
+        return float(np.float32(text))
+    if type_.kind is Kind.DOUBLE:
         return float(text)
     if type_.kind is Kind.DECIMAL:
         unscaled = int(Decimal(text).scaleb(type_.scale, _EXACT))

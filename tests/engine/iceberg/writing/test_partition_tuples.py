@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
@@ -27,3 +28,10 @@ def test_a_decimal_keeps_all_its_digits(sign: str) -> None:
     type_ = SimpleType(Kind.DECIMAL, precision=38, scale=4)
     none, value = values_of(type_, None, f"{sign}{digits[:-4]}.{digits[-4:]}")
     assert (none, int.from_bytes(value, "big", signed=True)) == (None, int(sign + digits))
+
+
+@pytest.mark.parametrize("text", ["0.1", "-0.0", "3.4028235E38", "1.4E-45", "Infinity", "-Infinity", "NaN"])
+def test_a_float_is_the_number_that_is_stored(text: str) -> None:
+    (value,) = values_of(SimpleType(Kind.FLOAT), text)
+    assert repr(value) == repr(struct.unpack("<f", struct.pack("<f", float(text)))[0])
+    assert repr(values_of(SimpleType(Kind.DOUBLE), text)) == repr([float(text)])
