@@ -134,7 +134,7 @@ def _partitions(entries: pa.Table, table: WrittenTable, spec_id: int) -> tuple[l
     for field in table.specs[spec_id].fields:
         name, type_ = _column(field), table.result_type(field)
         found = _one(entries[name]) if name in entries.column_names else pa.nulls(entries.num_rows)
-        avro: Any = _avro_of(found.type) if type_ is None else avro_type(type_)
+        avro: Any = _avro_of(found.type) if type_ is None else avro_type(type_, field.field_id)
         if pa.types.is_null(found.type):
             found = found.cast(pa.binary())
         elif type_ is not None and type_.kind is Kind.DECIMAL:
