@@ -36,13 +36,16 @@ _PLAIN: dict[Kind, Any] = {
     Kind.TIMESTAMP_NS: {"type": "long", "logicalType": "timestamp-nanos", "adjust-to-utc": False},
     Kind.TIMESTAMPTZ_NS: {"type": "long", "logicalType": "timestamp-nanos", "adjust-to-utc": True},
     Kind.STRING: "string",
-    Kind.UUID: {"type": "fixed", "size": 16, "logicalType": "uuid", "name": "uuid_fixed"},
     Kind.BINARY: "bytes",
 }
 
 
-def avro_type(type_: SimpleType) -> Any:
-    """Of a partition value. Raises `KeyError` for a type that no partition has."""
+def avro_type(type_: SimpleType, field_id: int) -> Any:
+    """Of the values of a partition field. Raises `KeyError` for a type that no partition has.
+
+    A name may be defined once in a schema, and not every reader resolves a name that is used again: each field has a
+    type of its own.
+    """
     match type_.kind:
         case Kind.DECIMAL:
             return {
@@ -51,10 +54,12 @@ def avro_type(type_: SimpleType) -> Any:
                 "logicalType": "decimal",
                 "precision": type_.precision,
                 "scale": type_.scale,
-                "name": f"decimal_{type_.precision}_{type_.scale}",
+                "name": f"decimal_{type_.precision}_{type_.scale}_{field_id}",
             }
         case Kind.FIXED:
-            return {"type": "fixed", "size": type_.length, "name": f"fixed_{type_.length}"}
+            return {"type": "fixed", "size": type_.length, "name": f"fixed_{type_.length}_{field_id}"}
+        case Kind.UUID:
+            return {"type": "fixed", "size": 16, "logicalType": "uuid", "name": f"uuid_fixed_{field_id}"}
         case _:
             return _PLAIN[type_.kind]
 

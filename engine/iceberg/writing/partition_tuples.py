@@ -10,17 +10,19 @@ Source: Iceberg table specification, "Partition Transforms".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec
+from engine.iceberg.spec.transforms import unscaled_bytes
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, walk
-from engine.iceberg.writing.manifest_schemas import decimal_bytes
 from engine.iceberg.writing.written_table import result_type
 
+_EXACT = Context(prec=100)
 _FLOATS = frozenset([Kind.FLOAT, Kind.DOUBLE])
 _BYTES = frozenset([Kind.STRING, Kind.UUID, Kind.BINARY, Kind.FIXED, Kind.DECIMAL])
 
@@ -56,11 +58,12 @@ def _value(text: str | None, type_: SimpleType) -> Any:
         return None
     if type_.kind is Kind.BOOLEAN:
         return {"true": True, "false": False}[text]
-    if type_.kind in _FLOATS:
+    if type_.kind is Kind.FLOAT:  # as it is stored and decoded: 0.1 is another double
+        return float(np.float32(text))
+    if type_.kind is Kind.DOUBLE:
         return float(text)
     if type_.kind is Kind.DECIMAL:
-        unscaled = int(Decimal(text).scaleb(type_.scale).to_integral_exact())
-        return unscaled.to_bytes(decimal_bytes(type_.precision), "big", signed=True)
+        return unscaled_bytes(int(Decimal(text).scaleb(type_.scale, _EXACT)))
     if type_.kind in _BYTES:
         if not text.startswith("x"):
             raise ValueError(f"{text!r} is no partition value of the type {type_.kind.value}")

@@ -16,7 +16,6 @@ from engine.iceberg.spec.json_values import JsonObject
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transform, TransformKind, read_spec_fields
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, read_schema, walk
 from engine.iceberg.writing.avro_file import CODECS, Codec
-from engine.iceberg.writing.manifest_schemas import avro_type, partition_field
 
 CODEC = "write.manifest.compression-codec"
 TARGET_BYTES = "commit.manifest.target-size-bytes"
@@ -88,15 +87,6 @@ class WrittenTable:
         if source is None or not isinstance(source.type, SimpleType):
             return None
         return result_type(field.transform, source.type)
-
-    def partition_fields(self, spec_id: int) -> list[dict[str, Any]]:
-        """The fields of partition tuples in Avro."""
-        found = []
-        for field in self.specs[spec_id].fields:
-            type_ = self.result_type(field)
-            # Values of what is not known are only ever carried over, with the type that they have in their manifest.
-            found.append(partition_field(field.field_id, field.name, "string" if type_ is None else avro_type(type_)))
-        return found
 
     def header(self, spec_id: int, *, has_deletes: bool) -> dict[str, str]:
         """What the header of a manifest says."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -213,3 +214,33 @@ def test_deletes_that_still_apply_stay(tmp_path: Path) -> None:
         manifests.remove(data.filter(pa.compute.equal(data["file_path"], path)))
         commit(table, manifests, "delete")
         assert loaded(table).live_files.deletes.num_rows == deletes
+
+
+def test_several_partition_fields_have_the_same_type(tmp_path: Path) -> None:
+    kinds = {"price": "decimal(9, 2)", "paid": "decimal(9, 2)", "key": "uuid", "other": "uuid"}
+    columns = [
+        {"id": id, "name": name, "required": False, "type": kind} for id, (name, kind) in enumerate(kinds.items(), 2)
+    ]
+    fields = [
+        {"source-id": each["id"], "field-id": 998 + each["id"], "name": each["name"], "transform": "identity"}
+        for each in columns
+    ]
+    table = HandmadeTable(tmp_path, columns=[COLUMNS[0], *columns], specs=[{"spec-id": 0, "fields": fields}])
+    table.write()
+    values = [b"\xfe\0", b"\2\0", bytes(range(16)), bytes(range(1, 17))]
+    rows = {
+        "id": [1, 2],
+        **{
+            name: pa.array([Decimal(text)] * 2, pa.decimal128(9, 2))
+            for name, text in (("price", "-5.12"), ("paid", "5.12"))
+        },
+        **{
+            name: pa.array([value] * 2, pa.binary(16)) for name, value in zip(("key", "other"), values[2:], strict=True)
+        },
+    }
+    manifests = staged(table, 1001)
+    manifests.add(
+        entries([table.data(rows)], values={f"p{1000 + at}": pa.array([each]) for at, each in enumerate(values)})
+    )
+    commit(table, manifests)
+    assert ids_by_all(table) == [[1, 2]] * 3
