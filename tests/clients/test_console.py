@@ -65,6 +65,7 @@ def page(server: RealServer, browser: Browser) -> Iterator[Page]:
 
 
 def new_tab(page: Page) -> None:
+    expect(page.locator(".tab").first).to_be_visible()  # keys are heard from then on
     page.keyboard.press("Alt+n")
     expect(page.locator(".cm-placeholder")).to_be_visible()
     expect(page.locator(".cm-content")).to_be_focused()
