@@ -2,7 +2,8 @@
 
 Writers differ in the names and the order of fields, so a field is known by the `field-id` in the file's own schema. The
 schema is rewritten for the decoder: fields get the names of :data:`NAMES`, and types lose what a decoder would make of
-them (texts that are no UTF-8, dates beyond Python's years): values stay what Avro stores, numbers and bytes.
+them (texts that are no UTF-8, dates beyond Python's years): values stay what Avro stores, numbers and bytes. Only that
+fixed bytes are a decimal is kept, under a key that a decoder ignores.
 
 Rows are decoded by fastavro with one call for a block, as an Avro array of its records: what is small. Entries of
 manifests have a decoder of their own (`engine.iceberg.manifests.avro_walk`). Blocks are decompressed here, so that the
@@ -81,6 +82,8 @@ NAMES: Mapping[int, str] = {
     520: "first_row_id",
 }
 """What rows call the fields that are read; `key` and `value` are those of maps."""
+_DECIMAL = "decimal"
+"""The key of a fixed type that holds unscaled decimals."""
 _KEYS = frozenset([117, 119, 121, 126, 129, 138])
 _VALUES = frozenset([118, 120, 122, 127, 130, 139])
 
@@ -215,7 +218,8 @@ def _renamed(schema: Any, in_partition: bool = False) -> Any:
         case "map":
             return {"type": "map", "values": _renamed(schema["values"])}
         case "fixed":
-            return {"type": "fixed", "name": schema["name"], "size": schema["size"]}
+            decimal = {_DECIMAL: True} if schema.get("logicalType") == "decimal" else {}
+            return {"type": "fixed", "name": schema["name"], "size": schema["size"], **decimal}
         case "enum":
             return {"type": "enum", "name": schema["name"], "symbols": schema["symbols"]}
         case inner:
@@ -236,3 +240,26 @@ def _renamed_field(field: dict[str, Any], in_partition: bool) -> dict[str, Any]:
     else:
         name = NAMES.get(number, f"x{number}")
     return {"name": name, "type": _renamed(field["type"], is_partition)}
+
+
+def decimal_fields(schema: Any) -> frozenset[str]:
+    """The names of fields whose values are unscaled decimals, at any depth of a schema with our names."""
+    types: set[str] = set()
+    found: set[str] = set()
+
+    def visit(kind: Any, field: str) -> None:
+        match kind:
+            case list():
+                for branch in kind:
+                    visit(branch, field)
+            case str() if kind in types:
+                found.add(field)
+            case {"type": "fixed", "name": str(name), "decimal": True}:
+                types.add(name)
+                found.add(field)
+            case {"type": "record", "fields": fields}:
+                for each in fields:
+                    visit(each["type"], each["name"])
+
+    visit(schema, "")
+    return frozenset(found)

@@ -1,7 +1,8 @@
 """A manifest as an Arrow table: one row an entry, as it is in the file, without what it inherits.
 
 Metrics stay bytes, since few columns are asked about (`engine.iceberg.manifests.metrics`). Values of partitions are
-the numbers and bytes that Avro stores, in a column `p<field id>` each.
+the numbers and bytes that Avro stores, in a column `p<field id>` each. Decimals are their unscaled values in the fewest
+bytes: manifests store them as wide as their type, which may have been promoted between two of them.
 
 There are two decoders, and tests hold them to the same tables: a walk over many blocks at once, and fastavro for a few
 rows, for schemas that the walk does not know, and to say what is wrong with a file.
@@ -17,12 +18,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from engine.iceberg.manifests.avro import AvroBlocks, read_blocks, rows_of
+from engine.iceberg.manifests.avro import AvroBlocks, decimal_fields, read_blocks, rows_of
 from engine.iceberg.manifests.avro_values import PADDING
 from engine.iceberg.manifests.avro_walk import Column, NotWalked, columns_of, walk
 from engine.iceberg.manifests.columns import Values
 from engine.iceberg.manifests.metrics import METRICS, encoded, numbers
 from engine.iceberg.spec.errors import MalformedIcebergFile
+from engine.iceberg.spec.transforms import unscaled_bytes
 
 EXISTING, ADDED, DELETED = 0, 1, 2
 """The status of an entry."""
@@ -181,7 +183,18 @@ def _checked(manifest: tuple[AvroBlocks, str], table: pa.Table | None) -> pa.Tab
     for name in _REQUIRED:
         if entries[name].null_count:
             raise MalformedIcebergFile(source, f"an entry has no {name}")
+    for name in decimal_fields(blocks.schema).intersection(entries.column_names):
+        if pa.types.is_binary(entries[name].type):
+            entries = entries.set_column(entries.schema.get_field_index(name), name, _shortest(entries[name]))
     return entries
+
+
+def _shortest(unscaled: pa.ChunkedArray) -> pa.Array:
+    values = unscaled.to_pylist()
+    known = {None: None} | {
+        each: unscaled_bytes(int.from_bytes(each, "big", signed=True)) for each in set(values) - {None}
+    }
+    return pa.array([known[each] for each in values], pa.binary())
 
 
 def _utf8(values: pa.Array) -> pa.Array:

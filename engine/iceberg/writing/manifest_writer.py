@@ -46,7 +46,7 @@ def write_manifests(
     """
     if not entries.num_rows:
         return []
-    entries = _ordered(entries, table, spec_id)
+    entries = _ordered(_resized(entries, table, spec_id), table, spec_id)
     fields, partitions = _partitions(entries, table, spec_id)
     schema = entry_schema(table.format_version, fields)
     blocks = encode_blocks(schema, _records(schema, entries, partitions), table.codec)
@@ -137,8 +137,6 @@ def _partitions(entries: pa.Table, table: WrittenTable, spec_id: int) -> tuple[l
         avro: Any = _avro_of(found.type) if type_ is None else avro_type(type_, field.field_id)
         if pa.types.is_null(found.type):
             found = found.cast(pa.binary())
-        elif type_ is not None and type_.kind is Kind.DECIMAL:
-            found = _resized(found, decimal_bytes(type_.precision))
         fields.append(partition_field(field.field_id, field.name, avro))
         columns.append(found)
     names = [each["name"] for each in fields]
@@ -156,15 +154,20 @@ def _avro_of(type_: pa.DataType) -> str:
     return "double" if pa.types.is_floating(type_) else "bytes"
 
 
-def _resized(unscaled: pa.Array, size: int) -> pa.Array:
-    """Unscaled decimals in the bytes of their type, which was promoted since, maybe."""
-    return pa.array(
-        [
+def _resized(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
+    """With unscaled decimals in as many bytes as their type has."""
+    for field in table.specs[spec_id].fields:
+        name, type_ = _column(field), table.result_type(field)
+        if type_ is None or type_.kind is not Kind.DECIMAL or name not in entries.column_names:
+            continue
+        size = decimal_bytes(type_.precision)
+        wide = [
             None if value is None else int.from_bytes(value, "big", signed=True).to_bytes(size, "big", signed=True)
-            for value in unscaled.to_pylist()
-        ],
-        pa.binary(),
-    )
+            for value in entries[name].to_pylist()
+        ]
+        column = pa.array(wide, entries[name].type)
+        entries = entries.set_column(entries.schema.get_field_index(name), name, column)
+    return entries
 
 
 # --- What a list says -------------------------------------------------------------------------------------------------

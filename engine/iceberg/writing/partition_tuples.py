@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec
+from engine.iceberg.spec.transforms import unscaled_bytes
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, walk
-from engine.iceberg.writing.manifest_schemas import decimal_bytes
 from engine.iceberg.writing.written_table import result_type
 
 _EXACT = Context(prec=100)
@@ -63,8 +63,7 @@ def _value(text: str | None, type_: SimpleType) -> Any:
     if type_.kind is Kind.DOUBLE:
         return float(text)
     if type_.kind is Kind.DECIMAL:
-        unscaled = int(Decimal(text).scaleb(type_.scale, _EXACT))
-        return unscaled.to_bytes(decimal_bytes(type_.precision), "big", signed=True)
+        return unscaled_bytes(int(Decimal(text).scaleb(type_.scale, _EXACT)))
     if type_.kind in _BYTES:
         if not text.startswith("x"):
             raise ValueError(f"{text!r} is no partition value of the type {type_.kind.value}")

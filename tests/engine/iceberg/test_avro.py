@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,18 @@ def test_both_decoders_make_the_same_of_damaged_blocks(tmp_path: Path, seed: int
         monkeypatch.undo()
         refused += walked is None
     assert 5 < refused < 60
+
+
+@pytest.mark.parametrize("count", [1, 300])
+def test_decimals_are_as_short_as_they_can_be(tmp_path: Path, count: int) -> None:
+    """Whatever their type's width: a promoted column has the same value in manifests of several."""
+    decimal = {"type": "fixed", "name": "wide", "size": 8, "logicalType": "decimal", "precision": 18, "scale": 2}
+    path = tmp_path / "m.avro"
+    file_ = {"content": 0, "file_path": "p", "file_format": "parquet", "record_count": 1, "file_size_in_bytes": 2}
+    values = {"price": Decimal("-1.28"), "again": Decimal("1.28"), "plain": b"\0\0\0\1", "none": None}
+    fields = [(1000, "price", decimal), (1001, "again", "wide"), (1002, "plain", FIXED), (1003, "none", "wide")]
+    with path.open("wb") as file:
+        row = {"status": 1, "data_file": {**file_, "partition": values}}
+        fastavro.writer(file, manifest_schema(fields), [row] * count, sync_interval=3000)
+    found = decode_manifest(path.read_bytes(), "m").select(["p1000", "p1001", "p1002", "p1003"]).to_pylist()
+    assert found == [{"p1000": b"\x80", "p1001": b"\0\x80", "p1002": b"\0\0\0\1", "p1003": None}] * count

@@ -35,3 +35,12 @@ def test_a_float_is_the_number_that_is_stored(text: str) -> None:
     (value,) = values_of(SimpleType(Kind.FLOAT), text)
     assert repr(value) == repr(struct.unpack("<f", struct.pack("<f", float(text)))[0])
     assert repr(values_of(SimpleType(Kind.DOUBLE), text)) == repr([float(text)])
+
+
+def test_a_decimal_is_as_short_as_it_can_be() -> None:
+    """As those that are decoded, whatever the type's width."""
+    assert values_of(SimpleType(Kind.DECIMAL, precision=18, scale=2), "-1.28", "1.28", "0") == [
+        b"\x80",
+        b"\0\x80",
+        b"\0",
+    ]
