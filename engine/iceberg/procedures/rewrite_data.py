@@ -90,6 +90,8 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
             transaction.allow_equality_deletes()
         for each in new:
             assert isinstance(each, IcebergNewFiles)
+            if sorting is not None and sorting.columns:
+                each = _along_curve(each)
             transaction.add_files(_numbered(each, snapshot) if options.keeps_sequence_number else each)
         removed_deletes = commit_rearranged(transaction, table, run)
     counts = (removed.num_rows, sum(each.num_files for each in new))
@@ -122,8 +124,17 @@ def _numbered(new: IcebergNewFiles, snapshot: IcebergSnapshot) -> IcebergNewFile
     if snapshot.info is None or snapshot.metadata.format_version == 1:
         return new
     numbers = pa.repeat(pa.scalar(snapshot.info.sequence_number, pa.int64()), new.entries.num_rows)
-    at = new.entries.schema.get_field_index("sequence_number")
-    return replace(new, entries=new.entries.set_column(at, "sequence_number", numbers))
+    return _with(new, "sequence_number", numbers)
+
+
+def _along_curve(new: IcebergNewFiles) -> IcebergNewFiles:
+    """Without the table's sort order, which a Z-order takes the place of."""
+    return _with(new, "sort_order_id", pa.nulls(new.entries.num_rows, pa.int32()))
+
+
+def _with(new: IcebergNewFiles, name: str, values: pa.Array) -> IcebergNewFiles:
+    at = new.entries.schema.get_field_index(name)
+    return replace(new, entries=new.entries.set_column(at, name, values))
 
 
 # --- What is asked for ------------------------------------------------------------------------------------------------
