@@ -4,7 +4,6 @@ from metadata, what is broken.
 
 from __future__ import annotations
 
-import decimal
 import gzip
 import json
 import random
@@ -256,23 +255,6 @@ def test_files_are_pruned_by_partition_values(
     table.commit(*(table.data({"id": [1]}, partition={"p": value}) for value in values))
     assert kept(table.folder, predicate) == expected
     assert np.flatnonzero(load(table.folder).pruning().partition_mask(predicate).mask).tolist() == expected
-
-
-def test_deletes_apply_in_a_partition_whose_decimal_was_promoted(tmp_path: Path) -> None:
-    column = {"id": 2, "name": "price", "required": False, "type": "decimal(18, 2)"}
-    spec = {
-        "spec-id": 0,
-        "fields": [{"source-id": 2, "field-id": 1000, "name": "price", "transform": "identity"}],
-    }
-    table = HandmadeTable(tmp_path / "t", columns=[ID, column], specs=[spec])
-    price = {"partition": {"price": decimal.Decimal("-1.28")}}
-    file = table.data({"id": [1, 2]}, **price)
-    for size, precision, added in ((4, 9, file), (8, 18, table.positions([file["file_path"]], [1], **price))):
-        stored = {"type": "fixed", "name": "d", "size": size, "logicalType": "decimal", "scale": 2}
-        table.partition = [(1000, "price", {**stored, "precision": precision})]
-        table.commit(added)
-    found = load(table.folder)
-    assert [rows.tolist() for rows in found.row_files.deleted_rows(found.files)] == [[1]]
 
 
 def test_partition_values_and_metrics_are_taken_together(tmp_path: Path) -> None:

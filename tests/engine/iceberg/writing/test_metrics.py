@@ -209,7 +209,7 @@ def test_partition_values_and_files_without_rows(tmp_path: Path) -> None:
     schema = FileSchema(location="file:///t", schema=SCHEMA, spec=spec)
     found = describe_files(LocalStorage(str(tmp_path)), schema, files)
     (entry,) = found.entries.to_pylist()
-    assert (entry["p1002"], entry["p1001"].hex(), entry["p1003"], entry["p1005"]) == (b"", "fffffe3e", -1, None)
+    assert (entry["p1002"], entry["p1001"].hex(), entry["p1003"], entry["p1005"]) == (b"", "fe3e", -1, None)
     assert (found.empty, found.num_files, found.num_rows, found.num_bytes) == (("b.parquet",), 1, 1, 1)
     both: IcebergNewFiles = found.with_others(found)
     assert (both.num_files, both.files["path"].to_pylist(), both.empty) == (2, ["a.parquet"] * 2, ("b.parquet",) * 2)
