@@ -27,6 +27,7 @@ from catalog.rest.options import RestOptions
 from catalog.roots import configured_location, is_local
 from catalog.tokens import TokenStore
 from engine.bind.sight import seen_by
+from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
@@ -76,10 +77,11 @@ logger = logging.getLogger(__name__)
 class EngineOptions:
     """What an engine is made of.
 
-    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
-    (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
+    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are
+    kept (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
     `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between statements.
+    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between
+    statements, `result_cache_bytes` the answers (0: none are) and `result_cache_entry_bytes` each of them.
     Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
@@ -90,6 +92,8 @@ class EngineOptions:
     audit_folder: Path | None = None
     rest_catalogs: tuple[RestOptions, ...] = ()
     snapshot_cache_bytes: int = 1 << 30
+    result_cache_bytes: int = 0
+    result_cache_entry_bytes: int = 16 << 20
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
 
@@ -170,8 +174,15 @@ def open_sources(options: EngineOptions) -> EngineSources:
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
+        results=_result_cache(options),
         close=after_commits.close,
     )
+
+
+def _result_cache(options: EngineOptions) -> ResultCache | None:
+    if not options.result_cache_bytes:
+        return None
+    return ResultCache(options.result_cache_bytes, options.result_cache_entry_bytes)
 
 
 class LakeEngine:

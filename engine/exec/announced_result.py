@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.exec.frame import read_answer, read_result_header, segments_of
+from engine.exec.frame import complete_result, read_answer, read_result_header
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.runtime.results import ResultStream
 
@@ -50,8 +50,7 @@ class AnnouncedResult:
         with self._lock:
             self._has_ended = True
             stream, batches = self._begun or read_result_header(header)
-        batches.complete(segments_of(header), body, header["rows"])
-        return stream
+        return complete_result(stream, batches, header, body)
 
     def fail(self, error: BaseException) -> None:
         """The query failed."""

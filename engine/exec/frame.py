@@ -15,7 +15,7 @@ from engine.exec.errors import ResultTypeNotSupported
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
-from engine.runtime.results import ResultStream, sql_field
+from engine.runtime.results import Repeatable, ResultStream, sql_field
 
 _PRIMITIVES = {
     "boolean": pa.bool_(),
@@ -52,8 +52,15 @@ def read_examination(frame: bytes) -> Examination:
 def read_result(frame: bytes) -> ResultStream:
     """The rows of an answer, as a stream over the bytes where they are."""
     header, body = read_answer(frame)
-    stream, batches = read_result_header(header)
+    return complete_result(*read_result_header(header), header, body)
+
+
+def complete_result(
+    stream: ResultStream, batches: RecordBatches, header: dict[str, Any], body: pa.Buffer
+) -> ResultStream:
+    """The stream of which `batches` are the source, with all that the answer says."""
     batches.complete(segments_of(header), body, header["rows"])
+    stream.repeatable = Repeatable(header["repeatable"])
     return stream
 
 

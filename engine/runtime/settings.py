@@ -90,6 +90,13 @@ def _time_zone(value: str) -> str | None:
     return value if value in zoneinfo.available_timezones() else None
 
 
+_SWITCH = {"on": "true", "off": "false"}
+
+
+def _switch(value: str) -> str | None:
+    return _boolean(_SWITCH.get(value.lower(), value))
+
+
 def _text(value: str) -> str | None:
     return value or None
 
@@ -129,6 +136,7 @@ TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databr
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 HIVE_SHAPE = "gateway.show_tables.hive_shape"
+RESULT_CACHE = "gateway.result_cache"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _PARTITIONS = Whole(1, 100_000)
@@ -229,6 +237,14 @@ _ROWS = (
         default="0",
         is_spark=False,
     ),
+    Setting(
+        key=RESULT_CACHE,
+        doc="Whether queries may be answered from the server's result cache, if it has one. Also USE_CACHED_RESULT.",
+        check=_switch,
+        expected="on or off",
+        default="true",
+        is_spark=False,
+    ),
     _flag(
         HIVE_SHAPE,
         "SHOW TABLES, VIEWS and PARTITIONS answer Hive's one column, and no query is described: for clients of Hive.",
@@ -259,6 +275,7 @@ _ALIASES = {
     "legacy_time_parser_policy": "spark.sql.legacy.timeparserpolicy",
     "statement_timeout": "gateway.statement.timeout",
     "timezone": "spark.sql.session.timezone",
+    "use_cached_result": "gateway.result_cache",
 }
 """Databricks' parameters, which its clients may put into quotes."""
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")

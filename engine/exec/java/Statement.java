@@ -81,7 +81,7 @@ final class Statement {
       spool.close();
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-    return Frame.ofResult(schema, timeZone, spool);
+    return Frame.ofResult(schema, timeZone, spool, Repeatability.of(asked));
   }
 
   QueryExecution analyzed() throws Exception {
