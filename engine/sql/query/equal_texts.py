@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from sqlglot.errors import TokenError
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from catalog.errors import SqlError
 from engine.sql.dialect.dialect import tokenize
@@ -46,15 +47,8 @@ def has_literal_of_now(text: str) -> bool:
     except (TokenError, SqlError):
         return True
     return any(
-        word.text.upper() in _TYPED_LITERALS and _TIME.match(_literal_behind(text, tokens, number))
-        for number, word in enumerate(tokens)
+        word.text.upper() in _TYPED_LITERALS
+        and literal.token_type in _STRINGS
+        and _TIME.match(text[literal.start : literal.end + 1].lstrip("rR").strip("'\""))
+        for word, literal in pairwise(tokens)
     )
-
-
-def _literal_behind(text: str, tokens: list[Token], number: int) -> str:
-    """The strings that follow a token, as they are written but without quotes; empty where none does."""
-    end = number + 1
-    while end < len(tokens) and tokens[end].token_type in _STRINGS:
-        end += 1
-    pieces = (text[token.start : token.end + 1] for token in tokens[number + 1 : end])
-    return "".join(piece.lstrip("rR").strip("'\"") for piece in pieces)
