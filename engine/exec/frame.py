@@ -16,6 +16,7 @@ from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
 from engine.runtime.results import ResultStream, sql_field
+from engine.spool.spool import Spool
 
 _PRIMITIVES = {
     "boolean": pa.bool_(),
@@ -49,18 +50,18 @@ def read_examination(frame: bytes) -> Examination:
     return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
-def read_result(frame: bytes) -> ResultStream:
-    """The rows of an answer, as a stream over the bytes where they are."""
+def read_result(frame: bytes, spool: Spool, owner: str) -> ResultStream:
+    """The rows of an answer, as a stream over the bytes where they are; files go to `spool`, as those of `owner`."""
     header, body = read_answer(frame)
-    stream, batches = read_result_header(header)
+    stream, batches = read_result_header(header, spool, owner)
     batches.complete(segments_of(header), body, header["rows"])
     return stream
 
 
-def read_result_header(header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
+def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tuple[ResultStream, RecordBatches]:
     """A result whose rows are to come."""
     schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
-    batches = RecordBatches(schema)
+    batches = RecordBatches(schema, spool, owner)
     stream = ResultStream(
         schema=schema,
         source=batches,

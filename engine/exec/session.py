@@ -27,7 +27,6 @@ A configuration may say otherwise, but for the settings that safety or the seams
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +38,8 @@ from engine.exec.file_lists import FileLists
 from engine.exec.process import Launch, SparkProcess
 from engine.exec.query import ExecSession
 from engine.exec.supervisor import Supervision, Supervisor
-from engine.exec.work_dir import make_work_dir
+from engine.spool.private_folder import PrivateFolder
+from engine.spool.spool import Spool
 
 __all__ = ["ExecSession", "SparkDriver", "SparkOptions", "Supervision"]
 
@@ -130,8 +130,9 @@ class SparkOptions:
 class SparkDriver:
     """The running Spark, which is started again where it fails. :meth:`stop` ends its process and removes its files."""
 
-    def __init__(self, supervisor: Supervisor[SparkProcess], work_dir: Path, file_lists: FileLists) -> None:
-        self._supervisor, self._work_dir, self._file_lists = supervisor, work_dir, file_lists
+    def __init__(self, supervisor: Supervisor[SparkProcess], folder: PrivateFolder, file_lists: FileLists) -> None:
+        self._supervisor, self._folder, self._file_lists = supervisor, folder, file_lists
+        self._results = Spool(folder.path / "results")
 
     @classmethod
     def start(
@@ -147,7 +148,8 @@ class SparkDriver:
 
         Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
-        work_dir = make_work_dir(options.local_dir)
+        folder = PrivateFolder(options.local_dir)
+        work_dir = folder.path
         file_lists = FileLists()
         try:
             launch = Launch(
@@ -166,14 +168,14 @@ class SparkDriver:
             supervisor.start()
         except BaseException:
             file_lists.server.close()
-            shutil.rmtree(work_dir, ignore_errors=True)
+            folder.remove()
             raise
-        return cls(supervisor, work_dir, file_lists)
+        return cls(supervisor, folder, file_lists)
 
     @property
     def spool_dir(self) -> Path:
         """Where statements that run have their temporary files, a folder each."""
-        return self._work_dir / "spool"
+        return self._folder.path / "spool"
 
     @property
     def process(self) -> SparkProcess:
@@ -187,7 +189,7 @@ class SparkDriver:
 
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema."""
-        return ExecSession(self._supervisor)
+        return ExecSession(self._supervisor, self._results)
 
     def restart(self, reason: str) -> None:
         """Kill Spark's process, whatever runs in it, and start another; returns at once."""
@@ -197,7 +199,7 @@ class SparkDriver:
         """End Spark and its process; running statements fail."""
         self._supervisor.stop()
         self._file_lists.server.close()
-        shutil.rmtree(self._work_dir, ignore_errors=True)
+        self._folder.remove()
 
 
 def _allocation(pools: Mapping[str, int]) -> str:
@@ -208,7 +210,7 @@ def _allocation(pools: Mapping[str, int]) -> str:
 
 def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     """Spark's configuration, given at launch because memory and class path cannot be set later."""
-    for folder in ("spool", "warehouse"):
+    for folder in ("spool", "results", "warehouse"):
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=options.log_level))
