@@ -98,19 +98,22 @@ class HeldRows:
         """All rows as spans of about `bytes_max` or less, each its first row, number of rows, and bytes."""
         start = rows = size = 0
         for batch in self._batches:
-            parts = -(-batch.nbytes // bytes_max) or 1
-            step = -(-batch.num_rows // parts)
-            for first in range(0, batch.num_rows, step):
-                part = batch.slice(first, step)
-                if rows and size + part.nbytes > bytes_max:
+            total, count = batch.nbytes, batch.num_rows
+            step = max(1, count * bytes_max // max(1, total))
+            for first in range(0, count, step):
+                last = min(first + step, count)
+                share = total * last // count - total * first // count
+                if rows and size + share > bytes_max:
                     yield start, rows, size
                     start, rows, size = start + rows, 0, 0
-                rows, size = rows + part.num_rows, size + part.nbytes
+                rows, size = rows + last - first, size + share
         if rows:
             yield start, rows, size
 
     def close(self) -> None:
         """Let go of all; closing twice does nothing."""
+        if self._writer is not None:
+            self._writer.file.close()  # which the trace of an error may hold
         self._batches, self._starts, self._writer, self._last = [], [], None, None
         self._store.give_back(self._memory)
         self._memory = 0

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from catalog.errors import SqlError
 from engine.errors.disk_errors import SpooledRowsLost
 from engine.errors.statement_errors import StatementCancelled
 from engine.exec.errors import ResultRowsDiffer, ResultTypeNotSupported
@@ -80,8 +81,13 @@ class RecordBatches:
                 return
             self._rows, self._body = rows, body
             self._unread.extend(piece for segment in segments for piece in self._news(segment))
-            for path in {segment.path for segment in segments if segment.path is not None}:
-                self._spool.keep(self._file(path))
+            try:
+                for path in {segment.path for segment in segments if segment.path is not None}:
+                    self._spool.keep(self._file(path))
+            except SqlError:
+                for file in self._files.values():  # which the trace of the error would hold
+                    file.close()
+                raise
             self._is_complete = True
             self._changed.notify_all()
 
