@@ -19,6 +19,7 @@ import logging
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ import pyarrow as pa
 
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
+from engine.concurrency.retry import Loss
 from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
 from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.context import StatementContext
@@ -109,6 +111,9 @@ class Operation:
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
         self.trace: Trace | None = None
         """Where it is recorded what the statement does."""
+        self.commits = 0
+        self.losses: Counter[Loss] = Counter()
+        """Versions that it made, and attempts that it made again because of others' commits."""
         self.is_call = False
         """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
         self._versions: dict[str, int] = {}
@@ -122,6 +127,7 @@ class Operation:
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
             on_commit=self._note_commit,
+            on_loss=self._note_loss,
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
@@ -388,8 +394,14 @@ class Operation:
 
     def _note_commit(self, commit: Commit) -> None:
         self._versions[commit.relation] = commit.version
+        self.commits += 1
         if self.trace:
             self.trace.commits.append(commit)
+
+    def _note_loss(self, loss: Loss) -> None:
+        self.losses[loss] += 1
+        if self.trace:
+            self.trace.losses.append((time.time_ns(), loss))
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:

@@ -22,6 +22,7 @@ from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
+from gateway.activity import ServerActivity
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
@@ -184,6 +185,7 @@ class Server:
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
+        engine.show_activity(ServerActivity(self._lifecycle))
         registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor)
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")

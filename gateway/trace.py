@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from catalog.right_differences import RightDifference
+from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.context import StatementContext
+from engine.runtime.profile import SparkJob
 
 
 @dataclass(slots=True)
@@ -16,8 +18,13 @@ class Trace:
     accesses: list[StatementAccess] = field(default_factory=list)
     lineage: list[Lineage] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
+    losses: list[tuple[int, Loss]] = field(default_factory=list)
+    """With when, in nanoseconds since the epoch."""
+    jobs: list[SparkJob] | None = None
+    """None where nobody asks for them."""
     rights: list[RightDifference] = field(default_factory=list)
 
     def following(self, context: StatementContext) -> StatementContext:
         """The context of a run that this is told of."""
-        return replace(context, on_lineage=self.lineage.append, on_rights=self.rights.extend)
+        on_jobs = None if self.jobs is None else self.jobs.extend
+        return replace(context, on_lineage=self.lineage.append, on_rights=self.rights.extend, on_jobs=on_jobs)

@@ -25,8 +25,10 @@ import pyarrow as pa
 
 from catalog.errors import SqlError
 from engine.errors.statement_errors import StatementCancelled
+from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import (
     INT,
@@ -203,6 +205,15 @@ class ArrowEngine:
 
     def restart(self, reason: str) -> None:
         self.restarts.append(reason)
+
+    activity: ActivitySource = NoActivity()
+    families: tuple[MetricFamily, ...] = ()
+
+    def show_activity(self, activity: ActivitySource) -> None:
+        self.activity = activity
+
+    def metrics(self) -> tuple[MetricFamily, ...]:
+        return self.families
 
     def open_session(
         self,
