@@ -20,6 +20,7 @@ from gateway.config_catalogs import CatalogsSection, RestCatalogTable
 from gateway.config_fields import NETWORKS_RULE, Rule, setting
 from gateway.config_storage import CredentialTable, StorageSection
 from gateway.limits import Limits
+from gateway.log_format import LogFormat
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
 
@@ -319,6 +320,12 @@ class LogSection:
     """What the server writes to its standard error."""
 
     level: LogLevel = setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
+    format: LogFormat = setting(
+        LogFormat.TEXT, "text, or json: an object a line, with the ids of the statement, session and request."
+    )
+    statements: bool = setting(
+        False, "Whether the end of each statement is a line of the level info, with its state and duration."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,10 +371,11 @@ class Config:
             result_bytes_max=self.results.bytes_max,
             kept_max=self.results.kept_max,
             kept_bytes_max=self.results.kept_bytes_max,
+            logs_statements=self.log.statements,
         )
 
 
-ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
+ENUMS: tuple[type[StrEnum], ...] = (LogLevel, LogFormat, StatementText, OnFailure)
 """The kinds of settings that have one of a few values."""
 TABLES: Mapping[Any, type] = {
     tuple[GroupTable, ...]: GroupTable,

@@ -37,6 +37,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
+from gateway.call_context import current_call
 from gateway.errors import OperationClosed, ResultNotReady
 from gateway.result_buffer import Page, ResultBuffer, within
 from gateway.trace import Trace
@@ -109,6 +110,8 @@ class Operation:
         self.pool: str | None = None
         self.scan_bytes_max = 0
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
+        self.call = current_call()
+        """On behalf of what it is logged."""
         self.trace: Trace | None = None
         """Where it is recorded what the statement does."""
         self.commits = 0

@@ -22,12 +22,14 @@ import time
 import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, Ended, NoAudit
+from gateway.call_context import working_for
 from gateway.errors import (
     LogInEnded,
     OperationNotFound,
@@ -311,6 +313,9 @@ class Registry:
         if session := self._owners.get(operation.id):
             self._remember_end(operation, session)
             name, origin = str(session.id), session.origin
+            operation.call = replace(
+                operation.call, session_id=name, statement_id=str(operation.id), user=session.principal
+            )
             operation.trace = self._auditor.trace()
             operation.on_access = lambda access: self._auditor.statement_began(operation, access, name, origin)
             operation.on_end(lambda: self._auditor.statement_ended(operation, name, origin))
@@ -324,6 +329,8 @@ class Registry:
         if not operation.is_call:
             operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
             operation.on_end(lambda: self.totals.add(operation))
+            if self.limits.logs_statements:
+                operation.on_end(partial(_log_end, operation))
 
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):
@@ -337,6 +344,20 @@ class Registry:
                 if may_expire and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
                     _try(partial(self._drop_session, session.id, "idle"), f"session {session.id}")
+
+
+def _log_end(operation: Operation) -> None:
+    ended_ms = operation.ended_ms or operation.created_ms
+    condition = f" [{operation.error.condition}]" if operation.error else ""
+    with working_for(operation.call):
+        logger.info(
+            "%s statement %s%s after %.3f s, %d rows",
+            operation.kind.name.lower(),
+            operation.state.name.lower().replace("_", " "),
+            condition,
+            (ended_ms - operation.created_ms) / 1000,
+            operation.rows_held,
+        )
 
 
 def _try(step: Callable[[], None], what: str) -> None:

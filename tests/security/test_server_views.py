@@ -62,7 +62,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -
         "root",
         "GRANT USE CATALOG ON CATALOG TO `account users`",
         "GRANT USE SCHEMA ON SCHEMA shop TO `account users`",
-        "GRANT BROWSE ON TABLE shop.seen TO ann",
+        "GRANT MODIFY ON TABLE shop.seen TO ann",
         "CREATE FUNCTION shop.mine(id BIGINT) RETURNS BOOLEAN RETURN is_member('none')",
         "ALTER TABLE shop.filtered SET ROW FILTER shop.mine ON (id)",
         *(f"GRANT SELECT ON TABLE shop.{name} TO ann" for name in ("open", "filtered", "broken")),
