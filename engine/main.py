@@ -51,7 +51,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import declare_settings, find_setting, parse_setting
+from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, parse_setting
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
@@ -262,6 +262,10 @@ class LakeSession:
     @property
     def statement_timeout_s(self) -> float:
         return float(self._state.value("gateway.statement.timeout") or 0)
+
+    @property
+    def trace_parent(self) -> str | None:
+        return self._state.value(TRACE_PARENT) or None
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
+from engine.runtime.trace_parent import trace_id_of
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:+/=@-]{1,128}")
-_TRACE_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
-_FIRST_VERSION = "00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """`trace_parent` is that of W3C Trace Context, as the client sent it."""
+    """`trace_parent` is one that follows W3C Trace Context, as the client sent it."""
 
     request_id: str | None = None
     session_id: str | None = None
@@ -31,13 +31,12 @@ class CallContext:
     @property
     def fields(self) -> dict[str, str]:
         """Those that are known, by their names in the log."""
-        trace = self.trace_parent and _TRACE_PARENT.fullmatch(self.trace_parent)
         named = {
             "request_id": self.request_id,
             "session_id": self.session_id,
             "statement_id": self.statement_id,
             "user": self.user,
-            "trace_id": trace[1] if trace else None,
+            "trace_id": trace_id_of(self.trace_parent) if self.trace_parent else None,
         }
         return {name: value for name, value in named.items() if value}
 
@@ -68,12 +67,3 @@ def note_user(user: str) -> None:
 def request_id_of(given: str | None) -> str:
     """The id that a client gave to its request, if it is well-formed; a new one otherwise."""
     return given if given and _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-
-
-def trace_parent_of(given: str | None) -> str | None:
-    """A `traceparent` that follows W3C Trace Context; None for one that does not, which counts as not sent."""
-    text = (given or "").strip()
-    if not _TRACE_PARENT.fullmatch(text):
-        return None
-    has_more = len(text) > 55
-    return None if has_more and text.startswith(_FIRST_VERSION) else text

@@ -316,6 +316,27 @@ class LineageSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TracingSection:
+    """Traces of OpenTelemetry: of each statement its stages, Spark's jobs and commits. They need the extra `otel`."""
+
+    url: str = setting(
+        "",
+        "Where spans are sent over OTLP/HTTP, such as http://collector:4318/v1/traces. Empty: none are.",
+        rule=_URL_RULE,
+    )
+    service: str = setting("delta-gateway", "Name of the service (service.name).")
+    share: float = setting(
+        1.0, "Share of statements that are traced, of those whose client did not decide it.", low=0, high=1
+    )
+    statement_text: StatementText = setting(
+        StatementText.NONE,
+        "What a trace has of a statement's text: full (without what looks like a secret), redacted (without its "
+        "literals) or none.",
+    )
+    token_file: str = setting("", "File with a token that is sent as a bearer's; of the mode 0600.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
     """What the server writes to its standard error."""
 
@@ -346,6 +367,7 @@ class Config:
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
     lineage: LineageSection = field(default_factory=LineageSection)
+    tracing: TracingSection = field(default_factory=TracingSection)
     log: LogSection = field(default_factory=LogSection)
 
     def limits(self) -> Limits:

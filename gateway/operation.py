@@ -400,11 +400,12 @@ class Operation:
         self.commits += 1
         if self.trace:
             self.trace.commits.append(commit)
+            self.trace.note(commit)
 
     def _note_loss(self, loss: Loss) -> None:
         self.losses[loss] += 1
         if self.trace:
-            self.trace.losses.append((time.time_ns(), loss))
+            self.trace.note(loss)
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:

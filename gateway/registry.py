@@ -47,6 +47,7 @@ from gateway.session import Session
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
 from gateway.totals import Totals
+from gateway.tracing import StatementTracer
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,8 @@ class Registry:
         """
         self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
         self._auditor = auditor or NoAudit()
+        self.tracer: StatementTracer | None = None
+        """Told of each statement, but not of calls of protocols."""
         self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
@@ -317,6 +320,9 @@ class Registry:
                 operation.call, session_id=name, statement_id=str(operation.id), user=session.principal
             )
             operation.trace = self._auditor.trace()
+            if self.tracer and not operation.is_call:
+                operation.trace = self.tracer.follow(operation.trace)
+                operation.on_end(partial(self.tracer.statement_ended, operation))
             operation.on_access = lambda access: self._auditor.statement_began(operation, access, name, origin)
             operation.on_end(lambda: self._auditor.statement_ended(operation, name, origin))
         try:

@@ -48,6 +48,7 @@ from gateway.listening import (
 from gateway.registry import Registry
 from gateway.supervision import OnDeath, ignore_death
 from gateway.tls import TlsFiles, TlsServer
+from gateway.tracing_start import make_tracer
 
 logger = logging.getLogger(__name__)
 
@@ -136,6 +137,8 @@ class Server:
     def _start(self, parts: ExitStack) -> Ports:
         config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
+        if tracer := make_tracer(self._config.tracing):
+            parts.callback(tracer.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
         authenticator: Authenticator = RecordedLogIns(
             make_authenticator(self._config, tokens, issuer, auditor.reloaded), auditor
@@ -187,6 +190,7 @@ class Server:
         parts.callback(engine.close)
         engine.show_activity(ServerActivity(self._lifecycle))
         registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor)
+        registry.tracer = tracer
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = ThriftServer(

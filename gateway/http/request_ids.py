@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gateway.call_context import CallContext, request_id_of, trace_parent_of, working_for
+from engine.runtime.trace_parent import trace_parent_of
+from gateway.call_context import CallContext, request_id_of, working_for
 from gateway.http.wsgi import Application
 
 REQUEST_ID = "X-Request-Id"

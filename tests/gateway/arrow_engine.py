@@ -254,6 +254,7 @@ class ArrowSession:
     current_catalog: str
     current_schema: str
     statement_timeout_s: float = 0.0
+    trace_parent: str | None = None
     closed: bool = False
 
     @property
