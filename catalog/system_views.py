@@ -46,6 +46,6 @@ def system_views(schema: SchemaName) -> list[ViewEntry]:
     if is_audit_schema(schema):
         return [audit_view()]
     if is_server_schema(schema):
-        return [view for view in map(server_view, SERVER_RELATIONS) if view is not None]
+        return [view for view in map(server_view, sorted(SERVER_RELATIONS)) if view is not None]
     views = (information_view(TableName(schema.catalog, schema.schema, name)) for name in RELATIONS)
     return [view for view in views if view is not None]
