@@ -206,7 +206,8 @@ class Registry:
         operation = session.operation(operation_id) if session else None
         if session is None or operation is None or not may_manage(identity, session.identity):
             raise OperationNotFound()
-        logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
+        with working_for(operation.call):
+            logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
         if not session.identity.admits(identity):
             told = Ended(session=str(session.id), statement=str(operation.id))
             self._auditor.ended("statement.cancel", identity, origin or Origin(), session.identity, told)

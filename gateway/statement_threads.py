@@ -130,7 +130,8 @@ class StatementThreads:
             self._give_places()
             self._changed.notify_all()
         if since is not None:
-            logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
+            with working_for(operation.call):
+                logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
 
     def _release(self, operation: Operation) -> None:
         """The operation ended for its client; its thread may be at work still."""

@@ -14,6 +14,7 @@ not told, as in its log.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, assert_never
@@ -29,6 +30,7 @@ from gateway.trace import Trace
 Attributes = Mapping[str, str | int | float | bool]
 
 _TEXT_MAX = 16_384
+_PLAIN_QUOTED = re.compile(r"`(\w+)`")
 _NS_PER_MS = 1_000_000
 
 
@@ -80,7 +82,8 @@ def statement_span(operation: Operation, text: StatementText) -> Span:
     created_ns = operation.created_ms * _NS_PER_MS
     ended_ns = max([span.ended_ns for span in stages], default=(operation.ended_ms or 0) * _NS_PER_MS)
     kind = next((access.statement for access in trace.accesses), operation.kind.name.capitalize())
-    tables = {one.name for access in trace.accesses for one in access.objects if one.kind == "TABLE"}
+    named = {one.name for access in trace.accesses for one in access.objects if one.kind == "TABLE"}
+    tables = {_PLAIN_QUOTED.sub(r"\1", name) for name in named}
     jobs = () if operation.profile.hides_work else tuple(trace.jobs or ())
     below = tuple(_stage_spans(stages, jobs, trace))
     return Span(

@@ -178,7 +178,7 @@ def test_the_engine_tells_its_jobs_and_commits(tmp_path: Path, spark_driver: Spa
     registry.drain(0)
     registry.tracer.close()
     roots = {root.name: root for root in collector.roots()}
-    inserted, read = roots["Insert default.t"], roots["Query default.t"]
+    inserted, read = roots["Insert spark_catalog.default.t"], roots["Query spark_catalog.default.t"]
     assert {root.parent for root in (inserted, read)} == {SPAN}
     assert inserted.find("execute")[0].find("Spark job") and read.find("execute")[0].find("Spark job")
     assert all(job.attributes["gateway.spark.job.tasks"] >= 1 for job in read.find("Spark job"))
