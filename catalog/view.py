@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Protocol
 
-from catalog.audit_table import SYSTEM_CATALOG, audit_view, is_audit_alias, is_audit_schema
+from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -46,7 +46,7 @@ from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogNotChanged
 from catalog.rest.names import RestNames
 from catalog.rights import Caller, Rights
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
-from catalog.system_views import is_system_schema, system_schema, system_view, system_views
+from catalog.system_views import is_system_schema, short_named, system_schema, system_view, system_views
 
 logger = logging.getLogger(__name__)
 
@@ -196,8 +196,11 @@ class CatalogView:
             return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
-        found = recorded or self.discovered(name)
-        return audit_view() if found is None and is_audit_alias(name) and self._shows_audit else found
+        return recorded or self.discovered(name) or self._short_named(name)
+
+    def _short_named(self, name: TableName) -> Relation | None:
+        view = short_named(name)
+        return view if view is not None and self._find_schema(view.name.schema_name) else None
 
     def resolve(self, name: TableName) -> Relation:
         """The table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""

@@ -19,6 +19,7 @@ import logging
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ import pyarrow as pa
 
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
+from engine.concurrency.retry import Loss
 from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
 from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.context import StatementContext
@@ -35,6 +37,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
+from gateway.call_context import current_call
 from gateway.errors import OperationClosed, ResultNotReady
 from gateway.result_buffer import Page, ResultBuffer, Span
 from gateway.result_store import ResultStore
@@ -108,10 +111,15 @@ class Operation:
         self.pool: str | None = None
         self.scan_bytes_max = 0
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
+        self.call = current_call()
+        """On behalf of what it is logged."""
         self.trace: Trace | None = None
         """Where it is recorded what the statement does."""
         self.store = ResultStore()
         """What holds its rows."""
+        self.commits = 0
+        self.losses: Counter[Loss] = Counter()
+        """Versions that it made, and attempts that it made again because of others' commits."""
         self.is_call = False
         """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
         self._versions: dict[str, int] = {}
@@ -125,6 +133,7 @@ class Operation:
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
             on_commit=self._note_commit,
+            on_loss=self._note_loss,
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
@@ -408,8 +417,15 @@ class Operation:
 
     def _note_commit(self, commit: Commit) -> None:
         self._versions[commit.relation] = commit.version
+        self.commits += 1
         if self.trace:
             self.trace.commits.append(commit)
+            self.trace.note(commit)
+
+    def _note_loss(self, loss: Loss) -> None:
+        self.losses[loss] += 1
+        if self.trace:
+            self.trace.note(loss)
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:

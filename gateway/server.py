@@ -24,6 +24,7 @@ from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
+from gateway.activity import ServerActivity
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
@@ -50,6 +51,7 @@ from gateway.registry import Registry
 from gateway.result_store import ResultStore
 from gateway.supervision import OnDeath, ignore_death
 from gateway.tls import TlsFiles, TlsServer
+from gateway.tracing_start import make_tracer
 
 logger = logging.getLogger(__name__)
 
@@ -150,6 +152,8 @@ class Server:
     def _start(self, parts: ExitStack) -> Ports:
         config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
+        if tracer := make_tracer(self._config.tracing):
+            parts.callback(tracer.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
         authenticator: Authenticator = RecordedLogIns(
             make_authenticator(self._config, tokens, issuer, auditor.reloaded), auditor
@@ -203,6 +207,8 @@ class Server:
         parts.callback(spool.close)
         store = ResultStore(spool, self._config.results.memory_bytes_max)
         registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor, store)
+        engine.show_activity(ServerActivity(self._lifecycle))
+        registry.tracer = tracer
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = ThriftServer(

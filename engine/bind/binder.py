@@ -30,6 +30,7 @@ from catalog.names import (
 from catalog.privileges import Principal
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import label_of, owning
+from catalog.server_views import is_server_schema
 from catalog.system_views import is_system_schema
 from catalog.view import CatalogView
 from engine.bind.audit_rows import audit_rows
@@ -51,6 +52,7 @@ from engine.bind.functions import Functions, ensure_names_known
 from engine.bind.information_rows import information_view
 from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
+from engine.bind.server_rows import server_rows
 from engine.bind.sight import free_path_owners, is_hidden, may_hear_of, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
@@ -110,17 +112,18 @@ class Binder:
         self._catalog = sources.catalog
         self.view = seen_by(sources.catalog.view(), state.identity)
         self.functions = Functions(self.view, state.identity)
-        self.files, self.audit_folder = sources.files, sources.audit_folder
+        self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
-        self._is_in_policy = False
+        self._is_in_policy = self._has_looked = False
 
     @property
     def is_current(self) -> bool:
         """Whether the catalog is still what it was before the first table was looked at."""
-        return not (self.pinned or self.feeds) or self._catalog.view().generation == self.view.generation
+        has_looked = self.pinned or self.feeds or self._has_looked
+        return not has_looked or self._catalog.view().generation == self.view.generation
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
@@ -303,13 +306,23 @@ class Binder:
         return self.relation(parts, None, self.state.current, is_read=False)
 
     def system(self, entry: ViewEntry) -> BoundView:
-        """The rows of the audit trail, or of a view of `information_schema`.
+        """The rows of the audit trail, or of a view of `information_schema` or `system.gateway`.
 
-        Of these only those that tell of columns and constraints look into logs.
+        Of these only those that tell of columns, constraints and the state of tables look into logs.
         """
         if is_audit_schema(entry.name.schema_name):
             return audit_rows(self.audit_folder)
+        if is_server_schema(entry.name.schema_name):
+            return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
         return information_view(entry, self.view, lambda catalog: self.listed(catalog, matches_all, matches_all))
+
+    def _look(self, entry: TableEntry) -> BoundTable:
+        """A table of a long list, which is not kept: all of them may not fit into memory."""
+        self._has_looked = True
+        with naming(str(entry.name)):
+            snapshot = load(self.formats[entry.format], entry.location, None, self.values)
+        found = BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
+        return self._policed(found, None, is_read=False)
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
         """A name that must be a table's, looked up in `view` if given."""

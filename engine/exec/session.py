@@ -27,17 +27,20 @@ A configuration may say otherwise, but for the settings that safety or the seams
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.exec.errors import SparkSettingFixed
+from engine.exec.errors import SparkRestarting, SparkSettingFixed
 from engine.exec.file_lists import FileLists
 from engine.exec.process import Launch, SparkProcess
 from engine.exec.query import ExecSession
 from engine.exec.supervisor import Supervision, Supervisor
+from engine.runtime.metrics import MetricFamily, counter
+from engine.runtime.vitals import vital_metrics
 from engine.spool.private_folder import PrivateFolder
 from engine.spool.spool import Spool
 
@@ -186,6 +189,14 @@ class SparkDriver:
     def unready_reason(self) -> str | None:
         """Why statements that need Spark cannot run now; None where they can."""
         return self._supervisor.unready_reason
+
+    def metrics(self) -> Iterator[MetricFamily]:
+        """How Spark is, as far as it told last; returns at once."""
+        restarts = "Starts of Spark in the place of a process that failed."
+        yield counter("gateway_spark_restarts_total", restarts, self._supervisor.restarts)
+        with suppress(SparkRestarting):
+            if (vitals := self.process.vitals) is not None:
+                yield from vital_metrics(vitals)
 
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema."""
