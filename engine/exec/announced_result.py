@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.exec.frame import read_answer, read_result_header, segments_of
+from engine.exec.frame import OnSteps, read_answer, read_result_header, segments_of, steps_of
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.runtime.results import ResultStream
 
@@ -21,8 +21,8 @@ from engine.runtime.results import ResultStream
 class AnnouncedResult:
     """Tells `on_rows` of the result once, on the connection's thread, if there are rows before the query has ended."""
 
-    def __init__(self, on_rows: Callable[[ResultStream], None]) -> None:
-        self._on_rows = on_rows
+    def __init__(self, on_rows: Callable[[ResultStream], None], on_steps: OnSteps) -> None:
+        self._on_rows, self._on_steps = on_rows, on_steps
         self._lock = threading.Lock()
         """Guards the two below."""
         self._begun: tuple[ResultStream, RecordBatches] | None = None
@@ -47,6 +47,7 @@ class AnnouncedResult:
     def complete(self, frame: bytes) -> ResultStream:
         """The whole result, of the query's answer: the stream of which `on_rows` was or will be told, or a new one."""
         header, body = read_answer(frame)
+        self._on_steps(steps_of(header))
         with self._lock:
             self._has_ended = True
             stream, batches = self._begun or read_result_header(header)

@@ -7,6 +7,7 @@ carries its SQL type. Small results are in the answer itself, larger ones in fil
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,8 @@ from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
 from engine.runtime.results import ResultStream, sql_field
+
+OnSteps = Callable[[Mapping[str, float]], None]
 
 _PRIMITIVES = {
     "boolean": pa.bool_(),
@@ -49,9 +52,10 @@ def read_examination(frame: bytes) -> Examination:
     return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
-def read_result(frame: bytes) -> ResultStream:
-    """The rows of an answer, as a stream over the bytes where they are."""
+def read_result(frame: bytes, on_steps: OnSteps = lambda steps: None) -> ResultStream:
+    """The rows of an answer, as a stream over the bytes where they are; `on_steps` is told how long what took."""
     header, body = read_answer(frame)
+    on_steps(steps_of(header))
     stream, batches = read_result_header(header)
     batches.complete(segments_of(header), body, header["rows"])
     return stream
@@ -69,6 +73,11 @@ def read_result_header(header: dict[str, Any]) -> tuple[ResultStream, RecordBatc
         wait_ready=batches.wait_ready,
     )
     return stream, batches
+
+
+def steps_of(header: dict[str, Any]) -> dict[str, float]:
+    """How many ms Spark was in which step of the query."""
+    return {step: micros / 1000 for step, micros in header["steps_us"].items()}
 
 
 def segments_of(header: dict[str, Any]) -> list[Segment]:

@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -97,7 +98,8 @@ class ExecSession:
         Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
         (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
         """
-        run = _Call(lambda session, request: session.run(request), read_result, lineage_of_reading)
+        read = partial(read_result, on_steps=context.profile.add_steps)
+        run = _Call(lambda session, request: session.run(request), read, lineage_of_reading)
         return self._call(run, plan, context, parameters)
 
     def stream_query(
@@ -108,9 +110,10 @@ class ExecSession:
         What is raised then is raised by the result's batches too.
         """
         if context.on_rows is None:
-            run = _Call(lambda session, request: session.run(request), read_result, lineage_of_result)
+            read = partial(read_result, on_steps=context.profile.add_steps)
+            run = _Call(lambda session, request: session.run(request), read, lineage_of_result)
             return self._call(run, plan, context, parameters)
-        announced = AnnouncedResult(context.on_rows)
+        announced = AnnouncedResult(context.on_rows, context.profile.add_steps)
         try:
             run = _Call(lambda session, request: session.run(request), announced.complete, lineage_of_result, announced)
             return self._call(run, plan, context, parameters)

@@ -51,6 +51,7 @@ final class Statement {
   private final Request request;
   private final GatewaySession session;
   private final String timeZone;
+  private final Steps steps = new Steps();
   private Relations relations;
   private LogicalPlan asked;
 
@@ -68,6 +69,7 @@ final class Statement {
 
   byte[] run() throws Exception {
     QueryExecution execution = atItsTime(analyzed());
+    steps.end("analysis");
     session.ensureLive(request.id);
     StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
@@ -81,13 +83,17 @@ final class Statement {
       spool.close();
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-    return Frame.ofResult(schema, timeZone, spool);
+    steps.end("run");
+    return Frame.ofResult(schema, timeZone, spool, steps);
   }
 
   QueryExecution analyzed() throws Exception {
     LogicalPlan parsed = parsed();
+    steps.end("parse");
     guard.ensureMayAnalyze(parsed, request.relations());
+    steps.end("guard");
     QueryExecution execution = analyzed(parsed);
+    steps.end("analysis");
     return guarded(execution, execution.analyzed());
   }
 
@@ -114,6 +120,7 @@ final class Statement {
   QueryExecution guarded(QueryExecution execution, LogicalPlan query) {
     guard.ensureMayRun(query, request.id);
     if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
+    steps.end("guard");
     LogicalPlan rows = TableScan.rows(spark, request.hasHidden() ? HiddenViews.settled(query) : query);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
@@ -258,7 +265,10 @@ final class Statement {
   }
 
   private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) throws Exception {
+    execution.optimizedPlan();
+    steps.end("optimization");
     final SparkPlan plan = execution.executedPlan();
+    steps.end("planning");
     session.ensureLive(request.id);
     if (plan instanceof LocalTableScanExec) {
       addRows(plan.executeCollect(), schema, spool);
