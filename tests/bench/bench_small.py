@@ -6,9 +6,9 @@ up exactly.
 
 - `all`: from the text to the last row in Arrow; `cpu`: processor time of Python and Java together;
 - parse, bind, author(ize), plan: stages of the gateway; fetch: the rows, when they are computed;
-- in Spark: sparse (parsing), guard, analys(is), optim(ization), planning (of the physical plan), run: from then on. Of
-  this `compile` is Janino's and `tasks` the time in tasks, those on two cores at once added up. What is left is making
-  of code, scheduling, shuffle files and adaptive planning between stages;
+- in Spark: request (reading it), sparse (parsing), guard, analys(is), optim(ization), planning (of the physical plan);
+  stages: making of code, and with adaptive planning all stages but the last; last: the job that gives the rows. In these
+  two, `compile` is Janino's and `tasks` the time in tasks, those on two cores at once added up;
 - how many: classes compiled, jobs, tasks, calls of py4j.
 
 Below: the processor time of Java for one query, on average of all, by what its threads are for.
@@ -39,12 +39,14 @@ from tests.bench.sides import open_lake, own_spark, two_core_spark
 
 STAGES = {"parse": "parse", "bind": "bind", "author": "authorize", "plan": "plan"}
 STEPS = {
+    "request": "request",
     "sparse": "parse",
     "guard": "guard",
     "analys": "analysis",
     "optim": "optimization",
     "planning": "planning",
-    "run": "run",
+    "stages": "stages",
+    "last": "last stage",
 }
 WARM = 3
 """Turns that do not count."""

@@ -51,7 +51,7 @@ final class Statement {
   private final Request request;
   private final GatewaySession session;
   private final String timeZone;
-  private final Steps steps = new Steps();
+  private final Steps steps;
   private Relations relations;
   private LogicalPlan asked;
 
@@ -60,6 +60,8 @@ final class Statement {
     this.guard = guard;
     this.request = request;
     this.session = session;
+    this.steps = request.steps;
+    steps.end("request");
     this.timeZone = spark.sessionState().conf().sessionLocalTimeZone();
   }
 
@@ -83,7 +85,7 @@ final class Statement {
       spool.close();
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-    steps.end("run");
+    steps.end("last stage");
     return Frame.ofResult(schema, timeZone, spool, steps);
   }
 
@@ -276,8 +278,13 @@ final class Statement {
     }
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        if (isSmallLimit(plan, schema)) addRows(plan.executeCollect(), schema, spool);
-        else runJob(plan.execute(), schema, spool);
+        if (isSmallLimit(plan, schema)) {
+          addRows(plan.executeCollect(), schema, spool);
+          return null;
+        }
+        RDD rows = plan.execute();
+        steps.end("stages");
+        runJob(rows, schema, spool);
         return null;
       }
     });
