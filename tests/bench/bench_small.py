@@ -7,8 +7,8 @@ up exactly.
 - `all`: from the text to the last row in Arrow; `cpu`: processor time of Python and Java together;
 - parse, bind, author(ize), plan: stages of the gateway; fetch: the rows, when they are computed;
 - in Spark: request (reading it), sparse (parsing), guard, analys(is), optim(ization), planning (of the physical plan);
-  stages: making of code, and with adaptive planning all stages but the last; last: the job that gives the rows. In these
-  two, `compile` is Janino's and `tasks` the time in tasks, those on two cores at once added up;
+  stages: making of code, and with adaptive planning all stages but the last; last: the job that gives the rows. In
+  these two, `compile` is Janino's and `tasks` the time in tasks, those on two cores at once added up;
 - how many: classes compiled, jobs, tasks, calls of py4j.
 
 Below: the processor time of Java for one query, on average of all, by what its threads are for.
