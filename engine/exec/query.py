@@ -117,7 +117,9 @@ class ExecSession:
         if context.on_rows is None:
             run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_result)
             return self._call(run, plan, context, parameters)
-        announced = AnnouncedResult(context.on_rows, self._spool(context), context.identity.principal)
+        announced = AnnouncedResult(
+            context.on_rows, context.profile.add_steps, self._spool(context), context.identity.principal
+        )
         try:
             run = _Call(lambda session, request: session.run(request), announced.complete, lineage_of_result, announced)
             return self._call(run, plan, context, parameters)
@@ -219,7 +221,8 @@ class ExecSession:
         return context.spool or self._results
 
     def _read_result(self, context: StatementContext) -> Callable[[bytes], ResultStream]:
-        return partial(read_result, spool=self._spool(context), owner=context.identity.principal)
+        owner, on_steps = context.identity.principal, context.profile.add_steps
+        return partial(read_result, spool=self._spool(context), owner=owner, on_steps=on_steps)
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """The session of the Spark that runs now."""
