@@ -185,6 +185,10 @@ class ComposedScan:
     text: str
 
 
+PLACE_FILE, PLACE_ROW = "place_file", "place_row"
+"""Columns of a query for places of rows: the position of the file in `TableSnapshot.files`, the row's index in it."""
+
+
 def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:
     """The scan of `files` with one more column, whose value is constant in each: the entry of its name in
     `partition_values`. No column of the table has that name.

@@ -193,6 +193,9 @@ class FolderSnapshot:
             files=self.files,
         )
 
+    def unmarked_rows(self, relation: str, label: str) -> None:
+        return None
+
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
         return TableColumns(schema=self.schema, partition_columns=self.partition_columns, time_zone=time_zone)
 

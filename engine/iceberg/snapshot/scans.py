@@ -40,7 +40,16 @@ from engine.iceberg.snapshot.partition_values import constant_texts, is_constant
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.scan import PUSHED_NAME, ComposedScan, FileLayout, Scan, ScanPart
+from engine.table.scan import (
+    PLACE_FILE,
+    PLACE_ROW,
+    PUSHED_NAME,
+    ComposedScan,
+    FileLayout,
+    RowTracking,
+    Scan,
+    ScanPart,
+)
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 Codes = npt.NDArray[np.int64]
@@ -111,6 +120,11 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
     return _Builder(source, relation, label).build()
 
 
+def build_deleted(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
+    """The places of the rows that equality deletes match; None where none can. Raises as `build_scan`."""
+    return _Builder(source, relation, label).build_deleted()
+
+
 def with_partition_values(source: ScanSource) -> pa.Table:
     """The files of a source as the scan of a table with one group has them."""
     groups = list(_groups(source))
@@ -134,6 +148,19 @@ class _Builder:
         return ComposedScan(
             relation=self.relation, label=self.label, parts=tuple(self.parts), text="\nUNION ALL\n".join(texts)
         )
+
+    def build_deleted(self) -> ComposedScan | None:
+        source, deletes = self.source, applied_deletes(self.source, self.label)
+        texts = []
+        for group in _groups(source) if deletes else ():
+            applied = [(each, _applies(source, group.rows, each)) for each in deletes]
+            for each, mask in applied:
+                if mask.any():
+                    texts.append(self._matched(replace(group, rows=group.rows[mask]), each))
+        if not texts:
+            return None
+        text = "\nUNION ALL\n".join(texts)
+        return ComposedScan(relation=self.relation, label=self.label, parts=tuple(self.parts), text=text)
 
     def _is_plain(self, group: _Group) -> bool:
         """Whether the columns of the files are those of the table."""
@@ -171,6 +198,32 @@ class _Builder:
     def _rows(self, group: _Group, deletes: Sequence[_Deletes]) -> str:
         """The rows of a group's files without those that `deletes` match."""
         names, columns = _OwnNames(self.source.schema), self.source.schema.fields
+        scan, listed = self._read(group, deletes)
+        self.parts.append(ScanPart(scan=scan, rows=pa.array(group.rows)))
+        if not deletes:
+            return f"SELECT {', '.join(listed)} FROM {scan.relation}"
+        joins = [self._join("LEFT ANTI JOIN", each, names, number) for number, each in enumerate(deletes)]
+        selected = ", ".join(f"d.{quoted(column.name)}" for column in columns)
+        return "\n".join([f"SELECT {selected} FROM (SELECT {', '.join(listed)} FROM {scan.relation}) AS d", *joins])
+
+    def _matched(self, group: _Group, deletes: _Deletes) -> str:
+        """The places of the rows of a group's files that `deletes` match."""
+        names = _OwnNames(self.source.schema)
+        scan, listed = self._read(group, (deletes,))
+        files, positions = scan.files, pa.array(group.rows)
+        for name in ("base_row_id", "default_row_commit_version"):
+            files = files.set_column(files.schema.get_field_index(name), name, positions)
+        tracking = RowTracking(row_id_column=None, row_commit_version_column=None)
+        scan = replace(scan, files=files, metadata=names.place, row_tracking=tracking)
+        self.parts.append(ScanPart(scan=scan, rows=None))
+        listed += [f"{names.place}.base_row_id AS {names.file}", f"{names.place}.row_index AS {names.row}"]
+        join = self._join("LEFT SEMI JOIN", deletes, names, 0)
+        rows = f"(SELECT {', '.join(listed)} FROM {scan.relation}) AS d"
+        return f"SELECT d.{names.file} AS {PLACE_FILE}, d.{names.row} AS {PLACE_ROW} FROM {rows}\n{join}"
+
+    def _read(self, group: _Group, deletes: Sequence[_Deletes]) -> tuple[Scan, list[str]]:
+        """The scan of a group's files, and a list to select of it: the columns, and what `deletes` are joined by."""
+        names, columns = _OwnNames(self.source.schema), self.source.schema.fields
         files, keys = self._with_partition(self.source.files.take(pa.array(group.rows)), group)
         added: dict[str, Any] = {}
         listed = []
@@ -186,16 +239,14 @@ class _Builder:
         scan = self._scan(
             f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
         )
-        self.parts.append(ScanPart(scan=scan, rows=pa.array(group.rows)))
-        if not deletes:
-            return f"SELECT {', '.join(listed)} FROM {scan.relation}"
-        listed += [
-            f"{shown_sql(quoted(each.name), each) or quoted(each.name)} AS {quoted(each.name)}" for each in extra
-        ]
-        listed += [f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in (names.sequence, names.partition)]
-        joins = [self._without(each, names, number) for number, each in enumerate(deletes)]
-        selected = ", ".join(f"d.{quoted(column.name)}" for column in columns)
-        return "\n".join([f"SELECT {selected} FROM (SELECT {', '.join(listed)} FROM {scan.relation}) AS d", *joins])
+        if deletes:
+            listed += [
+                f"{shown_sql(quoted(each.name), each) or quoted(each.name)} AS {quoted(each.name)}" for each in extra
+            ]
+            listed += [
+                f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in (names.sequence, names.partition)
+            ]
+        return scan, listed
 
     def _shown(self, column: IcebergField, group: _Group, names: _OwnNames, added: dict[str, Any]) -> str | None:
         """What the table shows of a column. Partition values that Spark has no constants for come as texts."""
@@ -210,8 +261,8 @@ class _Builder:
         added[own] = partition_texts(self.source.data.take(pa.array(group.rows)), field, column.type)
         return f"coalesce({partition_sql(quoted(own), column.type)}, {shown or name})"
 
-    def _without(self, deletes: _Deletes, names: _OwnNames, number: int) -> str:
-        """The join that leaves out the rows that these deletes match."""
+    def _join(self, kind: str, deletes: _Deletes, names: _OwnNames, number: int) -> str:
+        """The join that leaves out, or finds, the rows that these deletes match."""
         columns = {key.column.id: key.column for key in deletes.keys}
         files = self.source.equality_files.take(pa.array(deletes.rows))
         entries = self.source.equality.take(pa.array(deletes.rows))
@@ -238,7 +289,7 @@ class _Builder:
         ]
         own += [] if deletes.is_global else [f"d.{quoted(names.partition)} <=> {alias}.p"]
         own.append(f"d.{quoted(names.sequence)} < {alias}.s")
-        return f"LEFT ANTI JOIN ({found}) AS {alias} ON {' AND '.join(own)}"
+        return f"{kind} ({found}) AS {alias} ON {' AND '.join(own)}"
 
     def _scan(
         self,
@@ -284,7 +335,7 @@ class _OwnNames:
             stem += "_"
         self._stem = stem
         self.sequence, self.partition = f"{stem}_sequence", f"{stem}_partition"
-
+        self.place, self.file, self.row = f"{stem}_place", f"{stem}_file", f"{stem}_row"
         names = [column.name.casefold() for column in schema.fields]
         self._twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
 
