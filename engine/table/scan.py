@@ -176,13 +176,14 @@ class ScanPart:
 class ComposedScan:
     """One table whose files do not hold its rows as they are: `text` is the query over the scans of `parts` that does.
 
-    It is known as `relation`, and its columns are those of the table.
+    It is known as `relation`, and its columns are those of the table, and `hidden_columns`, which `*` does not show.
     """
 
     relation: str
     label: str
     parts: tuple[ScanPart, ...]
     text: str
+    hidden_columns: tuple[str, ...] = ()
 
 
 PLACE_FILE, PLACE_ROW = "place_file", "place_row"

@@ -7,7 +7,7 @@ first asked for, and belongs to the pinned version whatever is committed since.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Protocol
@@ -162,6 +162,12 @@ class TableSnapshot(Protocol):
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """All live files, as they are read; without a choice. Scans of parts have names that begin with `relation`."""
+        ...
+
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
+        """As `scan`, with hidden columns besides :data:`FILE_METADATA` that the format's tables have: those whose names
+        `asks` is true of, which the statement's text has.
+        """
         ...
 
     def unmarked_rows(self, relation: str, label: str) -> UnmarkedRows | None:

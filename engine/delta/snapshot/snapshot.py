@@ -289,6 +289,9 @@ class Snapshot:
         self.ensure_files_allowed()
         return table_scan(self.config, self.storage, self.files, relation, label)
 
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
+        return self.scan(relation, label)
+
     def unmarked_rows(self, relation: str, label: str) -> None:
         """None: vectors tell all rows that are deleted."""
 

@@ -9,7 +9,7 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
@@ -29,6 +29,7 @@ from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_lis
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
+from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
@@ -295,7 +296,15 @@ class IcebergSnapshot:
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
-        found = build_scan(self._whole_source(label), relation, label)
+        return self._scan(relation, label, NO_HIDDEN_COLUMNS)
+
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
+        """Raises as `scan`."""
+        hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
+        return self._scan(relation, label, hidden)
+
+    def _scan(self, relation: str, label: str, hidden: HiddenColumns) -> Scan | ComposedScan:
+        found = build_scan(replace(self._whole_source(label), hidden=hidden), relation, label)
         return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
 
     def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:

@@ -36,8 +36,8 @@ def _n(id: int) -> int | None:
 
 
 def _new(lake: Path, name: str, version: int, mode: str) -> dict[int, tuple[str | None, int | None]]:
-    """Rows of two commits, with deletes between them: of all partitions and of one, of nulls, of rows that are marked as
-    well. DuckDB does not read them: it compares no nulls, and takes a delete of one partition for one of all.
+    """Rows of two commits, with deletes between them: of all partitions and of one, of nulls, of rows that are marked
+    too. DuckDB does not read them: it compares no nulls, and takes a delete of one partition for one of all.
     """
     extra = {"next-row-id": 1000} if version == 3 else {}
     table = HandmadeTable(
