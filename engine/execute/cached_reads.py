@@ -12,9 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-
-import pyarrow as pa
 
 from engine.cache.kept_result import KeptResult, keep
 from engine.cache.result_cache import Flight, ResultCache, Turn
@@ -26,6 +23,7 @@ from engine.plans.reads import ReadPlan
 from engine.runtime.accesses import Lineage
 from engine.runtime.context import StatementContext
 from engine.runtime.results import Repeatable, ResultStream
+from engine.spool.spool_file import AnyBatch
 
 
 def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultStream:
@@ -140,34 +138,31 @@ class _Miss:
         return is_unchanged and stream.repeatable is not Repeatable.NEVER
 
     def _kept(self, stream: ResultStream) -> ResultStream:
-        """The whole answer from the cache; where it is too large for that, the rows that were read and the rest."""
-        read, left, batches = [], self.cache.entry_bytes_max, stream.batches()
-        for batch in batches:
-            read.append(batch)
-            left -= batch.nbytes
-            if left < 0:
-                return replace(stream, source=chain(read, batches), on_close=stream.close)
-        kept = self._put(stream, read)
+        """The whole answer from the cache; where it is too large for that, as it is."""
+        pieces = list(stream.pieces())
+        if sum(piece.nbytes for piece in pieces) > self.cache.entry_bytes_max:
+            return replace(stream, source=pieces, on_close=stream.close)
+        kept = self._put(stream, pieces)
         if self.flight is not None:
             self.flight.end(alone=False)
         stream.close()
         return kept.stream()
 
-    def _remembered(self, stream: ResultStream) -> Iterator[pa.RecordBatch]:
+    def _remembered(self, stream: ResultStream) -> Iterator[AnyBatch]:
         """The rows of an announced answer, which is kept when its client has read them all."""
-        read: list[pa.RecordBatch] = []
+        read: list[AnyBatch] = []
         left = self.cache.entry_bytes_max
-        for batch in stream.batches():
-            left -= batch.nbytes
+        for piece in stream.pieces():
+            left -= piece.nbytes
             if left < 0:
                 read.clear()
             else:
-                read.append(batch)
-            yield batch
+                read.append(piece)
+            yield piece
         if left >= 0 and self._may_keep(stream):
             self._put(stream, read)
 
-    def _put(self, stream: ResultStream, read: Sequence[pa.RecordBatch]) -> KeptResult:
+    def _put(self, stream: ResultStream, read: Sequence[AnyBatch]) -> KeptResult:
         kept = keep(stream, read, self.lineage)
         self.cache.put(self.key.of(stream.repeatable), kept)
         return kept

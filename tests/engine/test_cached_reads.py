@@ -21,7 +21,7 @@ ANN, BEN = Identity("ann"), Identity("ben")
 @pytest.fixture(scope="module")
 def cached(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeEngine]:
     """An engine with a result cache; other than its sessions, it lasts for the module."""
-    options = EngineOptions(lake_folder=str(lake), result_cache_bytes=1 << 20, result_cache_entry_bytes=1 << 18)
+    options = EngineOptions(lake_folder=str(lake), result_cache_bytes=1 << 20, result_cache_entry_bytes=1 << 19)
     engine = LakeEngine(open_sources(options), spark_driver)
     session = opened(engine)
     columns = "id AS n, concat('c', id % 3) AS c, date_add(DATE '2026-01-01', int(id)) AS d"
