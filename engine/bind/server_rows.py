@@ -23,7 +23,7 @@ from engine.runtime.activity import ActivitySource, QueryRow, SessionRow
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 
-TEXTS_MAX = 8 << 20
+TEXTS_MAX = 4 << 20
 """Characters of the texts of statements that one query is given; older statements have none beyond it."""
 
 _Row = tuple[object, ...]
