@@ -220,13 +220,25 @@ class StatementsSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsSection:
-    """Limits of results, which the server holds until they are fetched."""
+    """Limits of results, which the server holds until they are fetched, most of them in files in spark.local_dir."""
 
-    bytes_max: int = setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
+    bytes_max: int = setting(4 << 30, "Bytes of one result; a larger one fails.", low=1)
+    memory_bytes_max: int = setting(
+        16 << 20,
+        "Bytes of one result that may be held in memory where it does not come in files; all results together may "
+        "have 16 times as much there.",
+        low=0,
+    )
+    disk_bytes_max: int = setting(
+        16 << 30, "Bytes of all results on the disk; a statement whose result does not fit beside them fails.", low=0
+    )
+    disk_bytes_per_user_max: int = setting(
+        0, "Bytes of one user's results on the disk; 0: half of disk_bytes_max, or all where nobody logs in.", low=0
+    )
     kept_max: int = setting(
         1000, "Results kept of HTTP statements without a session; of the user with most, the oldest go first.", low=1
     )
-    kept_bytes_max: int = setting(2 << 30, "Bytes of all those results together.", low=1)
+    kept_bytes_max: int = setting(8 << 30, "Bytes of all those results together.", low=1)
     link_lifetime_s: float = setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
 
 

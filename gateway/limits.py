@@ -30,9 +30,9 @@ class Limits:
     statements_per_user_max: int = 1000
     statement_idle_s: float = 3600.0
     statement_timeout_s: float = 0.0
-    result_bytes_max: int = 1 << 30
+    result_bytes_max: int = 4 << 30
     kept_max: int = 1000
-    kept_bytes_max: int = 2 << 30
+    kept_bytes_max: int = 8 << 30
     reap_every_s: float = 5.0
     abandoned_max: int = 8
     abandoned_grace_s: float = 10.0

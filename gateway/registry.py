@@ -43,6 +43,7 @@ from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
 from gateway.origin import Origin
+from gateway.result_store import ResultStore
 from gateway.session import Session
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
@@ -72,12 +73,14 @@ class Registry:
         on_death: OnDeath = ignore_death,
         ensure_current: EnsureCurrent = believe,
         auditor: Auditor | None = None,
+        store: ResultStore | None = None,
     ) -> None:
         """`on_death` is told if the thread that looks for what has expired ends by itself; `ensure_current` is asked
-        before each statement whether the log-in of its session still holds; `auditor` records sessions and statements.
+        before each statement whether the log-in of its session still holds; `auditor` records sessions and statements;
+        `store` holds their rows.
         """
         self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
-        self._auditor = auditor or NoAudit()
+        self._auditor, self.store = auditor or NoAudit(), store or ResultStore()
         self.tracer: StatementTracer | None = None
         """Told of each statement, but not of calls of protocols."""
         self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
@@ -120,7 +123,7 @@ class Registry:
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
         session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
-        session.origin = origin or Origin()
+        session.origin, session.store = origin or Origin(), self.store
         try:
             self._auditor.session_opened(str(session.id), identity, session.origin)
             with self._lock:

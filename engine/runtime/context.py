@@ -18,6 +18,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, SparkJob
 from engine.runtime.results import ResultStream
 from engine.runtime.variables import VisibleVariables
+from engine.spool.spool import Spool
 
 
 def _ignore(_: object) -> None:
@@ -29,6 +30,7 @@ class StatementContext:
     """One run: identity, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
+    `spool` holds what of its result is in files (None: one of the engine's).
     `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
     time in (None: one of its session). `variables` are those that its queries may name. `on_parsed` is told, once the
     text is parsed, whether the statement may answer rows: some protocols have to say so before it has run. `on_rows`,
@@ -46,6 +48,7 @@ class StatementContext:
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
+    spool: Spool | None = None
     scan_bytes_max: int = 0
     pool: str | None = None
     profile: Profile = field(default_factory=Profile)

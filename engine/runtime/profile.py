@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -93,6 +93,7 @@ class Profile:
         self._lock = threading.Lock()
         self._entries: list[TableRead | str] = []
         self._log: list[str] = []
+        self._steps: dict[str, float] = {}
         self._tasks = TaskCounts()
         self.hides_work = self.hides_texts = False
 
@@ -137,6 +138,18 @@ class Profile:
             return self._spent
         stage, since = self._stage
         return self._spent | {stage: self._spent.get(stage, 0.0) + now - since}
+
+    def add_steps(self, steps: Mapping[str, float]) -> None:
+        """How many ms Spark took for which step of a query."""
+        with self._lock:
+            for step, duration_ms in steps.items():
+                self._steps[step] = self._steps.get(step, 0.0) + duration_ms
+
+    @property
+    def steps(self) -> Mapping[str, float]:
+        """How many ms Spark took for which step, of all queries that it ran for the statement."""
+        with self._lock:
+            return dict(self._steps)
 
     def hide_work(self, *, texts: bool = False) -> None:
         """From now on. `texts`: errors tell nothing of the text that runs either."""
