@@ -66,6 +66,7 @@ from engine.statements.writes import Delete, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
+from engine.write.dml.unmarked_rows import with_marks
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
 logger = logging.getLogger(__name__)
@@ -252,6 +253,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
         run.context.profile.hide_work(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)
     analyzed = analyze(authorized, run)
+    analyzed = replace(analyzed, bound=with_marks(analyzed.bound, run))
     cancel.ensure_live()
     enter(Stage.PLAN)
     plan = plan_statement(analyzed, way.sources.planners)
