@@ -14,6 +14,7 @@ not told, as in its log.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from gateway.config import StatementText
 from gateway.operation import Operation
 from gateway.redaction import redact, without_literals
 from gateway.trace import Trace
+
+logger = logging.getLogger(__name__)
 
 Attributes = Mapping[str, str | int | float | bool]
 
@@ -69,7 +72,11 @@ class StatementTracer:
         return trace
 
     def statement_ended(self, operation: Operation) -> None:
-        self._exporter.export(statement_span(operation, self._text), operation.call.trace_parent)
+        """Never raises: others are told of the end, too."""
+        try:
+            self._exporter.export(statement_span(operation, self._text), operation.call.trace_parent)
+        except Exception:
+            logger.exception("the trace of statement %s was not made", operation.id)
 
     def close(self) -> None:
         self._exporter.close()
@@ -84,7 +91,7 @@ def statement_span(operation: Operation, text: StatementText) -> Span:
     kind = next((access.statement for access in trace.accesses), operation.kind.name.capitalize())
     named = {one.name for access in trace.accesses for one in access.objects if one.kind == "TABLE"}
     tables = {_PLAIN_QUOTED.sub(r"\1", name) for name in named}
-    jobs = () if operation.profile.hides_work else tuple(trace.jobs or ())
+    jobs = tuple(trace.jobs or ())
     below = tuple(_stage_spans(stages, jobs, trace))
     return Span(
         name=f"{kind} {next(iter(tables))}" if len(tables) == 1 else kind,

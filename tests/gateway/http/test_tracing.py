@@ -114,6 +114,23 @@ def test_an_error_has_its_condition(api: Api, collector: Collector) -> None:
     assert root.attributes["db.response.status_code"] == "42601"
 
 
+def test_a_trace_that_cannot_be_made_is_nobody_elses_trouble(make_api: Maker) -> None:
+    class Broken:
+        def export(self, *_: object) -> None:
+            raise RuntimeError
+
+        def close(self) -> None:
+            pass
+
+    api = make_api()
+    api.registry.tracer = StatementTracer(Broken(), StatementText.NONE)
+    assert api.submit("SELECT 1", wait_timeout="10s")["status"]["state"] == "SUCCEEDED"
+    (operation,) = api.registry.operations()
+    told: list[bool] = []
+    operation.on_end(lambda: told.append(True))
+    assert told
+
+
 def test_a_client_decides_whether_it_is_traced(api: Api, collector: Collector) -> None:
     api.submit("SELECT 1", wait_timeout="10s")
     api.request("POST", STATEMENTS, {"statement": "ROWS 2"}, traceparent=f"00-{TRACE}-{SPAN}-00")
