@@ -1,6 +1,6 @@
 """Large results and many clients over HTTP: memory, rates, and how long short statements take.
 
-Run `python -m tests.bench.bench_results [--gigabytes 10] [--clients 200] [--only large|short]`. Memory is the resident
+Run `python -m tests.bench.bench_results [--gigabytes 10] [--downloads arrow,csv] [--clients 200] [--only large|short]`. Memory is the resident
 set of the server's Python process (its peak, over what it was idle), and beside it that of Java, whose heap is bounded
 by spark.driver_memory. The result lies on the disk of the temporary folder while it is fetched.
 """
@@ -121,7 +121,7 @@ def timed(what: str, memory: Memory, work: Callable[[], int]) -> None:
     )
 
 
-def measure_large(folder: Path, gigabytes: float) -> None:
+def measure_large(folder: Path, gigabytes: float, downloads: list[str]) -> None:
     limit = int(gigabytes * 1.3 * (1 << 30))
     limits = {name: str(limit) for name in ("RESULTS_BYTES_MAX", "RESULTS_DISK_BYTES_MAX", "RESULTS_KEPT_BYTES_MAX")}
     with served(folder, **limits) as server:
@@ -140,7 +140,7 @@ def measure_large(folder: Path, gigabytes: float) -> None:
         timed("run, held on the disk", memory, run)
         timed("Arrow by external links", memory, lambda: fetch_links(client, answer))
         file = f"{STATEMENTS}/{answer['statement_id']}/result/file?format="
-        for format_ in ("arrow", "parquet", "csv"):
+        for format_ in downloads:
             timed(f"download, {format_}", memory, lambda format_=format_: client.drain(file + format_))  # type: ignore[misc]
         client.ask("DELETE", f"{STATEMENTS}/{answer['statement_id']}")
         memory.end()
@@ -188,11 +188,12 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=10)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--downloads", default="arrow,parquet,csv")
     parser.add_argument("--only", choices=["large", "short"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.only != "short":
-            measure_large(Path(folder) / "large", options.gigabytes)
+            measure_large(Path(folder) / "large", options.gigabytes, options.downloads.split(","))
         if options.only != "large":
             measure_short(Path(folder) / "short", options.clients, options.seconds)
 
