@@ -17,6 +17,7 @@ from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
 from engine.runtime.results import ResultStream, sql_field
+from engine.spool.spool import Spool
 
 OnSteps = Callable[[Mapping[str, float]], None]
 
@@ -52,19 +53,22 @@ def read_examination(frame: bytes) -> Examination:
     return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
-def read_result(frame: bytes, on_steps: OnSteps = lambda steps: None) -> ResultStream:
-    """The rows of an answer, as a stream over the bytes where they are; `on_steps` is told how long what took."""
+def read_result(frame: bytes, spool: Spool, owner: str, on_steps: OnSteps) -> ResultStream:
+    """The rows of an answer, as a stream over the bytes where they are; files go to `spool`, as those of `owner`.
+
+    `on_steps` is told how long what took.
+    """
     header, body = read_answer(frame)
     on_steps(steps_of(header))
-    stream, batches = read_result_header(header)
+    stream, batches = read_result_header(header, spool, owner)
     batches.complete(segments_of(header), body, header["rows"])
     return stream
 
 
-def read_result_header(header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
+def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tuple[ResultStream, RecordBatches]:
     """A result whose rows are to come."""
     schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
-    batches = RecordBatches(schema)
+    batches = RecordBatches(schema, spool, owner)
     stream = ResultStream(
         schema=schema,
         source=batches,

@@ -36,19 +36,22 @@ A configuration may say otherwise, but for the settings that safety or the seams
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.exec.errors import SparkSettingFixed
+from engine.exec.errors import SparkRestarting, SparkSettingFixed
 from engine.exec.file_lists import FileLists
 from engine.exec.process import Launch, SparkProcess
 from engine.exec.query import ExecSession
 from engine.exec.supervisor import Supervision, Supervisor
-from engine.exec.work_dir import make_work_dir
+from engine.runtime.metrics import MetricFamily, counter
+from engine.runtime.vitals import vital_metrics
+from engine.spool.private_folder import PrivateFolder
+from engine.spool.spool import Spool
 
 __all__ = ["ExecSession", "SparkDriver", "SparkOptions", "Supervision"]
 
@@ -155,8 +158,9 @@ class SparkOptions:
 class SparkDriver:
     """The running Spark, which is started again where it fails. :meth:`stop` ends its process and removes its files."""
 
-    def __init__(self, supervisor: Supervisor[SparkProcess], work_dir: Path, file_lists: FileLists) -> None:
-        self._supervisor, self._work_dir, self._file_lists = supervisor, work_dir, file_lists
+    def __init__(self, supervisor: Supervisor[SparkProcess], folder: PrivateFolder, file_lists: FileLists) -> None:
+        self._supervisor, self._folder, self._file_lists = supervisor, folder, file_lists
+        self._results = Spool(folder.path / "results")
 
     @classmethod
     def start(
@@ -172,7 +176,8 @@ class SparkDriver:
 
         Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
-        work_dir = make_work_dir(options.local_dir)
+        folder = PrivateFolder(options.local_dir)
+        work_dir = folder.path
         file_lists = FileLists()
         try:
             launch = Launch(
@@ -191,14 +196,14 @@ class SparkDriver:
             supervisor.start()
         except BaseException:
             file_lists.server.close()
-            shutil.rmtree(work_dir, ignore_errors=True)
+            folder.remove()
             raise
-        return cls(supervisor, work_dir, file_lists)
+        return cls(supervisor, folder, file_lists)
 
     @property
     def spool_dir(self) -> Path:
         """Where statements that run have their temporary files, a folder each."""
-        return self._work_dir / "spool"
+        return self._folder.path / "spool"
 
     @property
     def process(self) -> SparkProcess:
@@ -210,9 +215,17 @@ class SparkDriver:
         """Why statements that need Spark cannot run now; None where they can."""
         return self._supervisor.unready_reason
 
+    def metrics(self) -> Iterator[MetricFamily]:
+        """How Spark is, as far as it told last; returns at once."""
+        restarts = "Starts of Spark in the place of a process that failed."
+        yield counter("gateway_spark_restarts_total", restarts, self._supervisor.restarts)
+        with suppress(SparkRestarting):
+            if (vitals := self.process.vitals) is not None:
+                yield from vital_metrics(vitals)
+
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema."""
-        return ExecSession(self._supervisor)
+        return ExecSession(self._supervisor, self._results)
 
     def restart(self, reason: str) -> None:
         """Kill Spark's process, whatever runs in it, and start another; returns at once."""
@@ -222,7 +235,7 @@ class SparkDriver:
         """End Spark and its process; running statements fail."""
         self._supervisor.stop()
         self._file_lists.server.close()
-        shutil.rmtree(self._work_dir, ignore_errors=True)
+        self._folder.remove()
 
 
 def _allocation(pools: Mapping[str, int]) -> str:
@@ -244,7 +257,7 @@ def _page_bytes(heap_bytes: int) -> int:
 
 def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     """Spark's configuration, given at launch because memory and class path cannot be set later."""
-    for folder in ("spool", "warehouse"):
+    for folder in ("spool", "results", "warehouse"):
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=options.log_level))

@@ -52,6 +52,32 @@ class TaskCounts:
     failed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StageSpan:
+    """A time that a statement spent in a stage; in nanoseconds since the epoch."""
+
+    stage: Stage
+    began_ns: int
+    ended_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkJob:
+    """A job of Spark that ran for a statement; times in milliseconds since the epoch."""
+
+    id: int
+    began_ms: int
+    ended_ms: int
+    stages: int
+    tasks: int
+    failed_tasks: int
+    has_succeeded: bool
+
+
+SPANS_MAX = 200
+"""Times in stages that are kept of one statement, which may be planned again and again."""
+
+
 class Profile:
     """The lines of one statement, in the order in which they became known."""
 
@@ -59,6 +85,9 @@ class Profile:
         """`clock` is in seconds."""
         self._clock = clock
         self._spent: dict[Stage, float] = {}
+        self._spans: list[StageSpan] = []
+        self._epoch_ns = time.time_ns() - round(clock() * 1e9)
+        """What is added to the clock to get the time of day, which may be set back in between."""
         self._stage: tuple[Stage, float] | None = None
         self._is_over = False
         self._lock = threading.Lock()
@@ -77,6 +106,9 @@ class Profile:
                 return
             now, self._is_over = self._clock(), stage is None
             self._spent = self._spent_until(now)
+            if self._stage is not None and len(self._spans) < SPANS_MAX:
+                left, since = self._stage
+                self._spans.append(StageSpan(left, self._time_ns(since), self._time_ns(now)))
             self._stage = None if stage is None else (stage, now)
 
     @property
@@ -91,6 +123,15 @@ class Profile:
         with self._lock:
             spent = self._spent_until(self._clock())
         return tuple(StageTime(stage, seconds * 1000) for stage, seconds in spent.items())
+
+    @property
+    def spans(self) -> tuple[StageSpan, ...]:
+        """The stages that were left, each time by itself; at most :data:`SPANS_MAX`."""
+        with self._lock:
+            return tuple(self._spans)
+
+    def _time_ns(self, clock_s: float) -> int:
+        return self._epoch_ns + round(clock_s * 1e9)
 
     def _spent_until(self, now: float) -> dict[Stage, float]:
         if self._stage is None:

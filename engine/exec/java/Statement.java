@@ -157,13 +157,17 @@ final class Statement {
   }
 
   /** What the names of the scans stand for. */
-  private Relations relations() {
+  private Relations relations() throws Exception {
     if (relations == null) {
       relations = new Relations();
       Map files = files();
       for (int i = 0; i < request.scans.length; i++) {
         String name = request.scans[i].relation;
         relations.add(name, new TableScan(spark, (ListedFileIndex) files.get(name)).relation());
+      }
+      for (int i = 0; i < request.views.length; i++) {
+        Request.View view = request.views[i];
+        if (!view.unlisted.isEmpty()) relations.add(view.relation, new UnlistedColumns(rows(view), view.unlisted));
       }
     }
     return relations;
@@ -190,6 +194,7 @@ final class Statement {
       ArrayList created = new ArrayList();
       try {
         for (int i = 0; i < request.views.length; i++) {
+          if (!request.views[i].unlisted.isEmpty()) continue; // its name is no view's
           createView(request.views[i]);
           created.add(request.views[i].relation);
         }
@@ -231,18 +236,22 @@ final class Statement {
 
   /** A view's own text takes the same two checks; its columns are those of its record. */
   private void create(Request.View view) throws Exception {
+    LogicalPlan rows = rows(view);
+    if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
+    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
+    if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
+    else if (view.hidden) rows = HiddenViews.marked(rows);
+    Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
+  }
+
+  private LogicalPlan rows(Request.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
     guard.ensureMayAnalyze(parsed, request.relations());
     QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
     if (view.temporary) analyzeWithVariables(execution);
     else execution.assertAnalyzed();
     guard.ensureMayRun(execution.analyzed(), request.id);
-    LogicalPlan rows = execution.analyzed();
-    if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
-    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
-    if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
-    else if (view.hidden) rows = HiddenViews.marked(rows);
-    Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
+    return execution.analyzed();
   }
 
   /** Found by name, and among columns of one name by their order, whose number must be what it was. As Spark's views. */
