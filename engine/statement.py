@@ -66,6 +66,7 @@ from engine.statements.writes import Delete, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
+from engine.write.dml.unmarked_rows import with_marks
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
 logger = logging.getLogger(__name__)
@@ -163,7 +164,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
     INSERTs that read one version of their source.
     """
     way.run.context.cancel.reopen()  # behind the commit of another INSERT: a lock that is waited for can be cancelled
-    policy = RetryPolicy(cancel=way.run.context.cancel)
+    policy = _policy(way)
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, way)
     tried: Plan = first
@@ -196,9 +197,13 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
         return policy.run_again(once, may_run_again)
 
 
+def _policy(way: _Way) -> RetryPolicy:
+    return RetryPolicy(cancel=way.run.context.cancel, on_loss=way.run.context.on_loss)
+
+
 def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
-    policy = RetryPolicy(cancel=way.run.context.cancel)
+    policy = _policy(way)
     fresh: Plan | None = first
     left: Rearrangement | None = None
 
@@ -248,6 +253,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
         run.context.profile.hide_work(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)
     analyzed = analyze(authorized, run)
+    analyzed = replace(analyzed, bound=with_marks(analyzed.bound, run))
     cancel.ensure_live()
     enter(Stage.PLAN)
     plan = plan_statement(analyzed, way.sources.planners)

@@ -176,13 +176,18 @@ class ScanPart:
 class ComposedScan:
     """One table whose files do not hold its rows as they are: `text` is the query over the scans of `parts` that does.
 
-    It is known as `relation`, and its columns are those of the table.
+    It is known as `relation`, and its columns are those of the table, and `hidden_columns`, which `*` does not show.
     """
 
     relation: str
     label: str
     parts: tuple[ScanPart, ...]
     text: str
+    hidden_columns: tuple[str, ...] = ()
+
+
+PLACE_FILE, PLACE_ROW = "place_file", "place_row"
+"""Columns of a query for places of rows: the position of the file in `TableSnapshot.files`, the row's index in it."""
 
 
 def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:

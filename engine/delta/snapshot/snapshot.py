@@ -289,6 +289,12 @@ class Snapshot:
         self.ensure_files_allowed()
         return table_scan(self.config, self.storage, self.files, relation, label)
 
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
+        return self.scan(relation, label)
+
+    def unmarked_rows(self, relation: str, label: str) -> None:
+        """None: vectors tell all rows that are deleted."""
+
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
         """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
         return table_columns(self.config, time_zone)

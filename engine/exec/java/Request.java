@@ -18,6 +18,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class Request {
   static final ObjectMapper JSON = new ObjectMapper();
 
+  final Steps steps = new Steps();
   final String id;
   final String principal;
   final long instantMicros;
@@ -192,7 +193,8 @@ final class Request {
   /**
    * A view of the statement: its name in the text, its query, and what the query's columns are called. Only those of the
    * session see its variables. Nothing of what is above a `barrier` is evaluated below it; nor what may fail above a
-   * `hidden` one. A `policy`'s means the same whatever the session's settings are.
+   * `hidden` one. A `policy`'s means the same whatever the session's settings are. `unlisted` are columns of its query
+   * that `*` does not show.
    */
   static final class View {
     final String relation;
@@ -202,6 +204,7 @@ final class Request {
     final boolean barrier;
     final boolean hidden;
     final boolean policy;
+    final Set unlisted = new HashSet();
     final String[] sources;
     final String[] names;
 
@@ -213,6 +216,9 @@ final class Request {
       barrier = node.get("is_barrier").booleanValue();
       hidden = node.get("is_hidden").booleanValue();
       policy = node.get("is_policy").booleanValue();
+      for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
+        unlisted.add(((JsonNode) names.next()).textValue());
+      }
       JsonNode columns = node.get("columns");
       sources = new String[columns.size()];
       names = new String[columns.size()];
