@@ -187,6 +187,7 @@ def test_the_engine_tells_its_jobs_and_commits(tmp_path: Path, spark_driver: Spa
         "CREATE TABLE t (id BIGINT)",
         "INSERT INTO t SELECT id FROM range(10)",
         "SELECT count(DISTINCT id % 3) FROM t",
+        "BEGIN INSERT INTO t SELECT id FROM range(10, 20); SELECT max(id) FROM t; END",
     )
     for text in texts:
         operation = session.execute(text)
@@ -201,3 +202,8 @@ def test_the_engine_tells_its_jobs_and_commits(tmp_path: Path, spark_driver: Spa
     assert all(job.attributes["gateway.spark.job.tasks"] >= 1 for job in read.find("Spark job"))
     (attempt,) = inserted.find("commit")[0].children
     assert attempt.attributes["gateway.commit.version"] == 1
+    script = roots["Script spark_catalog.default.t"]
+    (execute,) = (stage for stage in script.children if stage.name == "execute")
+    assert [stage.name for stage in execute.children].count("bind") == 2 and execute.find("Spark job")
+    (attempt,) = script.find("commit attempt")
+    assert attempt.attributes["gateway.commit.version"] == 2
