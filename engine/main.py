@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from catalog.catalog import Catalog
@@ -42,13 +43,15 @@ from engine.iceberg.commit.metadata_files import metadata_times
 from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.planning.planner import IcebergPlanner
 from engine.iceberg.procedures.writer import IcebergWriter
+from engine.runtime.activity import ActivitySource
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import declare_settings, find_setting, parse_setting
+from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, parse_setting
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
@@ -170,8 +173,20 @@ def open_sources(options: EngineOptions) -> EngineSources:
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
+        measures=(partial(snapshot_metrics, snapshots),),
         close=after_commits.close,
     )
+
+
+def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:
+    """Measurements of the cache of Delta tables' snapshots."""
+    yield gauge("gateway_snapshot_cache_tables", "Tables whose newest snapshot is kept.", cache.num_tables)
+    yield gauge("gateway_snapshot_cache_bytes", "About the bytes of these snapshots.", cache.num_bytes)
+    yield gauge("gateway_snapshot_cache_max_bytes", "Bytes that the snapshots may take.", cache.bytes_max)
+    loads = (({"result": "hit"}, cache.hits), ({"result": "miss"}, cache.misses))
+    name, text = "gateway_snapshot_loads_total", "Newest snapshots asked for: kept and advanced, or read from the log."
+    yield labelled(MetricKind.COUNTER, name, text, loads)
+    yield counter("gateway_snapshot_evictions_total", "Snapshots dropped to make room.", cache.evictions)
 
 
 class LakeEngine:
@@ -186,6 +201,14 @@ class LakeEngine:
 
     def restart(self, reason: str) -> None:
         self._driver.restart(reason)
+
+    def show_activity(self, activity: ActivitySource) -> None:
+        self._sources = replace(self._sources, activity=activity)
+
+    def metrics(self) -> Iterable[MetricFamily]:
+        for measure in self._sources.measures:
+            yield from measure()
+        yield from self._driver.metrics()
 
     def open_session(
         self,
@@ -239,6 +262,10 @@ class LakeSession:
     @property
     def statement_timeout_s(self) -> float:
         return float(self._state.value("gateway.statement.timeout") or 0)
+
+    @property
+    def trace_parent(self) -> str | None:
+        return self._state.value(TRACE_PARENT) or None
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""

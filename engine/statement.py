@@ -164,7 +164,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
     INSERTs that read one version of their source.
     """
     way.run.context.cancel.reopen()  # behind the commit of another INSERT: a lock that is waited for can be cancelled
-    policy = RetryPolicy(cancel=way.run.context.cancel)
+    policy = _policy(way)
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, way)
     tried: Plan = first
@@ -197,9 +197,13 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
         return policy.run_again(once, may_run_again)
 
 
+def _policy(way: _Way) -> RetryPolicy:
+    return RetryPolicy(cancel=way.run.context.cancel, on_loss=way.run.context.on_loss)
+
+
 def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
-    policy = RetryPolicy(cancel=way.run.context.cancel)
+    policy = _policy(way)
     fresh: Plan | None = first
     left: Rearrangement | None = None
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine.runtime.identity import Identity, Scope
+from engine.runtime.profile import StageTime
 from engine.runtime.statement_class import StatementClass
 from gateway.operation import TEXT_KEPT_MAX, Operation, OperationState
 from gateway.redaction import redact
@@ -26,7 +27,8 @@ KEPT_MAX = 5000
 class StatementInfo:
     """A statement as it is listed.
 
-    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files.
+    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files, `bytes_pruned`
+    of those that pruning left out.
     """
 
     id: uuid.UUID
@@ -40,11 +42,14 @@ class StatementInfo:
     ended_ms: int | None
     rows: int
     bytes_read: int
+    bytes_pruned: int
+    stages: tuple[StageTime, ...]
     failure: Failure | None
 
 
 def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> StatementInfo:
     """What is known of `operation` now."""
+    reads = operation.profile.reads
     return StatementInfo(
         id=operation.id,
         session_id=session_id,
@@ -56,7 +61,9 @@ def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> St
         created_ms=operation.created_ms,
         ended_ms=operation.ended_ms,
         rows=operation.rows_held,
-        bytes_read=sum(read.bytes for read in operation.profile.reads),
+        bytes_read=sum(read.bytes for read in reads),
+        bytes_pruned=sum(read.bytes_total - read.bytes for read in reads),
+        stages=operation.profile.stages,
         failure=describe(operation.error) if operation.error else None,
     )
 

@@ -17,6 +17,13 @@ What is set here, and why:
   has replaced the data, and which make a colon in a name an error;
 - fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
+- a class that Spark made of a plan is kept for the next statement like it: with Spark's 100 the questions of one
+  dashboard push each other out, and every one is compiled, and optimized by Java, each time;
+- pages of memory that are small: Spark's have up to 64 MB, and a sum of ten groups takes one in each task. Java's
+  collector marks the whole heap for every few of them, which took a quarter of the processor time of small queries;
+- what a task sends to the driver of the same process goes through memory: Spark's own way for more than 1 MB (part of a
+  table that is broadcast, say) is an encrypted connection to itself;
+- Java's second compiler begins later: it took another quarter, and a loop over many rows comes there soon enough;
 - no artifacts of single sessions, so that executors elsewhere find our classes in every session;
 - a task that runs out of memory fails its statement. Spark would end the executor's process, which on a local master is
   the whole of Spark.
@@ -27,19 +34,22 @@ A configuration may say otherwise, but for the settings that safety or the seams
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.exec.errors import SparkSettingFixed
+from engine.exec.errors import SparkRestarting, SparkSettingFixed
 from engine.exec.file_lists import FileLists
 from engine.exec.process import Launch, SparkProcess
 from engine.exec.query import ExecSession
 from engine.exec.supervisor import Supervision, Supervisor
-from engine.exec.work_dir import make_work_dir
+from engine.runtime.metrics import MetricFamily, counter
+from engine.runtime.vitals import vital_metrics
+from engine.spool.private_folder import PrivateFolder
+from engine.spool.spool import Spool
 
 __all__ = ["ExecSession", "SparkDriver", "SparkOptions", "Supervision"]
 
@@ -64,6 +74,7 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.scheduler.mode": "FAIR",
+        "spark.sql.codegen.cache.maxEntries": "500",
         "spark.sql.shuffle.partitions": "32",
         "spark.sql.timeType.enabled": "true",
         "spark.sql.ui.retainedExecutions": "20",
@@ -78,10 +89,20 @@ _LOCAL_CONF = MappingProxyType(
         "spark.authenticate": "true",
         "spark.network.crypto.cipher": "AES/GCM/NoPadding",
         "spark.network.crypto.enabled": "true",
+        "spark.task.maxDirectResultSize": "16m",
     }
 )
 _LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_COMPILER_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
+    " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=120000"
+)
+"""About four times Java's own numbers of calls and rounds."""
+_MEMORY = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_MEMORY_UNITS = MappingProxyType({"k": 1 << 10, "": 1 << 20, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40})
+_PAGE_BYTES_MIN, _PAGES_OF_TASK = 2 << 20, 8192
+_ARRAY_HEADER_BYTES = 16
 
 # A failing task is the statement's error, which is reported there; the two last loggers would say it again.
 _LOGGING = """\
@@ -130,8 +151,9 @@ class SparkOptions:
 class SparkDriver:
     """The running Spark, which is started again where it fails. :meth:`stop` ends its process and removes its files."""
 
-    def __init__(self, supervisor: Supervisor[SparkProcess], work_dir: Path, file_lists: FileLists) -> None:
-        self._supervisor, self._work_dir, self._file_lists = supervisor, work_dir, file_lists
+    def __init__(self, supervisor: Supervisor[SparkProcess], folder: PrivateFolder, file_lists: FileLists) -> None:
+        self._supervisor, self._folder, self._file_lists = supervisor, folder, file_lists
+        self._results = Spool(folder.path / "results")
 
     @classmethod
     def start(
@@ -147,7 +169,8 @@ class SparkDriver:
 
         Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
-        work_dir = make_work_dir(options.local_dir)
+        folder = PrivateFolder(options.local_dir)
+        work_dir = folder.path
         file_lists = FileLists()
         try:
             launch = Launch(
@@ -166,14 +189,14 @@ class SparkDriver:
             supervisor.start()
         except BaseException:
             file_lists.server.close()
-            shutil.rmtree(work_dir, ignore_errors=True)
+            folder.remove()
             raise
-        return cls(supervisor, work_dir, file_lists)
+        return cls(supervisor, folder, file_lists)
 
     @property
     def spool_dir(self) -> Path:
         """Where statements that run have their temporary files, a folder each."""
-        return self._work_dir / "spool"
+        return self._folder.path / "spool"
 
     @property
     def process(self) -> SparkProcess:
@@ -185,9 +208,17 @@ class SparkDriver:
         """Why statements that need Spark cannot run now; None where they can."""
         return self._supervisor.unready_reason
 
+    def metrics(self) -> Iterator[MetricFamily]:
+        """How Spark is, as far as it told last; returns at once."""
+        restarts = "Starts of Spark in the place of a process that failed."
+        yield counter("gateway_spark_restarts_total", restarts, self._supervisor.restarts)
+        with suppress(SparkRestarting):
+            if (vitals := self.process.vitals) is not None:
+                yield from vital_metrics(vitals)
+
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema."""
-        return ExecSession(self._supervisor)
+        return ExecSession(self._supervisor, self._results)
 
     def restart(self, reason: str) -> None:
         """Kill Spark's process, whatever runs in it, and start another; returns at once."""
@@ -197,7 +228,7 @@ class SparkDriver:
         """End Spark and its process; running statements fail."""
         self._supervisor.stop()
         self._file_lists.server.close()
-        shutil.rmtree(self._work_dir, ignore_errors=True)
+        self._folder.remove()
 
 
 def _allocation(pools: Mapping[str, int]) -> str:
@@ -206,9 +237,17 @@ def _allocation(pools: Mapping[str, int]) -> str:
     return f"<allocations>{''.join(pool.format(*each) for each in pools.items())}</allocations>"
 
 
+def _page_bytes(driver_memory: str) -> int:
+    """Of one page of a task's memory, which has so few that all of them must not be less than the heap."""
+    found = _MEMORY.fullmatch(driver_memory)
+    heap = int(found[1]) * _MEMORY_UNITS[found[2].lower()] if found else 0
+    enough = 1 << max(0, heap // _PAGES_OF_TASK - 1).bit_length()
+    return max(_PAGE_BYTES_MIN, enough) - _ARRAY_HEADER_BYTES  # with which it is an array of a power of two
+
+
 def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     """Spark's configuration, given at launch because memory and class path cannot be set later."""
-    for folder in ("spool", "warehouse"):
+    for folder in ("spool", "results", "warehouse"):
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=options.log_level))
@@ -226,6 +265,9 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
     given = options.conf.get(_JAVA_OPTIONS, "")
-    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism {given}".rstrip()
-    local = _LOCAL_CONF if _LOCAL.fullmatch(options.master) else {}
+    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism"
+    java_options = f"{java_options} {_COMPILER_OPTIONS} {given}".rstrip()
+    local: Mapping[str, str] = {}
+    if _LOCAL.fullmatch(options.master):
+        local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(options.driver_memory))}
     return {**_DEFAULT_CONF, **local, **options.conf, **owned, _JAVA_OPTIONS: java_options}

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from engine.spool.spool_file import AnyBatch, loaded
+
 SQL_TYPE = b"sql_type"
 
 
@@ -72,7 +74,7 @@ class ResultStream:
     """
 
     schema: pa.Schema
-    source: Iterable[pa.RecordBatch] = ()
+    source: Iterable[AnyBatch] = ()
     has_rows: bool = True
     row_counts: RowCounts | None = None
     time_zone: str = "UTC"
@@ -87,11 +89,15 @@ class ResultStream:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Pull the batches; each has `schema`."""
+        yield from map(loaded, self.source)
+
+    def pieces(self) -> Iterator[AnyBatch]:
+        """As :meth:`batches`, without reading those that are in files."""
         yield from self.source
 
     def limited(self, rows_max: int) -> ResultStream:
         """The first `rows_max` rows of this stream, which must not be pulled beside it."""
-        return replace(self, source=_first_rows(self.batches(), rows_max), on_close=self.close)
+        return replace(self, source=_first_rows(self.pieces(), rows_max), on_close=self.close)
 
     def close(self) -> None:
         if not self._closed:
@@ -99,7 +105,7 @@ class ResultStream:
             self.on_close()
 
 
-def _first_rows(batches: Iterator[pa.RecordBatch], rows_max: int) -> Iterator[pa.RecordBatch]:
+def _first_rows(batches: Iterator[AnyBatch], rows_max: int) -> Iterator[AnyBatch]:
     for batch in batches:
         yield batch.slice(0, rows_max)
         rows_max -= batch.num_rows

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from catalog.errors import SqlError
 from engine.runtime import query_settings
 from engine.runtime.foreign_settings import VALUE_CHARACTERS_MAX, foreign_key, is_foreign
+from engine.runtime.trace_parent import trace_parent_of
 
 
 @dataclass(eq=False)
@@ -128,6 +129,7 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
 TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+TRACE_PARENT = "traceparent"
 HIVE_SHAPE = "gateway.show_tables.hive_shape"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
@@ -227,6 +229,13 @@ _ROWS = (
         check=_TIMEOUT_S,
         expected=f"{_TIMEOUT_S.expected}, of seconds,",
         default="0",
+        is_spark=False,
+    ),
+    Setting(
+        key=TRACE_PARENT,
+        doc="The span of the client that the traces of the session's statements belong to, as of W3C Trace Context.",
+        check=trace_parent_of,
+        expected="a traceparent, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01,",
         is_spark=False,
     ),
     _flag(

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from http import HTTPStatus
 from queue import Empty, SimpleQueue
 
+from catalog.errors import SqlError
 from gateway.http.connection import Connection
-from gateway.http.wire import Answer, Request, format_refusal
+from gateway.http.wire import Answer, Request, Rest, format_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -78,11 +79,16 @@ class Workers:
 
     def _work(self) -> None:
         while (connection := self._next()) is not None:
-            answer = self._answer(connection)
+            answer = (
+                self._answer(connection) if connection.rest is None else self._continue(connection, connection.rest)
+            )
             with self._lock:  # before the client has it: its next request may come at once
                 self._unanswered -= 1
             try:
-                connection.answer(answer)
+                if answer is None:
+                    connection.close()
+                else:
+                    connection.answer(answer)
             except BaseException:
                 logger.exception("the connection from %s ended by an error of ours", connection.peer)
                 connection.close()
@@ -91,6 +97,16 @@ class Workers:
             except BaseException:
                 logger.exception("the connection from %s could not be given back", connection.peer)
                 connection.close()
+
+    def _continue(self, connection: Connection, rest: Rest) -> Answer | None:
+        """The next piece of an answer; None where there is none, though there should be."""
+        try:
+            return rest.next()
+        except SqlError as error:
+            logger.info("an answer to %s ends early: %s", connection.peer, error)
+        except BaseException:
+            logger.exception("an answer to %s ends early by an error of ours", connection.peer)
+        return None
 
     def _next(self) -> Connection | None:
         """The next connection; None for a thread that has to end, or found nothing to do and is one of many."""

@@ -381,6 +381,9 @@ class FolderFormat:
     def find_reference(self, location: str, name: str) -> None:
         return None
 
+    def prepared(self, location: str, definition: TableDefinition) -> str:
+        return location
+
     def folder(self, location: str) -> Storage:
         return open_storage(location)
 

@@ -20,7 +20,7 @@ from tests.gateway.arrow_engine import Streams
 
 
 def started(answer: Streams, *, whole: bool = False, streams: bool = True) -> tuple[Operation, threading.Thread]:
-    made = Operation("ann", "SELECT", answer, result_bytes_max=1 << 20, whole=whole, streams=streams)
+    made = Operation(Identity("ann"), "SELECT", answer, result_bytes_max=1 << 20, whole=whole, streams=streams)
     thread = threading.Thread(target=made.run)
     thread.start()
     return made, thread

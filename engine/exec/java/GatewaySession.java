@@ -119,8 +119,10 @@ public final class GatewaySession {
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
         Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
-        QueryExecution query = writer.enforced(statement.analyzed(), guard, parsed.id);
-        String files = writer.write(statement.atItsTime(query));
+        QueryExecution source = statement.analyzed();
+        QueryExecution literals = writer.literals(source, statement, guard, parsed.id);
+        QueryExecution query = literals == null ? writer.enforced(source, guard, parsed.id) : literals;
+        String files = literals == null ? writer.write(statement.atItsTime(query)) : writer.writeLiterals(literals);
         keepLineage(parsed, query.analyzed());
         return files;
       }

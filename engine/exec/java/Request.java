@@ -18,6 +18,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class Request {
   static final ObjectMapper JSON = new ObjectMapper();
 
+  final Steps steps = new Steps();
   final String id;
   final String principal;
   final long instantMicros;

@@ -51,6 +51,7 @@ final class Statement {
   private final Request request;
   private final GatewaySession session;
   private final String timeZone;
+  private final Steps steps;
   private Relations relations;
   private LogicalPlan asked;
 
@@ -59,6 +60,8 @@ final class Statement {
     this.guard = guard;
     this.request = request;
     this.session = session;
+    this.steps = request.steps;
+    steps.end("request");
     this.timeZone = spark.sessionState().conf().sessionLocalTimeZone();
   }
 
@@ -68,6 +71,7 @@ final class Statement {
 
   byte[] run() throws Exception {
     QueryExecution execution = atItsTime(analyzed());
+    steps.end("analysis");
     session.ensureLive(request.id);
     StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
@@ -81,13 +85,17 @@ final class Statement {
       spool.close();
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-    return Frame.ofResult(schema, timeZone, spool);
+    steps.end("last stage");
+    return Frame.ofResult(schema, timeZone, spool, steps);
   }
 
   QueryExecution analyzed() throws Exception {
     LogicalPlan parsed = parsed();
+    steps.end("parse");
     guard.ensureMayAnalyze(parsed, request.relations());
+    steps.end("guard");
     QueryExecution execution = analyzed(parsed);
+    steps.end("analysis");
     return guarded(execution, execution.analyzed());
   }
 
@@ -114,6 +122,7 @@ final class Statement {
   QueryExecution guarded(QueryExecution execution, LogicalPlan query) {
     guard.ensureMayRun(query, request.id);
     if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
+    steps.end("guard");
     LogicalPlan rows = TableScan.rows(spark, request.hasHidden() ? HiddenViews.settled(query) : query);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
@@ -267,7 +276,10 @@ final class Statement {
   }
 
   private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) throws Exception {
+    execution.optimizedPlan();
+    steps.end("optimization");
     final SparkPlan plan = execution.executedPlan();
+    steps.end("planning");
     session.ensureLive(request.id);
     if (plan instanceof LocalTableScanExec) {
       addRows(plan.executeCollect(), schema, spool);
@@ -275,8 +287,13 @@ final class Statement {
     }
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        if (isSmallLimit(plan, schema)) addRows(plan.executeCollect(), schema, spool);
-        else runJob(plan.execute(), schema, spool);
+        if (isSmallLimit(plan, schema)) {
+          addRows(plan.executeCollect(), schema, spool);
+          return null;
+        }
+        RDD rows = plan.execute();
+        steps.end("stages");
+        runJob(rows, schema, spool);
         return null;
       }
     });

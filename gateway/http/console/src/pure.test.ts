@@ -4,9 +4,24 @@ import { chartData, suggestChart, withKind } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
 import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
+import { tabStep, treeStep } from "./keys";
 import { namedTables, namespace, quoted } from "./names";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
+
+test("arrows go through a tree", () => {
+  const items = [{ isOpen: true }, { isOpen: false, above: 0 }, { isOpen: true, above: 0 }, { above: 2 }];
+  const steps = (key: string) => [-1, 0, 1, 2, 3].map((at) => treeStep(key, at, items));
+  assert.deepEqual(steps("ArrowDown"), [0, 1, 2, 3, undefined]);
+  assert.deepEqual(steps("ArrowUp").slice(1), [-1, 0, 1, 2]);
+  assert.deepEqual(steps("ArrowRight"), [undefined, 1, "toggle", 3, undefined]);
+  assert.deepEqual(steps("ArrowLeft"), [undefined, "toggle", 0, "toggle", 2]);
+  assert.equal(treeStep("x", 1, items), undefined);
+});
+
+test("arrows go around the tabs", () => {
+  assert.deepEqual([tabStep("ArrowRight", 2, 3), tabStep("ArrowLeft", 0, 3), tabStep("Enter", 0, 3)], [0, 2, undefined]);
+});
 
 test("types suggest a chart", () => {
   assert.deepEqual(suggestChart(["DATE", "INT", "DOUBLE"]), { kind: "line", x: 0, y: [1, 2] });
