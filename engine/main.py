@@ -49,7 +49,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
 from engine.runtime.parameters import Parameter
-from engine.runtime.profile import Profile
+from engine.runtime.profile import Profile, Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, parse_setting
@@ -301,6 +301,7 @@ class LakeSession:
             case Script() as script:
                 if any(parameter.name is None for parameter in parameters):
                     raise PositionalScriptParameters()
+                context.profile.enter(Stage.EXECUTE)
                 return run_script(script, self._road(context, is_script=True), parameters)
             case ExecuteImmediate() as immediate:
                 return execute_immediate(immediate, self._road(context), (), parameters).result
@@ -322,9 +323,13 @@ class LakeSession:
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
             own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
-            if is_script:
-                own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
-            return self._take(statement, scopes, parameters, own)
+            if not is_script:
+                return self._take(statement, scopes, parameters, own)
+            own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
+            try:
+                return self._take(statement, scopes, parameters, own)
+            finally:
+                context.profile.add_part(own.profile)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
 

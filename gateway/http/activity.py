@@ -27,7 +27,7 @@ from gateway.http.errors import InvalidField
 from gateway.http.queries import number_of
 from gateway.http.requests import parse_handle
 from gateway.http.statements import StatementApi, parse_statement_id
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.session import Session
 
 _QUERIES_MAX = 1000
