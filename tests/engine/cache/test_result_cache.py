@@ -240,8 +240,8 @@ def test_the_metrics_are_the_counts(spool: OwnedSpool) -> None:
         claimed(cache, key)
     found = {family.name: {tuple(s.labels.values()): s.value for s in family.samples} for family in cache.metrics()}
     assert found["gateway_result_cache_lookups_total"] == {("memory",): 1, ("file",): 1, ("miss",): 1}
-    assert found["gateway_result_cache_entries"] == {(): 2}
-    assert found["gateway_result_cache_file_bytes"] == {(): spool.held_bytes()}
+    assert found["gateway_result_cache_entries"] == {("memory",): 2, ("file",): 1}
+    assert found["gateway_result_cache_bytes"] == {("memory",): cache.counts.bytes, ("file",): spool.held_bytes()}
     assert {field.name for field in fields(cache.counts)} >= {"hits", "misses", "waits", "kept", "stored", "evicted"}
 
 
