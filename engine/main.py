@@ -28,6 +28,7 @@ from catalog.rest.options import RestOptions
 from catalog.roots import configured_location, is_local
 from catalog.tokens import TokenStore
 from engine.bind.sight import seen_by
+from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
@@ -56,6 +57,8 @@ from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import EngineSources, parse_statement, run_statement
@@ -79,10 +82,11 @@ logger = logging.getLogger(__name__)
 class EngineOptions:
     """What an engine is made of.
 
-    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
-    (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
+    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are
+    kept (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
     `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between statements.
+    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between
+    statements, `result_cache_bytes` the answers (0: none are) and `result_cache_entry_bytes` each of them.
     Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
@@ -93,6 +97,9 @@ class EngineOptions:
     audit_folder: Path | None = None
     rest_catalogs: tuple[RestOptions, ...] = ()
     snapshot_cache_bytes: int = 1 << 30
+    result_cache_bytes: int = 0
+    result_cache_file_bytes: int = 0
+    result_cache_entry_bytes: int = 16 << 20
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
 
@@ -153,6 +160,12 @@ def open_sources(options: EngineOptions) -> EngineSources:
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
+    results, remove_results = _result_cache(options)
+
+    def close() -> None:
+        after_commits.close()
+        remove_results()
+
     return EngineSources(
         catalog=catalog,
         formats=formats_of(
@@ -173,9 +186,21 @@ def open_sources(options: EngineOptions) -> EngineSources:
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
-        measures=(partial(snapshot_metrics, snapshots),),
-        close=after_commits.close,
+        results=results,
+        measures=(partial(snapshot_metrics, snapshots), *([] if results is None else [results.metrics])),
+        close=close,
     )
+
+
+def _result_cache(options: EngineOptions) -> tuple[ResultCache | None, Callable[[], None]]:
+    """The cache, and what removes its files."""
+    if not options.result_cache_bytes:
+        return None, lambda: None
+    if not options.result_cache_file_bytes:
+        return ResultCache(options.result_cache_bytes, options.result_cache_entry_bytes), lambda: None
+    spool = OwnedSpool(options.spark.local_dir, SpoolBudget(options.result_cache_file_bytes))
+    sizes = options.result_cache_bytes, options.result_cache_entry_bytes
+    return ResultCache(*sizes, spool, options.result_cache_file_bytes), spool.close
 
 
 def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:

@@ -54,6 +54,7 @@ from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.profile import Stage
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.runtime.settings import RESULT_CACHE
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
@@ -103,7 +104,11 @@ def run_statement(
         written, own = with_condition_values(written, own)
         statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
     own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
-    run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
+    run = Run(
+        executor=executor,
+        context=replace(context, variables=state.visible, caches_results=_caches(state)),
+        parameters=own,
+    )
     way = _Way(state=state, sources=sources, run=run)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
         return _told(statement, _carried(statement, _planned(statement, way), way), context)
@@ -117,6 +122,10 @@ def _told(statement: RoadStatement, outcome: Outcome, context: StatementContext)
     if not (context.profile.hides_work and answers_work(statement)):
         return outcome
     return replace(outcome, result=outcome.result.limited(0))
+
+
+def _caches(state: SessionState) -> bool:
+    return state.value(RESULT_CACHE) != "false"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,7 @@ class Profile:
         self._steps: dict[str, float] = {}
         self._tasks = TaskCounts()
         self.hides_work = self.hides_texts = False
+        self.is_from_cache = False
 
     def enter(self, stage: Stage | None) -> None:
         """The statement leaves the stage that it was in for `stage`; None: it has ended, and whatever still runs for it
@@ -185,6 +186,11 @@ class Profile:
             if not self.hides_work:
                 self._entries.append(text)
                 self._log.append(text)
+
+    def note_cached(self) -> None:
+        """The answer came from the result cache."""
+        self.add_note("result cache: the answer was there, and no file was read")
+        self.is_from_cache = not self.hides_work
 
     def log(self, text: str) -> None:
         """A line for the log alone."""

@@ -112,6 +112,13 @@ class IcebergSnapshot:
     def version(self) -> int:
         return self.info.snapshot_id if self.info else NO_VERSION
 
+    @cached_property
+    def stamp(self) -> str:
+        """By its metadata, whose files never change, and what of it is read."""
+        metadata, schema = self.metadata, self.iceberg_schema.schema_id
+        found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
+        return repr((*found, self.branch))
+
     @property
     def table_root(self) -> str:
         return self.storage.root
