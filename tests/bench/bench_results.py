@@ -1,9 +1,8 @@
 """Large results and many clients over HTTP: memory, rates, and how long short statements take.
 
-Run `python -m tests.bench.bench_results [--gigabytes 10] [--downloads arrow,csv] [--clients 200] [--only
-large|short]`. Memory is the resident
-set of the server's Python process (its peak, over what it was idle), and beside it that of Java, whose heap is bounded
-by spark.driver_memory. The result lies on the disk of the temporary folder while it is fetched.
+Run `python -m tests.bench.bench_results [--gigabytes 10] [--downloads arrow,csv] [--clients 200] [--only large|short]`.
+Memory is the resident set of the server's Python process (its peak, over what it was idle), and beside it that of Java,
+whose heap is bounded by spark.driver_memory. The result lies on the disk of the temporary folder while it is fetched.
 """
 
 from __future__ import annotations

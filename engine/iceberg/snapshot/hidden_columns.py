@@ -81,6 +81,12 @@ class HiddenColumns:
 
 
 NO_HIDDEN_COLUMNS = HiddenColumns()
+_OF_FILES = frozenset([FILE, SPEC, PARTITION_VALUES])
+
+
+def may_have(name: str, has_orc: bool) -> bool:
+    """Whether a table has the column: no reader tells the place of a row in an ORC file."""
+    return name in _OF_FILES or not has_orc
 
 
 def asked_columns(
