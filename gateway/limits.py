@@ -17,7 +17,7 @@ class Limits:
     `abandoned_max` bounds the threads of statements that were ended and run on; within `abandoned_grace_s` of their end
     they are ending. Spark is restarted for the others, at most every `abandoned_told_every_s`. `end_grace_s` is what
     cancelled statements get to end in the shutdown, `linger_s` how long a client may be silent before the shutdown
-    stops waiting for it to fetch an ended result.
+    stops waiting for it to fetch an ended result. `logs_statements`: the end of each is a line of the log.
     """
 
     sessions_max: int = 1000
@@ -39,3 +39,4 @@ class Limits:
     abandoned_told_every_s: float = 60.0
     end_grace_s: float = 2.0
     linger_s: float = 1.0
+    logs_statements: bool = False

@@ -24,6 +24,8 @@ from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
+from gateway.activity import ServerActivity
+from gateway.audit.auditor import Auditor
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
@@ -50,6 +52,7 @@ from gateway.registry import Registry
 from gateway.result_store import ResultStore
 from gateway.supervision import OnDeath, ignore_death
 from gateway.tls import TlsFiles, TlsServer
+from gateway.tracing_start import make_tracer
 
 logger = logging.getLogger(__name__)
 
@@ -150,6 +153,8 @@ class Server:
     def _start(self, parts: ExitStack) -> Ports:
         config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
+        if tracer := make_tracer(self._config.tracing):
+            parts.callback(tracer.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
         authenticator: Authenticator = RecordedLogIns(
             make_authenticator(self._config, tokens, issuer, auditor.reloaded), auditor
@@ -158,16 +163,7 @@ class Server:
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
-        tls = None
-        if config.tls_certificate:
-            takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
-            files = TlsFiles(
-                certificate=config.tls_certificate,
-                key=config.tls_key,
-                client_authorities=config.tls_client_authorities if takes_certificates else "",
-                client_revocations=config.tls_client_revocations,
-            )
-            tls = TlsServer(files, auditor.reloaded)
+        tls = self._tls(auditor)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(
@@ -203,6 +199,8 @@ class Server:
         parts.callback(spool.close)
         store = ResultStore(spool, self._config.results.memory_bytes_max)
         registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor, store)
+        engine.show_activity(ServerActivity(self._lifecycle))
+        registry.tracer = tracer
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = ThriftServer(
@@ -216,3 +214,16 @@ class Server:
             write_port_file(Path(config.port_file), ports)
             parts.callback(remove_port_file, Path(config.port_file), ports)
         return ports
+
+    def _tls(self, auditor: Auditor) -> TlsServer | None:
+        config = self._config.server
+        if not config.tls_certificate:
+            return None
+        takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
+        files = TlsFiles(
+            certificate=config.tls_certificate,
+            key=config.tls_key,
+            client_authorities=config.tls_client_authorities if takes_certificates else "",
+            client_revocations=config.tls_client_revocations,
+        )
+        return TlsServer(files, auditor.reloaded)

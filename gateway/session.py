@@ -189,6 +189,8 @@ class Session:
 
     def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
         operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
+        if operation.call.trace_parent is None:
+            operation.call = replace(operation.call, trace_parent=self.engine_session.trace_parent)
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

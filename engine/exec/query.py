@@ -69,6 +69,21 @@ class _Call(Generic[A, R]):
     announced: AnnouncedResult | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionFacts:
+    """What a session has besides its statements: settings of Spark, and the current catalog and schema.
+
+    Each change makes another object, so an object that is still there has been in force all the time.
+    """
+
+    settings: Mapping[str, str]
+    current: tuple[str, str] | None
+
+    def is_unchanged(self, later: SessionFacts) -> bool:
+        """Whether nothing was changed between the two, not even there and back."""
+        return self.settings is later.settings and self.current is later.current
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     """A session of Java's, and the run of Spark that it belongs to."""
@@ -90,11 +105,17 @@ class ExecSession:
         self._spark, self._results = spark, results
         self._lock = threading.RLock()
         """Guards all below but `_current`; taken for calls to Java that do not take long."""
-        self._settings: dict[str, str] = {}
+        self._settings: Mapping[str, str] = MappingProxyType({})
         self._current: tuple[str, str] | None = None
         self._told: tuple[str, str] | None = None
         """The current schema as the opened session has it."""
         self._opened: _Opened | None = None
+
+    @property
+    def facts(self) -> SessionFacts:
+        """What is in force now. Waits for a change that is being made."""
+        with self._lock:
+            return SessionFacts(self._settings, self._current)
 
     def run_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -117,7 +138,9 @@ class ExecSession:
         if context.on_rows is None:
             run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_result)
             return self._call(run, plan, context, parameters)
-        announced = AnnouncedResult(context.on_rows, self._spool(context), context.identity.principal)
+        announced = AnnouncedResult(
+            context.on_rows, context.profile.add_steps, self._spool(context), context.identity.principal
+        )
         try:
             run = _Call(lambda session, request: session.run(request), announced.complete, lineage_of_result, announced)
             return self._call(run, plan, context, parameters)
@@ -219,7 +242,8 @@ class ExecSession:
         return context.spool or self._results
 
     def _read_result(self, context: StatementContext) -> Callable[[bytes], ResultStream]:
-        return partial(read_result, spool=self._spool(context), owner=context.identity.principal)
+        owner, on_steps = context.identity.principal, context.profile.add_steps
+        return partial(read_result, spool=self._spool(context), owner=owner, on_steps=on_steps)
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """The session of the Spark that runs now."""
@@ -339,7 +363,11 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
             raise DiskFull() from error
         raise
     finally:
-        shutil.rmtree(folder.rename(folder.with_suffix(".gone")))
+        gone = folder.rename(folder.with_suffix(".gone"))
+        try:
+            gone.rmdir()  # most statements leave nothing, and looking for it takes longer
+        except OSError:
+            shutil.rmtree(gone)
 
 
 def _request(

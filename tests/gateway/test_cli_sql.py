@@ -24,7 +24,7 @@ from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually, thrift_route

@@ -27,7 +27,8 @@ from engine.iceberg.manifests.manifest import EQUALITY_DELETES
 from engine.iceberg.snapshot.footers import NAME_MAPPING
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
-from engine.iceberg.snapshot.scans import needs_footers, with_constants
+from engine.iceberg.snapshot.own_columns import with_constants
+from engine.iceberg.snapshot.scans import needs_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergChangesNotTold, IcebergFeatureNotSupported
 from engine.iceberg.spec.metadata import SnapshotInfo

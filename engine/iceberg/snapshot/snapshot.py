@@ -9,7 +9,7 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
@@ -27,15 +27,22 @@ from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
+from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
-from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers
+from engine.iceberg.snapshot.scans import (
+    ScanSource,
+    applied_deletes,
+    build_deleted,
+    build_scan,
+    needs_footers,
+)
 from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -50,7 +57,7 @@ from engine.iceberg.writing.new_files import scanned_files
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -92,6 +99,10 @@ class IcebergSnapshot:
     decoded: Decoded
     address: str | None = None
     branch: str | None = MAIN
+    marked: Mapping[int, Rows] | None = None
+    """Rows that equality deletes delete, by position in `files`, where a statement has found them all: nobody looks for
+    others then.
+    """
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -100,6 +111,13 @@ class IcebergSnapshot:
     @property
     def version(self) -> int:
         return self.info.snapshot_id if self.info else NO_VERSION
+
+    @cached_property
+    def stamp(self) -> str:
+        """By its metadata, whose files never change, and what of it is read."""
+        metadata, schema = self.metadata, self.iceberg_schema.schema_id
+        found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
+        return repr((*found, self.branch))
 
     @property
     def table_root(self) -> str:
@@ -237,7 +255,10 @@ class IcebergSnapshot:
         """Row for row beside `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
-        return self.as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
+        deleted = vectors(found.data, found.deletes, reader, self.label)
+        if self.marked:
+            deleted = with_rows(self.storage, deleted, self.marked)
+        return self.as_scanned(found.data, deleted)
 
     def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
@@ -269,7 +290,8 @@ class IcebergSnapshot:
 
     @cached_property
     def _equality(self) -> pa.Table:
-        return equality_deletes(self.live_files.deletes, self.label)
+        found = equality_deletes(self.live_files.deletes, self.label)
+        return found if self.marked is None else found.slice(0, 0)
 
     @cached_property
     def has_equality_deletes(self) -> bool:
@@ -281,6 +303,25 @@ class IcebergSnapshot:
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
+        return self._scan(relation, label, NO_HIDDEN_COLUMNS)
+
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
+        """Raises as `scan`."""
+        hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
+        return self._scan(relation, label, hidden)
+
+    def _scan(self, relation: str, label: str, hidden: HiddenColumns) -> Scan | ComposedScan:
+        found = build_scan(replace(self._whole_source(label), hidden=hidden), relation, label)
+        return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
+
+    def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:
+        """Raises as `scan`."""
+        if not self._equality.num_rows:
+            return None
+        places = build_deleted(self._whole_source(label), relation, label)
+        return None if places is None else EqualityDeleted(self, places)
+
+    def _whole_source(self, label: str) -> ScanSource:
         data = self.live_files.data
         self._ensure_parquet(data, label)
         mapping = self.metadata.properties.get(NAME_MAPPING)
@@ -289,14 +330,12 @@ class IcebergSnapshot:
             names = None if mapping is None else parse_name_mapping(mapping)
             footers = read_footers(self.storage, self.files["path"].to_pylist(), names, self.decoded)
         equality = self._equality
-        source = replace(
+        return replace(
             self.scan_source(self.files, data),
             equality=equality,
             equality_files=self.as_scanned(equality),
             footers=footers,
         )
-        found = build_scan(source, relation, label)
-        return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
         """Of these data files, without equality deletes and footers."""
@@ -406,3 +445,14 @@ class IcebergSnapshot:
             return not self.storage.exists(self.metadata_name)
         except OSError:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityDeleted:
+    """See :class:`engine.table.snapshot.UnmarkedRows`."""
+
+    snapshot: IcebergSnapshot
+    places: ComposedScan
+
+    def marked(self, rows: Mapping[int, Rows]) -> IcebergSnapshot:
+        return replace(self.snapshot, marked=rows)
