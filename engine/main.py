@@ -23,6 +23,7 @@ from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
 from catalog.remote import open_files, open_tree
+from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
 from catalog.roots import configured_location, is_local
@@ -82,7 +83,8 @@ class EngineOptions:
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
     `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between statements.
+    table. `rest_catalogs` are catalogs elsewhere, `rest_policy` what statements may connect to as such.
+    `snapshot_cache_bytes` bounds the snapshots kept between statements.
     Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
@@ -92,6 +94,7 @@ class EngineOptions:
     tokens: TokenStore | None = None
     audit_folder: Path | None = None
     rest_catalogs: tuple[RestOptions, ...] = ()
+    rest_policy: RestPolicy = RestPolicy()
     snapshot_cache_bytes: int = 1 << 30
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
@@ -149,7 +152,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
     if served is not None:
         served.own_table()  # a log at the lake's own root is told at the start
     declare_settings(DEFAULT_SETTINGS)
-    rest = RestCatalogs(options.rest_catalogs)
+    rest = RestCatalogs(options.rest_catalogs, options.rest_policy)
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
