@@ -32,8 +32,8 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
     snapshot = table.snapshot
     assert isinstance(snapshot, IcebergSnapshot)
     _ensure_possible(statement)
-    if not isinstance(statement.procedure, AncestorsOf) and snapshot.is_static:
-        raise IcebergTableIsStatic(table.label, snapshot.metadata_name)
+    if not isinstance(statement.procedure, AncestorsOf):
+        ensure_not_static(table, snapshot)
     removes = isinstance(statement.procedure, ExpireSnapshots | RemoveOrphanFiles)
     if removes and snapshot.metadata.properties.get(GC_ENABLED, "true").lower() == "false":
         reason = f"its property {GC_ENABLED} is false, so that others may name its files"
@@ -42,6 +42,12 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
     if isinstance(procedure, AddFiles):
         procedure = replace(procedure, folder=bound.view.ensure_files(procedure.folder))
     return CallPlan(table=table, snapshot=snapshot, name=statement.name, procedure=procedure, time_ms=bound.time_ms)
+
+
+def ensure_not_static(table: BoundTable, snapshot: IcebergSnapshot) -> None:
+    """Raises `IcebergTableIsStatic` for a table that is one metadata file."""
+    if snapshot.is_static:
+        raise IcebergTableIsStatic(table.label, snapshot.metadata_name)
 
 
 def plan_register(bound: BoundStatement, statement: RegisterTable) -> RegisterPlan:
