@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 from engine.runtime.identity import Method
 from gateway.config_admission import AdmissionSection, GroupTable, admission_rules
 from gateway.config_authentication import AuthenticationSection, JwtSection, LdapSection
-from gateway.config_catalogs import CatalogsSection, RestCatalogTable
+from gateway.config_catalogs import CatalogsSection, RestCatalogTable, RestSecretTable
 from gateway.config_fields import NETWORKS_RULE, Rule, setting
 from gateway.config_storage import CredentialTable, StorageSection
 from gateway.limits import Limits
@@ -425,6 +425,7 @@ TABLES: Mapping[Any, type] = {
     tuple[GroupTable, ...]: GroupTable,
     tuple[CredentialTable, ...]: CredentialTable,
     tuple[RestCatalogTable, ...]: RestCatalogTable,
+    tuple[RestSecretTable, ...]: RestSecretTable,
 }
 """The kinds of settings that are lists of tables, and what a table has."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)

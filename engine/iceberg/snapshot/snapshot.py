@@ -37,7 +37,7 @@ from engine.iceberg.snapshot.footers import (
     read_footers,
     read_orc_footers,
 )
-from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, may_have
+from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.orc_files import are_orc, ensure_readable
@@ -315,10 +315,9 @@ class IcebergSnapshot:
 
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
         """Raises as `scan`."""
-        has_orc = bool(pc.any(are_orc(self.live_files.data, label)).as_py())
-        hidden = asked_columns(
-            self.metadata, self.iceberg_schema, self._row_tracking, lambda name: asks(name) and may_have(name, has_orc)
-        )
+        hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
+        if pc.any(self._are_orc).as_py():
+            hidden = of_files_alone(hidden)
         return self._scan(relation, label, hidden)
 
     def _scan(self, relation: str, label: str, hidden: HiddenColumns) -> Scan | ComposedScan:
@@ -339,13 +338,17 @@ class IcebergSnapshot:
             self.scan_source(self.files, data),
             equality=equality,
             equality_files=self.as_scanned(equality),
-            footers=self._footers(are_orc(data, label), label),
+            footers=self._footers(label),
         )
 
-    def _footers(self, are_orc: pa.ChunkedArray, label: str) -> list[FileColumns] | None:
+    @cached_property
+    def _are_orc(self) -> pa.ChunkedArray:
+        return are_orc(self.live_files.data, self.label)
+
+    def _footers(self, label: str) -> list[FileColumns] | None:
         """Of all data files, where any has to be looked at. Raises as `scan`."""
         text = self.metadata.properties.get(NAME_MAPPING)
-        has_orc = bool(pc.any(are_orc).as_py())
+        has_orc = bool(pc.any(self._are_orc).as_py())
         asks_all = needs_footers(self.iceberg_schema, text is not None)
         if not (has_orc or asks_all):
             return None
@@ -354,7 +357,7 @@ class IcebergSnapshot:
         for is_orc, read in ((False, read_footers), (True, read_orc_footers)):
             if not (is_orc or asks_all):
                 continue
-            places = np.flatnonzero(np.asarray(are_orc) == is_orc)
+            places = np.flatnonzero(np.asarray(self._are_orc) == is_orc)
             files = self.files.take(pa.array(places))
             columns = read(self.storage, files["path"].to_pylist(), mapping, self.decoded)
             if is_orc and has_orc:
