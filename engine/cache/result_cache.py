@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
+import pyarrow as pa
+
 from catalog.errors import SqlError
 from engine.cache.kept_result import KeptResult, StoredResult
 from engine.concurrency.cancel import CancelToken
@@ -154,11 +156,14 @@ class ResultCache:
         """The entry that is in a file; where that is lost, the query has to run."""
         try:
             kept = stored.read()
-        except SqlError as error:
+        except (SqlError, pa.ArrowException, EOFError, OSError) as error:  # whatever became of its bytes
             logger.warning("an answer that was kept in a file is lost: %s", error)
             with self._lock:
                 self._counts["misses"] += 1
             return flight
+        except BaseException:
+            flight.end(alone=True)
+            raise
         with self._lock:
             self._counts["hits"] += 1
             self._counts["read_back"] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
@@ -128,12 +128,13 @@ def test_files_make_room_for_newer_ones(spool: OwnedSpool) -> None:
     assert files_of(spool) == 0 and spool.held_bytes() == 0
 
 
-def test_an_entry_whose_file_is_lost_is_computed_again(spool: OwnedSpool) -> None:
+@pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(bytes(file.stat().st_size))])
+def test_an_entry_whose_file_is_lost_is_computed_again(spool: OwnedSpool, lose: Callable[[Path], object]) -> None:
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
         cache.put(name.encode(), kept(name))
     for file in spool.folder.glob("rows-*"):
-        file.unlink()
+        lose(file)
     assert missing(cache, b"a") and not missing(cache, b"b")
     assert cache.counts.stored_bytes == 0
 
