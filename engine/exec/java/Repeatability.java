@@ -3,6 +3,7 @@ package deltagateway;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -19,7 +20,7 @@ import org.apache.spark.sql.types.TimestampType;
  *
  * The walk is the guard's, which sees everything that a plan holds. Texts such as 'today' are times where they become
  * dates: Spark's optimizer evaluates them, so a cast of a constant text is looked at. (In a typed literal, DATE 'today',
- * the parser does, and nothing is left to see: engine/execute/repeatable_texts.py.)
+ * the parser does, and nothing is left to see: engine/sql/query/equal_texts.py.)
  */
 final class Repeatability extends TreeWalk {
   static final String ALWAYS = "always";
@@ -51,6 +52,8 @@ final class Repeatability extends TreeWalk {
     never |= !expression.deterministic() || Traits.CLOCK.contains(name);
     session |= Traits.SESSION.contains(name);
     if (expression instanceof Cast) never |= isTime((Cast) expression);
+    // What takes the place of a function is no field of it.
+    if (expression instanceof RuntimeReplaceable) visit(((RuntimeReplaceable) expression).replacement());
   }
 
   /** The barrier of a policy is a sample of all rows. */

@@ -86,7 +86,7 @@ final class Statement {
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
-    return Frame.ofResult(schema, timeZone, spool, steps);
+    return Frame.ofResult(schema, timeZone, spool, Repeatability.of(asked), steps);
   }
 
   /** The query, which may have been planned before. */
