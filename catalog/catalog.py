@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
@@ -106,8 +106,6 @@ class Catalog:
         """`rest` are catalogs elsewhere, each of which has an entry."""
         self._store, self._served = store, served
         self.rest = rest or RestCatalogs()
-        own: dict[CatalogName, NameSource] = {} if served is None else {DEFAULT_CATALOG_NAME: served}
-        self._sources: Mapping[CatalogName, NameSource] = {**self.rest.names, **own}
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder)
         self._own_folder = own_folder
@@ -116,7 +114,7 @@ class Catalog:
     def record_rest_catalogs(self) -> None:
         """Gives an entry to each REST catalog that has none: grants are kept in entries."""
         known = self.view().state.catalogs
-        for name in self.rest.names:
+        for name in self.rest.configured:
             if name not in known:
                 self.change(CreateCatalog(CatalogEntry(name=name)))
 
@@ -132,7 +130,11 @@ class Catalog:
 
     def view(self) -> CatalogView:
         """The newest generation: one read of the store."""
-        return CatalogView(self._store.load(), self._sources, self._places)
+        return self._view(self._store.load())
+
+    def _view(self, state: CatalogState) -> CatalogView:
+        own: dict[CatalogName, NameSource] = {} if self._served is None else {DEFAULT_CATALOG_NAME: self._served}
+        return CatalogView(state, {**self.rest.of(state.catalogs.values()), **own}, self._places)
 
     def change(self, change: Change, condition: Condition | None = None) -> CatalogView:
         """Make the change, and answer the view of the generation that it made.
@@ -169,18 +171,24 @@ class Catalog:
                     ensure_met(base.state, condition)
                 new = apply(base.state, *self._checked(base, change))
                 if self._swap(base.state, new):
-                    return base, CatalogView(new, self._sources, self._places)
+                    return base, self._view(new)
                 time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _change_elsewhere(self, change: Change, condition: Condition | None) -> None:
         """What a REST catalog is asked to do first. Nobody waits for that."""
-        if self.rest.names:
-            view = self.view()
-            if condition is not None:
-                ensure_met(view.state, condition)
-            self._ensure_new(view, change)
-            change_elsewhere(self._sources, view.state, change)
+        is_new = isinstance(change, CreateCatalog) and change.entry.rest is not None
+        if not self.rest.names and not is_new:
+            return
+        view = self.view()
+        if condition is not None:
+            ensure_met(view.state, condition)
+        self._ensure_new(view, change)
+        if isinstance(change, CreateCatalog):
+            if is_new and change.entry.name not in view.state.catalogs:
+                self.rest.ensure_answers(change.entry)
+            return
+        change_elsewhere(view.sources, view.state, change)
 
     def _swap(self, base: CatalogState, new: CatalogState) -> bool:
         """A failure of the disk, after which nothing is committed, gets a name."""
@@ -198,14 +206,14 @@ class Catalog:
     def _checked(self, view: CatalogView, change: Change) -> list[Change]:
         """`change` with what it needs before it; raises where the served folder prevents it."""
         self._ensure_new(view, change)
-        elsewhere = recorded_elsewhere(self._sources, view.state, change)
+        if isinstance(change, DropCatalog) and change.name in self.rest.configured:
+            raise RestCatalogNotChanged(change.name.catalog, "The configuration of a catalog")
+        elsewhere = recorded_elsewhere(view.sources, view.state, change)
         if elsewhere is not None:
             return [*_adopt_schemas(view, elsewhere), *elsewhere]
         match change:
             case CreateCatalog(catalog) if catalog.name == CatalogName(SYSTEM_CATALOG):
                 raise ReservedName("CATALOG", str(catalog.name))
-            case DropCatalog(dropped) if view.is_rest(dropped):
-                raise RestCatalogNotChanged(dropped.catalog, "The catalog")
             case CreateCatalog() | DropCatalog():
                 return [change]
             case CreateSchema(entry, _):

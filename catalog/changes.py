@@ -68,9 +68,10 @@ class CreateCatalog:
 
 @dataclass(frozen=True, slots=True)
 class DropCatalog:
-    """Only an empty one."""
+    """Only an empty one; with `cascade` a REST catalog, with what is recorded here of its objects."""
 
     name: CatalogName
+    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
     match change:
         case CreateCatalog(entry):
             return _create_catalog(state, entry)
-        case DropCatalog(name):
+        case DropCatalog(name, _):
             return _drop_catalog(state, name)
         case CreateSchema(entry_, _):
             return _create_schema(state, entry_)

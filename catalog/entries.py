@@ -30,7 +30,10 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntry:
+    """`rest` are the options of one that is an Iceberg REST catalog, without any secret."""
+
     name: CatalogName
+    rest: tuple[tuple[str, str], ...] | None = None
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER
     grants: tuple[Grant, ...] = ()

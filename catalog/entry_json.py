@@ -54,7 +54,8 @@ def to_json(entry: Entry) -> dict[str, object]:
             members = [_principal_json(member) for member in entry.members]
             return {"kind": "group", "name": entry.name, "members": members, **entry.extra}
         case CatalogEntry(name=name):
-            own = {"kind": "catalog", "name": name.catalog, **_common_json(entry), **tags_json(entry)}
+            rest = {} if entry.rest is None else {"rest": dict(entry.rest)}
+            own = {"kind": "catalog", "name": name.catalog, **rest, **_common_json(entry), **tags_json(entry)}
         case SchemaEntry(name=name_):
             own = {"kind": "schema", "catalog": name_.catalog, "name": name_.schema, "location": entry.location}
             own |= {**_common_json(entry), **tags_json(entry)}
@@ -150,7 +151,8 @@ def from_json(value: object) -> Entry:
         case "catalog":
             common = fields.common()
             name = CatalogName(fields.text("name"))
-            return CatalogEntry(name=name, **common, **fields.tags(), extra=fields.rest())
+            rest = fields.optional_pairs("rest")
+            return CatalogEntry(name=name, rest=rest, **common, **fields.tags(), extra=fields.rest())
         case "schema":
             return SchemaEntry(
                 name=SchemaName(fields.text("catalog"), fields.text("name")),
@@ -247,6 +249,9 @@ class _Fields:
         if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
             return tuple(value.items())
         raise MalformedEntry(f"{key!r} is no object of texts")
+
+    def optional_pairs(self, key: str) -> tuple[tuple[str, str], ...] | None:
+        return self.pairs(key) if key in self._left else None
 
     def optional_integer(self, key: str) -> int | None:
         value = self._left.pop(key, None)

@@ -80,18 +80,18 @@ class CatalogView:
         rights: Rights | None = None,
     ) -> None:
         """`sources` know the names that no entry of the state has, by catalog."""
-        self.state, self._sources, self._places = state, sources, places
+        self.state, self.sources, self._places = state, sources, places
         self._served = places.served
         self.rights = rights
 
     def seen_by(self, caller: Caller) -> CatalogView:
         """The same generation, with what `caller` may know of alone."""
-        return CatalogView(self.state, self._sources, self._places, Rights(self.state, caller))
+        return CatalogView(self.state, self.sources, self._places, Rights(self.state, caller))
 
     @cached_property
     def unrestricted(self) -> CatalogView:
         """The same generation with all that is there, for what must not be made twice."""
-        return self if self.rights is None else CatalogView(self.state, self._sources, self._places)
+        return self if self.rights is None else CatalogView(self.state, self.sources, self._places)
 
     def tells_all(self, entry: SecurableEntry) -> bool:
         """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
@@ -116,7 +116,7 @@ class CatalogView:
         """The schemas whose names match, by name; raises CatalogNotFound."""
         self.catalog(catalog)
         found = {entry.name: entry for entry in self.state.schemas_of(catalog)}
-        source = self._sources.get(catalog)
+        source = self.sources.get(catalog)
         for schema in source.schemas() if source is not None else ():
             name = SchemaName(catalog.catalog, schema)
             found.setdefault(name, SchemaEntry(name=name))
@@ -183,7 +183,7 @@ class CatalogView:
     def described_schema(self, schema: SchemaName) -> tuple[SchemaEntry, Mapping[str, str]]:
         """The schema as :meth:`schema`, with the comment, location and other properties that a REST catalog has."""
         entry = self.schema(schema)
-        source = self._sources.get(schema.catalog_name)
+        source = self.sources.get(schema.catalog_name)
         if not isinstance(source, RestNames) or is_system_schema(schema):
             return entry, {}
         found = dict(source.describe_schema(entry.name.schema))
@@ -277,7 +277,7 @@ class CatalogView:
 
     def is_rest(self, catalog: CatalogName) -> bool:
         """Whether the names of a catalog are those of a REST catalog."""
-        return isinstance(self._sources.get(catalog), RestNames)
+        return isinstance(self.sources.get(catalog), RestNames)
 
     def ensure_new_name(self, name: TableName) -> TableName:
         """The name of a table to be made, its schema spelled as it was. Raises InvalidName, SchemaNotFound, …"""
@@ -287,7 +287,7 @@ class CatalogView:
 
     def rest_address(self, name: TableName) -> str | None:
         """Where a new table of a REST catalog will be; None for other catalogs."""
-        source = self._sources.get(name.schema_name.catalog_name)
+        source = self.sources.get(name.schema_name.catalog_name)
         if not isinstance(source, RestNames):
             return None
         namespace = source.namespace_of(name.schema)
@@ -331,7 +331,7 @@ class CatalogView:
 
     def discovered(self, name: TableName) -> TableEntry | None:
         """What the source of the catalog has under `name`, unless a managed table owns it; raises TableAmbiguous."""
-        source = self._sources.get(name.schema_name.catalog_name)
+        source = self.sources.get(name.schema_name.catalog_name)
         if source is None:
             return None
         if self.rights is not None and not self._shows(TableEntry(name=name, location="")):
@@ -347,14 +347,14 @@ class CatalogView:
 
     def discovered_in(self, schema: SchemaName) -> list[TableEntry]:
         """All tables of the schema that the source of its catalog has."""
-        source = self._sources.get(schema.catalog_name)
+        source = self.sources.get(schema.catalog_name)
         if source is None:
             return []
         return [entry for entry in source.tables(schema.schema) if entry.location not in self._owned]
 
     def discovered_schema(self, schema: SchemaName) -> SchemaName | None:
         """The schema as the source of its catalog spells it, or None where that has no such schema."""
-        source = self._sources.get(schema.catalog_name)
+        source = self.sources.get(schema.catalog_name)
         spelling = None if source is None else source.find_schema(schema.schema)
         return None if spelling is None else SchemaName(schema.catalog, spelling)
 

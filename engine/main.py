@@ -23,6 +23,7 @@ from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
 from catalog.remote import open_files, open_tree
+from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
 from catalog.roots import configured_location, is_local
@@ -82,12 +83,13 @@ logger = logging.getLogger(__name__)
 class EngineOptions:
     """What an engine is made of.
 
-    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are
-    kept (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between
-    statements, `result_cache_bytes` the answers (0: none are) and `result_cache_entry_bytes` each of them.
-    Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
+        `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are
+        kept (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
+        `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
+        table. `rest_catalogs` are catalogs elsewhere, `rest_policy` what statements may connect to as such.
+    `snapshot_cache_bytes` bounds the snapshots kept between statements, `result_cache_bytes` the answers (0: none are)
+    and `result_cache_entry_bytes` each of them.
+        Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
     lake_folder: str | None = None
@@ -96,6 +98,7 @@ class EngineOptions:
     tokens: TokenStore | None = None
     audit_folder: Path | None = None
     rest_catalogs: tuple[RestOptions, ...] = ()
+    rest_policy: RestPolicy = RestPolicy()
     snapshot_cache_bytes: int = 1 << 30
     result_cache_bytes: int = 0
     result_cache_file_bytes: int = 0
@@ -156,7 +159,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
     if served is not None:
         served.own_table()  # a log at the lake's own root is told at the start
     declare_settings(DEFAULT_SETTINGS)
-    rest = RestCatalogs(options.rest_catalogs)
+    rest = RestCatalogs(options.rest_catalogs, options.rest_policy)
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()

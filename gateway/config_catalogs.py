@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from catalog.names import DEFAULT_CATALOG, fold
+from catalog.rest.connections import RestPolicy, RestSecret, is_private
 from catalog.rest.options import RestOptions
 from gateway.config_fields import Rule, setting
 from gateway.config_secrets import find_secret, is_reference
@@ -49,6 +48,22 @@ def _have_own_names(tables: tuple[RestCatalogTable, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RestSecretTable:
+    """A secret for catalogs that statements make, as a table of catalogs.secrets."""
+
+    name: str = setting("", "What statements call it.")
+    value: str = setting("", "The token, or the id and secret of an OAuth2 client.")
+    urls: tuple[str, ...] = setting((), "Beginnings of the URLs that it may be shown to.")
+    ca_file: str = setting("", "PEM file of the authorities of their certificates.")
+
+
+def _are_whole(tables: tuple[RestSecretTable, ...]) -> bool:
+    names = [table.name for table in tables]
+    are_urls = all(table.urls and all(map(_URL.fullmatch, table.urls)) for table in tables)
+    return all(names) and len(set(names)) == len(names) and all(table.value for table in tables) and are_urls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogsSection:
     """Catalogs elsewhere, whose tables are served beside those of the lake."""
 
@@ -61,6 +76,32 @@ class CatalogsSection:
         "with the keys of storage.credentials.",
         rule=Rule("a list of catalogs with a name of their own each, and a uri,", _have_own_names),
     )
+    secrets: tuple[RestSecretTable, ...] = setting(
+        (),
+        "Secrets that CREATE CATALOG … USING rest may name as secret:<name>, each as [[catalogs.secrets]] with: name, "
+        "value (a reference, as above, to a bearer token or an id:secret), urls (the beginnings of those that it may "
+        "be shown to), ca_file.",
+        rule=Rule("a list of secrets with a name of their own each, a value and urls,", _are_whole),
+    )
+    allowed_urls: tuple[str, ...] = setting(
+        (),
+        "Beginnings of URLs that CREATE CATALOG … USING rest may connect to without a secret.",
+        rule=Rule("a list of URLs", lambda urls: all(map(_URL.fullmatch, urls))),
+    )
+
+
+def open_rest_policy(section: CatalogsSection, environment: Mapping[str, str] = os.environ) -> RestPolicy:
+    """What statements may connect to. Raises as `open_rest_catalogs`."""
+    secrets = (
+        RestSecret(
+            name=each.name,
+            value=_read(each.name, "value", each.value, environment),
+            urls=each.urls,
+            ca_file=each.ca_file,
+        )
+        for each in section.secrets
+    )
+    return RestPolicy(urls=section.allowed_urls, secrets={each.name: each for each in secrets})
 
 
 def open_rest_catalogs(
@@ -71,21 +112,12 @@ def open_rest_catalogs(
 
 
 def _options(table: RestCatalogTable, environment: Mapping[str, str]) -> RestOptions:
-    def read(key: str, reference: str) -> str:
-        if not reference:
-            return ""
-        if not is_reference(reference):
-            raise RestCatalogInvalid(table.name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
-        found = find_secret(reference, environment)
-        if found is None or not found.isprintable():
-            raise RestCatalogInvalid(table.name, f"{key} leads to nothing")
-        return found
-
-    token, credential = read("token", table.token), read("credential", table.credential)
+    token = _read(table.name, "token", table.token, environment) if table.token else ""
+    credential = _read(table.name, "credential", table.credential, environment) if table.credential else ""
     if token and credential:
         raise RestCatalogInvalid(table.name, "it has a token and a credential, and one of them is used")
     for url in (table.uri, table.token_url):
-        if (token or credential) and url and not _is_private(url):
+        if (token or credential) and url and not is_private(url):
             raise RestCatalogInvalid(table.name, f"{url} is no https URL, and would show the secret to the network")
     return RestOptions(
         name=table.name,
@@ -101,11 +133,11 @@ def _options(table: RestCatalogTable, environment: Mapping[str, str]) -> RestOpt
     )
 
 
-def _is_private(url: str) -> bool:
-    parts = urlsplit(url)
-    if parts.scheme == "https" or parts.hostname == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        return False
+def _read(name: str, key: str, reference: str, environment: Mapping[str, str]) -> str:
+    """The secret that a reference leads to."""
+    if not is_reference(reference):
+        raise RestCatalogInvalid(name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
+    found = find_secret(reference, environment)
+    if found is None or not found.isprintable():
+        raise RestCatalogInvalid(name, f"{key} leads to nothing")
+    return found

@@ -29,7 +29,7 @@ class StatementInfo:
     """A statement as it is listed.
 
     Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files, `bytes_pruned`
-    of those that pruning left out.
+    of those that pruning left out. `is_from_cache`: the rows are those of an earlier statement that asked the same.
     """
 
     id: uuid.UUID
@@ -44,6 +44,7 @@ class StatementInfo:
     rows: int
     bytes_read: int
     bytes_pruned: int
+    is_from_cache: bool
     stages: tuple[StageTime, ...]
     failure: Failure | None
 
@@ -64,6 +65,7 @@ def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> St
         rows=operation.rows_held,
         bytes_read=sum(read.bytes for read in reads),
         bytes_pruned=sum(read.bytes_total - read.bytes for read in reads),
+        is_from_cache=operation.profile.is_from_cache,
         stages=operation.profile.stages,
         failure=describe(operation.error) if operation.error else None,
     )

@@ -28,6 +28,7 @@ _PATTERNS = (
         ),
         rf"\g<1>{HIDDEN}",
     ),
+    (re.compile(rf"(?i)({_NAME}['\"`]?\s{{1,9}})(?:'(?:[^'\\]|\\.|'')*+(?:'|$))"), rf"\g<1>{HIDDEN}"),
     (re.compile(r"\b((?i:bearer|basic))\s{1,9}(?=\S{0,99}[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
     (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}"), HIDDEN),
     (re.compile(r"(?<![\w-])eyJ[\w-]++\.[\w-]++\.[\w-]*"), HIDDEN),

@@ -31,7 +31,7 @@ from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
 from gateway.config import Config
-from gateway.config_catalogs import open_rest_catalogs
+from gateway.config_catalogs import open_rest_catalogs, open_rest_policy
 from gateway.config_storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -70,8 +70,12 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         allowed_roots=config.lake.allowed_roots,
         tokens=open_tokens(config),
         rest_catalogs=open_rest_catalogs(config.catalogs),
+        rest_policy=open_rest_policy(config.catalogs),
         audit_folder=Path(config.audit.folder) if config.audit.folder else None,
         leftovers_age_s=config.lake.leftovers_age_s,
+        result_cache_bytes=config.results.cache_bytes_max,
+        result_cache_entry_bytes=config.results.cache_result_bytes_max,
+        result_cache_file_bytes=config.results.cache_disk_bytes_max,
         spark=SparkOptions(
             master=config.spark.master,
             driver_memory=config.spark.driver_memory,

@@ -15,6 +15,7 @@ from catalog.changes import (
     Change,
     CreateSchema,
     CreateTable,
+    DropCatalog,
     DropSchema,
     DropTable,
     RenameTable,
@@ -22,7 +23,14 @@ from catalog.changes import (
     SetLocation,
 )
 from catalog.entries import SchemaEntry, TableEntry, ViewEntry
-from catalog.errors import SchemaAlreadyExists, SchemaNotEmpty, SchemaNotFound, TableAlreadyExists, TableNotFound
+from catalog.errors import (
+    CatalogNotEmpty,
+    SchemaAlreadyExists,
+    SchemaNotEmpty,
+    SchemaNotFound,
+    TableAlreadyExists,
+    TableNotFound,
+)
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.client import Namespace
 from catalog.rest.errors import RestCatalogNotChanged, RestConflict
@@ -64,6 +72,8 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
         case CreateSchema(entry, _) if _names(sources, entry.name) is not None:
             stale: list[Change] = [DropSchema(entry.name, cascade=True)] if entry.name in state.schemas else []
             return [*stale, CreateSchema(SchemaEntry(name=entry.name, owner=entry.owner))]
+        case DropCatalog(catalog, cascade) if isinstance(names := sources.get(catalog), RestNames):
+            return _forget(state, catalog, cascade=cascade)
         case DropSchema(schema, _) if _names(sources, schema) is not None:
             return [DropSchema(schema, cascade=True)] if schema in state.schemas else []
         case SetComment(SchemaName() as commented, _) if _names(sources, commented) is not None:
@@ -80,6 +90,16 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
             raise RestCatalogNotChanged(moved.catalog, "The location of a table")
         case _:
             return None
+
+
+def _forget(state: CatalogState, catalog: CatalogName, *, cascade: bool) -> list[Change]:
+    """The catalog goes on elsewhere. Views and functions are ours, and go with `cascade` alone."""
+    schemas = list(state.schemas_of(catalog))
+    for schema in schemas:
+        views = any(isinstance(each, ViewEntry) for each in state.relations_of(schema.name))
+        if not cascade and (views or any(state.functions_of(schema.name))):
+            raise CatalogNotEmpty(str(catalog))
+    return [*(DropSchema(each.name, cascade=True) for each in schemas), DropCatalog(catalog)]
 
 
 def _names(sources: Sources, schema: SchemaName) -> RestNames | None:

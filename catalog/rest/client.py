@@ -64,6 +64,10 @@ class RestClient:
         self._kept: OrderedDict[tuple[Namespace, str], RestTable] = OrderedDict()
         self._kept_bytes = 0
 
+    def ensure_answers(self) -> None:
+        """Raises `RestCatalogNotAvailable`, `RestCatalogRefused`."""
+        self._settings()
+
     # --- Names ---
 
     def namespaces(self, parent: Namespace = ()) -> Iterator[Namespace]:
@@ -216,7 +220,7 @@ class RestClient:
         return self._config
 
     def _prefixed(self, path: str) -> str:
-        prefix = self._settings().get("prefix", "").strip("/")
+        prefix = self._settings().get("prefix", self._options.prefix).strip("/")
         return f"v1/{quote(prefix, safe='/')}/{path}" if prefix else f"v1/{path}"
 
     def _pages(self, path: str, key: str, query: Mapping[str, str]) -> Iterator[Any]:

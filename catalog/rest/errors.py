@@ -41,6 +41,16 @@ class RestCatalogNotChanged(SqlError, condition="REST_CATALOG_NOT_CHANGED_HERE",
 
 
 @dataclass(eq=False)
+class RestOptionInvalid(SqlError, condition="REST_CATALOG_OPTION_INVALID", sqlstate="22023"):
+    """It does not show the value, which may be a secret."""
+
+    catalog: str
+    option: str
+    reason: str
+    template = "The catalog {catalog} cannot have this option {option}: {reason}."
+
+
+@dataclass(eq=False)
 class RestConflict(SqlError, condition="REST_CATALOG_CONFLICT", sqlstate="40001"):
     """A requirement did not hold; nothing was changed."""
 

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from catalog.entries import TableEntry
+from catalog.entries import CatalogEntry, TableEntry
 from catalog.errors import TableAmbiguous
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
-from catalog.rest.errors import RestCatalogNotAvailable
+from catalog.rest.connections import RestPolicy, options_of
+from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
 from catalog.rest.options import RestOptions
 
 SCHEME = "iceberg-rest://"
@@ -111,11 +113,48 @@ class RestNames:
 
 
 class RestCatalogs:
-    """All REST catalogs of a server."""
+    """All REST catalogs of a server: those of its configuration, and those that statements made. Thread-safe."""
 
-    def __init__(self, options: Iterable[RestOptions] = ()) -> None:
+    def __init__(self, options: Iterable[RestOptions] = (), policy: RestPolicy | None = None) -> None:
+        """`policy` is what statements may connect to."""
         found = (RestNames(RestClient(each), is_nested=each.nested) for each in options)
-        self.names: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
+        self.configured: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
+        self._policy = policy or RestPolicy()
+        self._recorded: Mapping[CatalogName, tuple[CatalogEntry, RestNames]] = {}
+        self._lock = Lock()
+
+    @property
+    def names(self) -> Mapping[CatalogName, RestNames]:
+        """Those of the newest generation that was looked at."""
+        return {**{name: names for name, (_, names) in self._recorded.items()}, **self.configured}
+
+    def of(self, catalogs: Iterable[CatalogEntry]) -> Mapping[CatalogName, RestNames]:
+        """Those of one generation."""
+        wanted = {each.name: each for each in catalogs if each.rest is not None}
+        with self._lock:
+            known = self._recorded
+            if {name: each.rest for name, each in wanted.items()} != {
+                name: kept[0].rest for name, kept in known.items()
+            }:
+                self._recorded = {
+                    name: known[name]
+                    if name in known and known[name][0].rest == each.rest
+                    else (each, self._open(each))
+                    for name, each in wanted.items()
+                }
+            return self.names
+
+    def ensure_answers(self, entry: CatalogEntry) -> None:
+        """Raises `RestOptionInvalid`, `RestCatalogNotAvailable`, `RestCatalogRefused` for a catalog to be made."""
+        RestClient(options_of(entry.name.catalog, entry.rest or (), self._policy)).ensure_answers()
+
+    def _open(self, entry: CatalogEntry) -> RestNames:
+        """A configuration that does not allow it any more is an error of its own statements."""
+        try:
+            options = options_of(entry.name.catalog, entry.rest or (), self._policy)
+        except RestOptionInvalid as error:
+            options = RestOptions(name=entry.name.catalog, uri="", problem=f"{error.option}: {error.reason}")
+        return RestNames(RestClient(options), is_nested=options.nested)
 
     def load(self, location: str) -> RestTable | None:
         """The table at an address (`location_of`); None where there is none."""

@@ -22,6 +22,12 @@ class RestOptions:
     nested: bool = False
     """Namespaces inside of others are listed too, which takes a request for each namespace."""
     timeout_s: float = 30.0
+    prefix: str = ""
+    """Of paths, where the catalog does not say one."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Sent with each request to the catalog."""
+    problem: str = ""
+    """Why nothing can be sent."""
 
     def __repr__(self) -> str:
         return f"RestOptions(name={self.name!r}, uri={self.uri!r})"

@@ -89,7 +89,10 @@ class Transport:
         """
         url = f"{self._options.uri.rstrip('/')}/{path}"
         data = None if body is None else json.dumps(body).encode()
-        own = {"Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
+        if self._options.problem:
+            raise RestCatalogNotAvailable(self._options.name, self._options.problem)
+        own = {**dict(self._options.headers), "Accept": "application/json", "Content-Type": "application/json"}
+        own.update(headers or {})
         answer = self._ask(method, url, data, {**own, **self._authorization()})
         if answer.status == _UNAUTHORIZED and self._options.credential:
             self._forget_token()

@@ -304,9 +304,9 @@ def _called(bound: BoundStatement, statement: Call) -> Needs:
             yield from _on_target(bound, Privilege.MANAGE)
         case CherrypickSnapshot() | PublishChanges() | FastForward():
             yield from (*_on_target(bound, Privilege.MODIFY), *_on_target(bound, Privilege.SELECT))
-        case AddFiles(source_table=source):
+        case AddFiles(folder=folder):
             yield from _on_target(bound, Privilege.MODIFY)
-            yield from (_on_owner(owner, Privilege.SELECT, None) for owner in _places(bound, source))
+            yield from (_on_owner(owner, Privilege.SELECT, None) for owner in _places(bound, folder))
         case ExpireSnapshots() | RemoveOrphanFiles():
             yield from _on_target(bound, Privilege.MODIFY)
         case RewriteDataFiles(where=where) | RewritePositionDeleteFiles(where=where):

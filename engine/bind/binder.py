@@ -73,6 +73,7 @@ from engine.statements.queries import (
     TimeTravel,
 )
 from engine.table.changes import TableChanges
+from engine.table.formats import DEFAULT_FORMAT
 from engine.table.keys import primary_key
 from engine.table.snapshot import TableSnapshot
 
@@ -349,7 +350,8 @@ class Binder:
                 raise
             raise cause(newest.label, error.message) from error
         assert isinstance(found, BoundTable)
-        if found.snapshot.version >= newest.snapshot.version:
+        version, now = found.snapshot.version, newest.snapshot.version
+        if version == now or (version > now and newest.entry.format == DEFAULT_FORMAT):  # others' are no order
             raise CannotRestoreVersion(newest.label, f"Version {found.snapshot.version} is its newest version.")
         return found
 

@@ -31,9 +31,13 @@ class DropSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateCatalog:
+    """`CREATE CATALOG [IF NOT EXISTS] c [USING provider] [COMMENT 'c'] [OPTIONS (…)]`"""
+
     catalog: str
     if_not_exists: bool = False
     comment: str | None = None
+    provider: str | None = None
+    options: Properties = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,6 +110,8 @@ class FileKind(StrEnum):
     PARQUET = "parquet"
     CSV = "csv"
     JSON = "json"
+    ORC = "orc"
+    """Of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,6 +102,7 @@ def query_info(info: StatementInfo) -> dict[str, object]:
             "read_bytes": info.bytes_read,
             "pruned_bytes": info.bytes_pruned,
             "rows_produced_count": info.rows,
+            "result_from_cache": info.is_from_cache,
         },
         "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in info.stages],
     }

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.cache.result_cache import CacheCounts, ResultCache
+from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from tests.engine.lake_sessions import rows, run
+from tests.engine.lake_sessions import rows, run, table
 
 ANN, BEN = Identity("ann"), Identity("ben")
 
@@ -39,16 +39,6 @@ def session(cached: LakeEngine) -> Iterator[LakeSession]:
 
 def opened(engine: LakeEngine, identity: Identity = ANN) -> LakeSession:
     return engine.open_session(identity, settings={}, catalog=None, schema=None)
-
-
-def cache_of(engine: LakeEngine) -> ResultCache:
-    found = engine._sources.results
-    assert found is not None
-    return found
-
-
-def counts(engine: LakeEngine) -> CacheCounts:
-    return cache_of(engine).counts
 
 
 def is_cached(
@@ -114,7 +104,98 @@ def test_an_answer_comes_again_from_the_cache(session: LakeSession, text: str) -
 
 @pytest.mark.parametrize("text", NOT_REPEATED)
 def test_what_depends_on_time_or_chance_is_not_kept(session: LakeSession, text: str) -> None:
-    rows_before = list(rows(session, text))
-    assert rows_before is not None
+    run(session, text)
     assert not is_cached(session, text)
+
+
+def test_the_session_may_do_without(session: LakeSession) -> None:
+    text = "SELECT n + 1 FROM sold"
+    run(session, "SET gateway.result_cache = off")
+    assert [is_cached(session, text) for _ in range(2)] == [False, False]
+    run(session, "SET use_cached_result = true")
+    assert [is_cached(session, text) for _ in range(2)] == [False, True]
+    assert rows(session, "SET gateway.result_cache") == [("gateway.result_cache", "true")]
+    run(session, "SET use_cached_result = false")
+    assert not is_cached(session, text)
+
+
+def test_explain_says_whether_the_answer_is_there(session: LakeSession) -> None:
+    text = "SELECT max(n) + 2 FROM sold"
+    assert "result cache: the answer is not there" in explained(session, text)
+    run(session, text)
+    assert is_cached(session, text)
+    assert "result cache: the answer is there" in explained(session, text)
+    assert "result cache: not kept" in explained(session, "SELECT DATE 'today' FROM sold")
+    run(session, "SET gateway.result_cache = off")
+    assert "result cache: off" in explained(session, text)
+
+
+def explained(session: LakeSession, text: str) -> str:
+    ((plan,),) = rows(session, f"EXPLAIN {text}")
+    return str(plan)
+
+
+def test_settings_and_users_have_answers_of_their_own(cached: LakeEngine, session: LakeSession) -> None:
+    text = "SELECT current_user(), CAST(TIMESTAMP '2026-01-01 00:00:00Z' AS STRING), n FROM sold WHERE n = 1"
+    other = opened(cached, BEN)
+    run(other, "SET TIME ZONE 'Asia/Tokyo'")
+    for _ in range(2):
+        (of_ann,) = rows(session, text)
+        assert of_ann[0] == "ann"
+        result = other.execute(text, StatementContext(identity=BEN))
+        (of_ben,) = (row for batch in result.batches() for row in batch.to_pylist())
+        assert tuple(of_ben.values())[:2] == ("ben", "2026-01-01 09:00:00")
+    other.close()
+
+
+def test_functions_and_policies_are_part_of_what_is_asked(session: LakeSession) -> None:
+    run(session, "CREATE TABLE shown AS SELECT id AS n FROM range(5)")
+    run(session, "CREATE TABLE allowed AS SELECT 1L AS least")
+    run(session, "CREATE FUNCTION is_shown(n BIGINT) RETURNS BOOLEAN RETURN n >= (SELECT max(least) FROM allowed)")
+    text = "SELECT count(n), min(n) FROM shown WHERE n < 100"
+    expected = {
+        "ALTER TABLE shown SET ROW FILTER is_shown ON (n)": (4, 1),
+        "INSERT INTO allowed VALUES (3)": (2, 3),
+        "ALTER TABLE shown DROP ROW FILTER": (5, 0),
+        "CREATE OR REPLACE FUNCTION is_shown(n BIGINT) RETURNS BOOLEAN RETURN n = 4": (5, 0),
+        "ALTER TABLE shown SET ROW FILTER is_shown ON (n) ": (1, 4),
+        "INSERT INTO shown VALUES (4)": (2, 4),
+    }
+    assert rows(session, text) == [(5, 0)]
+    for statement, answer in expected.items():
+        run(session, statement)
+        assert rows(session, text) == [answer], statement
+        assert is_cached(session, text)
+        assert rows(session, text) == [answer], statement
+
+
+def test_variables_and_temporary_views_are_part_of_what_is_asked(session: LakeSession) -> None:
+    run(session, "DECLARE least BIGINT DEFAULT 3")
+    run(session, "CREATE TEMPORARY VIEW few AS SELECT n FROM sold WHERE n < 7")
+    text = "SELECT sum(n) FROM few WHERE n >= least"
+    assert rows(session, text) == [(18,)] and is_cached(session, text)
+    run(session, "SET VAR least = 5")
+    assert rows(session, text) == [(11,)] and is_cached(session, text)
+    run(session, "CREATE OR REPLACE TEMPORARY VIEW few AS SELECT n FROM sold WHERE n < 6")
+    assert rows(session, text) == [(5,)]
+    run(session, "DROP TEMPORARY VARIABLE least")
+    with pytest.raises(SqlError, match="least"):
+        rows(session, text)
+
+
+def test_rows_that_come_in_files_are_kept_as_they_were(session: LakeSession) -> None:
+    text = "SELECT id, array(id, 2) AS a, map('k', id) AS m, named_struct('x', string(id)) AS s FROM range(1500), sold"
+    first = table(session, f"{text} WHERE n < 2")
+    assert first.nbytes > 100_000
+    again = table(session, f"{text} WHERE n < 2")
+    assert is_cached(session, f"{text} WHERE n < 2")
+    assert again.equals(first) and again.schema.equals(first.schema, check_metadata=True)
+
+
+def test_an_answer_that_is_too_large_is_whole_but_not_kept(session: LakeSession) -> None:
+    text = (
+        "SELECT t.id, uniform FROM (SELECT id, sha2(string(id), 256) AS uniform FROM range(30000)) t, sold WHERE n = 0"
+    )
+    assert table(session, text).num_rows == 30_000
+    assert table(session, text).num_rows == 30_000
     assert not is_cached(session, text)

@@ -10,6 +10,7 @@ from deltalake import write_deltalake
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from catalog.rest.connections import RestPolicy
 from catalog.rest.options import RestOptions
 from engine.main import EngineOptions, LakeSession, open_sources
 from engine.runtime.context import StatementContext
@@ -36,11 +37,23 @@ class NoSpark:
 class GuardedLake:
     """Sessions of several principals over one lake."""
 
-    def __init__(self, folder: Path, allowed: tuple[str, ...] = (), rest: tuple[RestOptions, ...] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        allowed: tuple[str, ...] = (),
+        rest: tuple[RestOptions, ...] = (),
+        policy: RestPolicy | None = None,
+    ) -> None:
         self.folder = folder
         catalog = str(folder.parent / f"{folder.name}-catalog")
         self.sources = open_sources(
-            EngineOptions(lake_folder=str(folder), catalog_folder=catalog, allowed_roots=allowed, rest_catalogs=rest)
+            EngineOptions(
+                lake_folder=str(folder),
+                catalog_folder=catalog,
+                allowed_roots=allowed,
+                rest_catalogs=rest,
+                rest_policy=policy or RestPolicy(),
+            )
         )
         self._sessions: dict[Identity, LakeSession] = {}
 

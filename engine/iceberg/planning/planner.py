@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.formats.planning import RowPlan
+from engine.iceberg.planning.maintenance import plan_maintenance
 from engine.iceberg.planning.plans import IcebergPlan, ReferencePlan
 from engine.iceberg.planning.procedures import plan_call, plan_register
 from engine.iceberg.snapshot.snapshot import FORMAT
@@ -13,8 +14,17 @@ from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.statements.alters import AlterTable, ChangeReference
 from engine.statements.calls.procedures import Call, RegisterTable
-from engine.statements.maintenance import Optimize
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
 from engine.statements.statement import FormatStatement
+from engine.statements.tables import CloneTable
 from engine.table.operations import TableOperation
 
 
@@ -37,6 +47,10 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan |
             return plan_register(bound, register)
         case AlterTable(changes=(ChangeReference() as change,)):
             return plan_reference(bound, change)
+        case Optimize() | RestoreTable() | Vacuum() | Reorg() | RepairTable() | GenerateManifest() | AnalyzeTable():
+            return plan_maintenance(bound, statement)
+        case CloneTable():
+            return plan_maintenance(bound, statement)
         case _:
             return None
 

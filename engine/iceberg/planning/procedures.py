@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.procedure_errors import WrongArgument
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
@@ -11,6 +13,7 @@ from engine.iceberg.spec.errors import IcebergTableIsStatic, IcebergTableNotFoun
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.plan.ddl.table_ddl import free_name, new_entry
 from engine.statements.calls.procedures import (
+    AddFiles,
     AncestorsOf,
     Call,
     ExpireSnapshots,
@@ -29,15 +32,22 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
     snapshot = table.snapshot
     assert isinstance(snapshot, IcebergSnapshot)
     _ensure_possible(statement)
-    if not isinstance(statement.procedure, AncestorsOf) and snapshot.is_static:
-        raise IcebergTableIsStatic(table.label, snapshot.metadata_name)
+    if not isinstance(statement.procedure, AncestorsOf):
+        ensure_not_static(table, snapshot)
     removes = isinstance(statement.procedure, ExpireSnapshots | RemoveOrphanFiles)
     if removes and snapshot.metadata.properties.get(GC_ENABLED, "true").lower() == "false":
         reason = f"its property {GC_ENABLED} is false, so that others may name its files"
         raise IcebergProcedureRefused(table.label, statement.name, reason)
-    return CallPlan(
-        table=table, snapshot=snapshot, name=statement.name, procedure=statement.procedure, time_ms=bound.time_ms
-    )
+    procedure = statement.procedure
+    if isinstance(procedure, AddFiles):
+        procedure = replace(procedure, folder=bound.view.ensure_files(procedure.folder))
+    return CallPlan(table=table, snapshot=snapshot, name=statement.name, procedure=procedure, time_ms=bound.time_ms)
+
+
+def ensure_not_static(table: BoundTable, snapshot: IcebergSnapshot) -> None:
+    """Raises `IcebergTableIsStatic` for a table that is one metadata file."""
+    if snapshot.is_static:
+        raise IcebergTableIsStatic(table.label, snapshot.metadata_name)
 
 
 def plan_register(bound: BoundStatement, statement: RegisterTable) -> RegisterPlan:

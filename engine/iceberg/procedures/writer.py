@@ -10,11 +10,11 @@ from typing import assert_never, cast
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import file_lock
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.iceberg.maintenance.reference_changes import reference_updates
 from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan
+from engine.iceberg.procedures.added_files import add_files
 from engine.iceberg.procedures.branches import answer_ancestors, move_branch
 from engine.iceberg.procedures.cherry_picks import cherry_pick
 from engine.iceberg.procedures.expire import expire
@@ -94,7 +94,7 @@ def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
         case RewritePositionDeleteFiles():
             return rewrite_position_delete_files(plan, procedure, run)
         case AddFiles():
-            raise StatementNotSupported(f"CALL {plan.name}")
+            return add_files(plan, procedure, sources, run)
         case _:
             assert_never(procedure)
 

@@ -18,6 +18,16 @@ class IcebergProcedureRefused(DeltaError, condition="ICEBERG_PROCEDURE_REFUSED",
 
 
 @dataclass(eq=False)
+class IcebergStatementRefused(DeltaError, condition="ICEBERG_STATEMENT_NOT_SUPPORTED", sqlstate="0A000"):
+    """It means something to Delta tables; `advice` is a sentence."""
+
+    statement: str
+    table: str
+    advice: str
+    template = "{statement} is not for Iceberg tables, of which {table} is one. {advice}"
+
+
+@dataclass(eq=False)
 class IcebergReferenceNotFound(DeltaError, condition="ICEBERG_REFERENCE_NOT_FOUND", sqlstate="42704"):
     table: str
     name: str

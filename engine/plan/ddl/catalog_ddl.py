@@ -23,7 +23,7 @@ from catalog.errors import (
     TableAlreadyExists,
     TableNotFound,
 )
-from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
+from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part, fold
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundStatement, BoundView
 from engine.errors.statement_errors import (
@@ -48,9 +48,20 @@ from engine.statements.catalog import (
 )
 from engine.statements.catalog import ViewColumn as ViewColumnName
 
+_REST = "rest"
+
 
 def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> CatalogPlan:
-    entry = CatalogEntry(name=CatalogName(statement.catalog), owner=bound.state.principal, comment=statement.comment)
+    if fold(statement.provider or _REST) != _REST:
+        raise StatementNotSupported(f"CREATE CATALOG … USING {statement.provider}")
+    if statement.provider is None and statement.options:
+        raise StatementNotSupported("CREATE CATALOG … OPTIONS without USING rest")
+    entry = CatalogEntry(
+        name=CatalogName(statement.catalog),
+        rest=None if statement.provider is None else statement.options,
+        owner=bound.state.principal,
+        comment=statement.comment,
+    )
     return CatalogPlan(
         change=CreateCatalogChange(entry),
         tolerated=(CatalogAlreadyExists,) if statement.if_not_exists else (),
@@ -59,13 +70,13 @@ def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> Cata
 
 
 def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogPlan:
-    """Only an empty one: what lies in it is dropped schema by schema."""
-    if statement.cascade:
-        raise StatementNotSupported("DROP CATALOG … CASCADE")
+    """Only an empty one: what lies in it is dropped schema by schema. Of a REST catalog only its records here go."""
     name = CatalogName(statement.catalog)
+    if statement.cascade and not bound.view.is_rest(name):
+        raise StatementNotSupported("DROP CATALOG … CASCADE")
     is_gone = statement.if_exists and bound.view.rights is not None and not bound.view.has_catalog(name)
     return CatalogPlan(
-        change=None if is_gone else DropCatalogChange(name),
+        change=None if is_gone else DropCatalogChange(name, statement.cascade),
         tolerated=(CatalogNotFound,) if statement.if_exists else (),
         condition=bound.condition,
     )

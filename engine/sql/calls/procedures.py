@@ -49,6 +49,7 @@ from engine.statements.calls.procedures import (
 
 _SYSTEM = "system"
 _TABLE = "table"
+_PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ _SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
         "rewrite_manifests": _Signature(RewriteManifests, {"use_caching": BOOLEAN, "spec_id": INT}),
         "rewrite_position_delete_files": _Signature(RewritePositionDeleteFiles, {"options": MAP, "where": TEXT}),
         "add_files": _Signature(
-            AddFiles,
+            lambda source_table, **others: AddFiles(folder=_parse_folder(source_table), **others),
             {"source_table": TEXT, "partition_filter": MAP, "check_duplicate_files": BOOLEAN, "parallelism": INT},
             ("source_table",),
         ),
@@ -201,6 +202,20 @@ def _read_value(cursor: Cursor, name: str, parameter: str, kind: Kind) -> Any:
     if found is None or cursor.words(1) not in ([","], [")"]):
         raise WrongArgument(name, parameter, kind.expected)
     return found
+
+
+def _parse_folder(text: str) -> str:
+    """The path in ``parquet.`/path` ``."""
+    try:
+        cursor = Cursor(text, tokenize(text))
+        parts = cursor.read_names()
+        cursor.ensure_done()
+    except (TokenError, SyntaxFailure):
+        parts = ()
+    if len(parts) != 2 or fold(parts[0]) != _PARQUET:
+        expected = "it takes the Parquet files of a folder, parquet.`/path`"
+        raise WrongArgument("add_files", "source_table", expected)
+    return parts[1]
 
 
 def _parse_table(text: str, name: str) -> tuple[str, ...]:

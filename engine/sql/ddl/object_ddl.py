@@ -69,8 +69,19 @@ def parse_drop_schema(cursor: Cursor) -> DropSchema:
 def parse_create_catalog(cursor: Cursor) -> CreateCatalog:
     if_not_exists = take_if_not_exists(cursor)
     catalog = read_catalog(cursor)
-    comment = cursor.read_string() if cursor.take("COMMENT") else None
-    return CreateCatalog(catalog=catalog, if_not_exists=if_not_exists, comment=comment)
+    provider = cursor.read_name() if cursor.take("USING") else None
+    comment: str | None = None
+    options: Properties = ()
+    while not cursor.is_done:
+        if comment is None and cursor.take("COMMENT"):
+            comment = cursor.read_string()
+        elif not options and cursor.take_any("OPTIONS", "WITH"):
+            options = read_properties(cursor)
+        else:
+            break
+    return CreateCatalog(
+        catalog=catalog, if_not_exists=if_not_exists, comment=comment, provider=provider, options=options
+    )
 
 
 def parse_drop_catalog(cursor: Cursor) -> DropCatalog:

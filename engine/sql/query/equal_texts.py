@@ -14,6 +14,7 @@ from engine.sql.dialect.dialect import tokenize
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIME"})
 _GAP = re.compile(r"\s+|\s*(--|/\*)(?s:.*)")
+_MAY_BE_TYPED = re.compile(r"(?i)(?:date|time|timestamp|_ltz|_ntz)\s*(?:['\"r]|/\*|--)")
 _TIME = re.compile(r"(?i)\s*(now|today|tomorrow|yesterday)|(?s:.*)\\")
 
 
@@ -42,6 +43,8 @@ def has_literal_of_now(text: str) -> bool:
 
     One with a backslash may be, and so may all that cannot be read.
     """
+    if _MAY_BE_TYPED.search(text) is None:  # as in the rows of a system view, of which there may be megabytes
+        return False
     try:
         tokens = tokenize(text)
     except (TokenError, SqlError):

@@ -106,7 +106,7 @@ class RewritePositionDeleteFiles:
 class AddFiles:
     """The Parquet files of a folder. `partition_filter` chooses some by the values in the names of folders."""
 
-    source_table: str
+    folder: str
     partition_filter: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     check_duplicate_files: bool = True
 

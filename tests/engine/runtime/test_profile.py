@@ -53,7 +53,8 @@ def test_times_are_told_one_by_one_on_the_clock_of_the_day() -> None:
 
 
 def test_a_script_has_what_its_statements_read_and_where_they_were() -> None:
-    script, read = Profile(), TableRead("t", 1, 2, 20, 2, 1, 10)
+    script = Profile()
+    read = TableRead(label="t", version=1, files_total=2, bytes_total=20, files_partition=2, files=1, bytes=10)
     script.enter(Stage.EXECUTE)
     for _ in range(2):
         part = Profile()

@@ -66,7 +66,7 @@ CALLS: list[tuple[str, str | None, tuple[str, ...], Procedure]] = [
         "system.add_files('t', '`parquet`.`/x`', map(), false)",
         None,
         ("t",),
-        AddFiles(source_table="`parquet`.`/x`", check_duplicate_files=False),
+        AddFiles(folder="/x", check_duplicate_files=False),
     ),
 ]
 

@@ -1,0 +1,146 @@
+"""add_files: the Parquet files of a folder become data files of a table, where they are.
+
+Nothing is copied or written but the table's metadata, and the files stay what they are: also those that a later
+statement takes out of the table again, unless they lie in its folder. All files are looked at before one is added.
+
+Source: Iceberg documentation, "Spark procedures", "add_files".
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.bind.sources import Sources
+from engine.concurrency.retry import RetryPolicy
+from engine.errors.procedure_errors import WrongArgument
+from engine.exec.run import Run
+from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.planning.plans import CallPlan
+from engine.iceberg.procedures.foreign_files import (
+    NotTaken,
+    ensure_columns,
+    folder_texts,
+    is_mapped,
+    name_mapping,
+    partition_fields,
+    partition_values,
+)
+from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping
+from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of
+from engine.runtime.accesses import Commit
+from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.statements.calls.procedures import AddFiles
+from engine.storage.storage import Storage, open_storage
+from engine.table.definition_changes import SetProperty
+from engine.table.operations import CommitDescription, TableOperation
+from engine.table.source_files import FolderFile
+from engine.table.transaction import DataFile
+
+_READERS = 8
+_COUNTS = {"added_files_count": BIGINT, "changed_partition_count": BIGINT}
+
+
+def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -> ResultStream:
+    """Raises `IcebergProcedureRefused` for files that the table cannot have, or has already."""
+    definition = plan.snapshot.definition
+    root, found = sources.files.find(procedure.folder)
+    storage = open_storage(root, allowed_roots=sources.catalog.allowed_roots)
+    try:
+        fields = partition_fields(definition)
+        chosen = _chosen(plan, procedure, found)
+        data = [_data_file(each, partition_values(folder_texts(each.path), fields, definition)) for each in chosen]
+    except NotTaken as error:
+        raise IcebergProcedureRefused(plan.table.label, plan.name, f"{procedure.folder}: {error}") from error
+    if not data:
+        return small_result(_COUNTS, [(0, 0)])
+    _ensure_columns(plan, storage, data, definition, frozenset(column.id for _, column in fields.values()), run)
+    new = _described(storage, data, definition)
+    transaction = _begin(plan, definition)
+    if procedure.check_duplicate_files:
+        transaction.read_whole_table()  # another one may be adding them now
+        _ensure_new(plan, new)
+    transaction.add_entries(new.entries)
+    run.context.cancel.ensure_live()
+    done = transaction.commit(RetryPolicy(cancel=run.context.cancel))
+    run.context.on_commit(Commit(plan.table.label, done.version))
+    return small_result(_COUNTS, [(new.num_files, len(set(partitions_of(new.entries))))])
+
+
+def _chosen(plan: CallPlan, procedure: AddFiles, found: list[FolderFile]) -> list[FolderFile]:
+    """Those whose folders have the values of `partition_filter`."""
+    wanted = {name.casefold(): text for name, text in procedure.partition_filter.items()}
+    said = [(each, folder_texts(each.path)) for each in found]
+    for name in wanted:
+        if said and not any(name in texts for _, texts in said):
+            raise WrongArgument(plan.name, "partition_filter", f"no folder says a value of {name}")
+    return [each for each, texts in said if all(texts.get(name) == text for name, text in wanted.items())]
+
+
+def _data_file(file: FolderFile, values: dict[str, str | None]) -> DataFile:
+    return DataFile(path=file.path, size=file.size, modification_time=file.modification_time, partition_values=values)
+
+
+def _ensure_columns(
+    plan: CallPlan,
+    storage: Storage,
+    files: list[DataFile],
+    definition: IcebergDefinition,
+    in_folders: frozenset[int],
+    run: Run,
+) -> None:
+    def look(file: DataFile) -> None:
+        run.context.cancel.ensure_live()
+        try:
+            with storage.open_input(file.path) as source:
+                footer: Any = pq.read_metadata(source)
+            ensure_columns(footer, definition.iceberg_schema.struct.fields, in_folders)
+        except (NotTaken, pa.ArrowException) as error:
+            reason = f"{storage.root}/{file.path}: {error}"
+            raise IcebergProcedureRefused(plan.table.label, plan.name, reason) from error
+
+    with ThreadPoolExecutor(_READERS, "footers") as threads:
+        for _ in threads.map(look, files):
+            pass
+
+
+def _described(storage: Storage, files: list[DataFile], definition: IcebergDefinition) -> IcebergNewFiles:
+    root = storage.root
+    schema = FileSchema(
+        location=root if "://" in root else f"file://{root}",
+        schema=definition.iceberg_schema,
+        spec=definition.spec,
+        properties=definition.properties,
+    )
+    return describe_files(storage, schema, files)
+
+
+def _begin(plan: CallPlan, definition: IcebergDefinition) -> IcebergTransaction:
+    """A transaction that gives the table a name mapping, if it has none. Raises `IcebergProcedureRefused`."""
+    description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.APPEND)
+    transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
+    assert isinstance(transaction, IcebergTransaction)
+    fields = definition.iceberg_schema.struct.fields
+    known = definition.properties.get(NAME_MAPPING)
+    if known is None:
+        transaction.define(definition, [SetProperty(key=NAME_MAPPING, value=json.dumps(name_mapping(fields)))])
+    elif not is_mapped(parse_name_mapping(known), fields):
+        reason = f"its property {NAME_MAPPING} does not have all columns by their names"
+        raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
+    return transaction
+
+
+def _ensure_new(plan: CallPlan, new: IcebergNewFiles) -> None:
+    places = plan.snapshot.places.paths(new.entries["file_path"])
+    known = pc.is_in(places, value_set=plan.snapshot.files["path"].combine_chunks())
+    if pc.any(known).as_py():
+        first = new.entries["file_path"].filter(known)[0].as_py()
+        reason = f"the table has {pc.sum(known).as_py()} of the files already, {first} being the first"
+        raise IcebergProcedureRefused(plan.table.label, plan.name, reason)

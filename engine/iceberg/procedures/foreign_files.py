@@ -1,0 +1,247 @@
+"""Parquet files that others wrote, as data files of a table: their columns are found by name.
+
+Such files have no field ids, so the table has a name mapping. A file is taken if each of its columns that the table has
+can be read as the table's type, and if nothing that the table requires is missing. Its partition is what the names of
+its folders say, which tells the values of identity transforms alone.
+
+Source: Iceberg table specification, "Column Projection", "Name Mapping Serialization".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from engine.errors.table_errors import PartitionValueNotCastable
+from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.snapshot.footers import MappedName
+from engine.iceberg.spec.partitions import PartitionField, TransformKind
+from engine.iceberg.spec.types import (
+    IcebergField,
+    IcebergType,
+    Kind,
+    ListType,
+    MapOfType,
+    SimpleType,
+    StructOfType,
+    type_name,
+)
+from engine.iceberg.writing.partition_tuples import partition_key
+from engine.types.partition_values import HIVE_NULL, parse_partition_value
+
+_FIELD_ID = b"PARQUET:field_id"
+_EPOCH = date(1970, 1, 1)
+_INTEGERS: Mapping[Kind, tuple[pa.DataType, ...]] = {
+    Kind.INT: (pa.int8(), pa.int16(), pa.int32()),
+    Kind.LONG: (pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+}
+_TAKEN: Mapping[Kind, Callable[[pa.DataType, SimpleType], bool]] = {
+    Kind.BOOLEAN: lambda found, _: pa.types.is_boolean(found),
+    Kind.INT: lambda found, _: found in _INTEGERS[Kind.INT],
+    Kind.LONG: lambda found, _: found in _INTEGERS[Kind.LONG],
+    Kind.FLOAT: lambda found, _: pa.types.is_float32(found),
+    Kind.DOUBLE: lambda found, _: pa.types.is_float32(found) or pa.types.is_float64(found),
+    Kind.DATE: lambda found, _: pa.types.is_date32(found),
+    Kind.STRING: lambda found, _: pa.types.is_string(found) or pa.types.is_large_string(found),
+    Kind.BINARY: lambda found, _: pa.types.is_binary(found) or pa.types.is_large_binary(found),
+    Kind.TIMESTAMP: lambda found, _: pa.types.is_timestamp(found) and found.unit == "us" and found.tz is None,
+    Kind.TIMESTAMPTZ: lambda found, _: pa.types.is_timestamp(found) and found.unit == "us" and found.tz is not None,
+    Kind.DECIMAL: lambda found, kind: (
+        pa.types.is_decimal128(found) and found.scale == kind.scale and found.precision <= kind.precision
+    ),
+}
+"""Which columns of files hold values of a type; INT96 is timestamps of Spark, and seen to by `_is_int96`."""
+_PARTITIONS = frozenset({Kind.BOOLEAN, Kind.INT, Kind.LONG, Kind.DATE, Kind.STRING, Kind.DECIMAL})
+
+
+class NotTaken(Exception):
+    """Why a file is no data file of the table."""
+
+
+def name_mapping(fields: Sequence[IcebergField]) -> list[dict[str, Any]]:
+    """The names that the columns have now, as the table's property has them."""
+    return [{"field-id": each.id, "names": [each.name], **_inner_mapping(each.type)} for each in fields]
+
+
+def _inner_mapping(type_: IcebergType) -> dict[str, Any]:
+    match type_:
+        case StructOfType(fields=fields):
+            return {"fields": name_mapping(fields)}
+        case ListType(element=element):
+            return {"fields": name_mapping([element])}
+        case MapOfType(key=key, value=value):
+            return {"fields": name_mapping([key, value])}
+        case _:
+            return {}
+
+
+def is_mapped(mapping: Sequence[MappedName], fields: Sequence[IcebergField]) -> bool:
+    """Whether each column is found by the name that it has now, and by no name of another one."""
+    by_name = {name: each for each in mapping for name in each.names}
+    for field in fields:
+        found = by_name.get(field.name)
+        if found is None or found.id != field.id:
+            return False
+        inner = [*_fields_of(field.type)]
+        if inner and not is_mapped(found.fields, inner):
+            return False
+    return True
+
+
+def _fields_of(type_: IcebergType) -> Iterator[IcebergField]:
+    match type_:
+        case StructOfType(fields=fields):
+            yield from fields
+        case ListType(element=element):
+            yield element
+        case MapOfType(key=key, value=value):
+            yield from (key, value)
+        case _:
+            return
+
+
+def ensure_columns(footer: Any, fields: Sequence[IcebergField], in_folders: frozenset[int]) -> None:
+    """Raises `NotTaken`. `in_folders` are the fields that the names of folders say."""
+    columns = list(footer.schema.to_arrow_schema())
+    known = {field.name: field for field in fields}
+    folded = {field.name.casefold(): field for field in fields}
+    for column in columns:
+        if _has_id(column):
+            raise NotTaken(f"its column {column.name} has a field id, so that it is a file of another table")
+        found = known.get(column.name)
+        if found is None:
+            if column.name.casefold() in folded:
+                other = folded[column.name.casefold()].name
+                raise NotTaken(f"its column {column.name} is spelled otherwise in the table, {other}")
+            continue
+        if found.id in in_folders:
+            raise NotTaken(f"it has the column {column.name}, which the names of its folders say")
+        _ensure_type(column, found, column.name, footer)
+    names = {column.name for column in columns}
+    if not names & known.keys():
+        raise NotTaken("it has no column of the table")
+    for field in fields:
+        if field.required and field.id not in in_folders:
+            _ensure_no_nulls(footer, field, names)
+
+
+def _has_id(column: pa.Field) -> bool:
+    text = (column.metadata or {}).get(_FIELD_ID)
+    return text is not None and int(text) >= 0
+
+
+def _ensure_type(column: pa.Field, field: IcebergField, path: str, footer: Any) -> None:
+    found, wanted = column.type, field.type
+    if isinstance(wanted, StructOfType) and pa.types.is_struct(found):
+        inner = {each.name: each for each in wanted.fields}
+        for part in found:
+            if part.name in inner:
+                _ensure_type(part, inner[part.name], f"{path}.{part.name}", footer)
+        missing = [each.name for each in wanted.fields if each.required and each.name not in {p.name for p in found}]
+        if missing:
+            raise NotTaken(f"its column {path} has no {missing[0]}, which the table requires")
+        return
+    if isinstance(wanted, ListType) and (pa.types.is_list(found) or pa.types.is_large_list(found)):
+        return _ensure_type(found.value_field, wanted.element, f"{path}.element", footer)
+    if isinstance(wanted, MapOfType) and pa.types.is_map(found):
+        _ensure_type(found.key_field, wanted.key, f"{path}.key", footer)
+        return _ensure_type(found.item_field, wanted.value, f"{path}.value", footer)
+    if isinstance(wanted, SimpleType):
+        taken = _TAKEN.get(wanted.kind)
+        if taken is not None and taken(found, wanted):
+            return
+        if wanted.kind is Kind.TIMESTAMPTZ and _is_int96(footer, path):
+            return
+    raise NotTaken(f"its column {path} has the type {found}, and the table's is {type_name(wanted)}")
+
+
+def _is_int96(footer: Any, path: str) -> bool:
+    columns = [footer.schema.column(number) for number in range(len(footer.schema))]
+    return any(each.path == path and each.physical_type == "INT96" for each in columns)
+
+
+def _ensure_no_nulls(footer: Any, field: IcebergField, names: set[str]) -> None:
+    """Of a column that the table requires. Raises `NotTaken`."""
+    if field.name not in names:
+        raise NotTaken(f"it has no column {field.name}, which the table requires")
+    if not isinstance(field.type, SimpleType):
+        raise NotTaken(f"nothing tells whether its column {field.name}, which the table requires, has nulls")
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        (chunk,) = [each for each in map(group.column, range(group.num_columns)) if each.path_in_schema == field.name]
+        if chunk.statistics is None or not chunk.statistics.has_null_count:
+            raise NotTaken(f"nothing tells whether its column {field.name}, which the table requires, has nulls")
+        if chunk.statistics.null_count:
+            raise NotTaken(f"its column {field.name} has nulls, which the table does not allow")
+
+
+# --- Partitions ---
+
+
+def partition_fields(definition: IcebergDefinition) -> dict[str, tuple[PartitionField, IcebergField]]:
+    """The partition fields of a table by the folded name of their column. Raises `NotTaken` for transforms."""
+    columns = {each.id: each for each in definition.iceberg_schema.struct.fields}
+    found = {}
+    for field in definition.spec.fields:
+        if field.transform.kind is TransformKind.VOID:
+            continue
+        column = columns.get(field.source_id)
+        is_known = column is not None and isinstance(column.type, SimpleType) and column.type.kind in _PARTITIONS
+        if field.transform.kind is not TransformKind.IDENTITY or column is None or not is_known:
+            raise NotTaken(f"folders do not tell the values of the table's partition field {field.name}")
+        found[column.name.casefold()] = (field, column)
+    return found
+
+
+def folder_texts(path: str) -> dict[str, str | None]:
+    """What the names of folders say, by folded name of a column."""
+    parts = [part.partition("=") for part in path.split("/")[:-1] if "=" in part]
+    return {unquote(name).casefold(): None if text == HIVE_NULL else unquote(text) for name, _, text in parts}
+
+
+def partition_values(
+    texts: Mapping[str, str | None],
+    fields: Mapping[str, tuple[PartitionField, IcebergField]],
+    definition: IcebergDefinition,
+) -> dict[str, str | None]:
+    """As `engine.iceberg.writing.partition_tuples` takes them. Raises `NotTaken`."""
+    if texts.keys() != fields.keys():
+        said, wanted = (", ".join(sorted(each)) or "none" for each in (texts, fields))
+        raise NotTaken(f"its folders say values of the columns {said}, and the table is partitioned by {wanted}")
+    values = {}
+    for name, (field, column) in fields.items():
+        text = _value_text(texts[name], column, definition)
+        if text is None and column.required:
+            raise NotTaken(f"its folders say that {column.name} is null, which the table does not allow")
+        values[partition_key(field)] = text
+    return values
+
+
+def _value_text(text: str | None, column: IcebergField, definition: IcebergDefinition) -> str | None:
+    assert isinstance(column.type, SimpleType)
+    if text is None:
+        return None
+    if column.type.kind is Kind.STRING:
+        return f"x{text.encode().hex()}"
+    field = definition.schema.field(column.name)
+    assert field is not None
+    try:
+        value = parse_partition_value(text, field.data_type)
+    except PartitionValueNotCastable as error:
+        raise NotTaken(f"{text!r} in the names of its folders is no {type_name(column.type)}") from error
+    match value:
+        case None:
+            raise NotTaken(f"the names of its folders say no value of {column.name}")
+        case bool():
+            return "true" if value else "false"
+        case date():
+            return str((value - _EPOCH).days)
+        case Decimal():
+            return f"{value:f}"
+        case _:
+            return str(value)

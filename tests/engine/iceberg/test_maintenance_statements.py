@@ -1,0 +1,60 @@
+"""Delta's statements of maintenance on Iceberg tables: what they do, and what is refused with advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.main import LakeSession
+from tests.engine.bare_lake import BareLake
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.iceberg.test_tables import read_by_all
+from tests.engine.lake_sessions import rows, run
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> BareLake:
+    """With the table `t`, which has two snapshots."""
+    found = BareLake(tmp_path)
+    made = HandmadeTable(found.path("t"))
+    for number in range(2):
+        made.commit(made.data({"id": [number]}))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("VACUUM t", "expire_snapshots"),
+        ("VACUUM t DRY RUN", "remove_orphan_files"),
+        ("OPTIMIZE t FULL", "rewrite-all"),
+        ("REORG TABLE t APPLY (PURGE)", "rewrite_data_files"),
+        ("FSCK REPAIR TABLE t", "files"),
+        ("GENERATE symlink_format_manifest FOR TABLE t", "need no such"),
+        ("ANALYZE TABLE t COMPUTE DELTA STATISTICS", "statistics"),
+    ],
+)
+def test_what_is_refused_says_what_to_do(bare: BareLake, text: str, advice: str) -> None:
+    error = bare.refuse(text)
+    assert error.condition == "ICEBERG_STATEMENT_NOT_SUPPORTED" and advice in str(error)
+
+
+def test_restore_sets_the_current_snapshot(bare: BareLake) -> None:
+    assert bare.rows("RESTORE TABLE t TO VERSION AS OF 1001") == [(1002, 1001)]
+    assert bare.rows("RESTORE TABLE t TO VERSION AS OF 1002") == [(1001, 1002)]
+    assert bare.refuse("RESTORE TABLE t TO VERSION AS OF 1002").condition == "DELTA_CANNOT_RESTORE_TABLE_VERSION"
+    assert "5" in str(bare.refuse("RESTORE TABLE t TO VERSION AS OF 5"))
+
+
+@pytest.mark.spark
+def test_optimize_writes_files_again(session: LakeSession) -> None:
+    run(session, "CREATE TABLE small (id BIGINT, kind STRING) USING iceberg PARTITIONED BY (kind)")
+    for start in (0, 10):
+        run(session, f"INSERT INTO small SELECT id, IF(id % 2 = 0, 'a', 'b') FROM range({start}, {start} + 10)")
+    before = read_by_all(session, "small")
+    assert rows(session, "OPTIMIZE small WHERE kind = 'a'")[0][:2] == (2, 1)
+    assert rows(session, "OPTIMIZE small")[0][:2] == (2, 1)
+    assert rows(session, "OPTIMIZE small")[0][:2] == (0, 0)
+    assert rows(session, "OPTIMIZE small ZORDER BY (id)")[0][:2] == (2, 2)
+    assert read_by_all(session, "small") == before
