@@ -48,6 +48,7 @@ SERVER_RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("result_rows", "bigint"),
             ("read_bytes", "bigint"),
             ("pruned_bytes", "bigint"),
+            ("from_cache", "boolean"),
         ),
         "tables": (
             ("table_catalog", "string"),

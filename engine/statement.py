@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import assert_never
 
 from catalog.errors import CatalogBusy, SqlError, TableAlreadyExists
@@ -54,6 +54,8 @@ from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.profile import Stage
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.runtime.settings import RESULT_CACHE
+from engine.runtime.statement_class import StatementClass, class_of
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
@@ -71,13 +73,22 @@ from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
 logger = logging.getLogger(__name__)
 
+_REMEMBERED_TEXT_MAX, _REMEMBERED_MAX = 8_000, 500
+"""Characters of a text, and texts, of which it is remembered what they say."""
+
 _BINDINGS_MAX = 50
 """Each of which another change of the catalog came into."""
 
 
 def parse_statement(text: str) -> Executable:
-    """The first stage, for those who have text."""
+    """The first stage, for those who have text. What queries say is remembered: a dashboard asks the same all day."""
+    if len(text) <= _REMEMBERED_TEXT_MAX and class_of(text) is StatementClass.READ:
+        return _remembered(text)
     return parse_program(text)
+
+
+_remembered = lru_cache(_REMEMBERED_MAX)(parse_program)
+"""Statements are values, which depend on nothing but the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +114,11 @@ def run_statement(
         written, own = with_condition_values(written, own)
         statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
     own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
-    run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
+    run = Run(
+        executor=executor,
+        context=replace(context, variables=state.visible, caches_results=_caches(state)),
+        parameters=own,
+    )
     way = _Way(state=state, sources=sources, run=run)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
         return _told(statement, _carried(statement, _planned(statement, way), way), context)
@@ -117,6 +132,10 @@ def _told(statement: RoadStatement, outcome: Outcome, context: StatementContext)
     if not (context.profile.hides_work and answers_work(statement)):
         return outcome
     return replace(outcome, result=outcome.result.limited(0))
+
+
+def _caches(state: SessionState) -> bool:
+    return state.value(RESULT_CACHE) != "false"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,4 +74,5 @@ def _query_row(info: StatementInfo) -> QueryRow:
         result_rows=info.rows,
         read_bytes=info.bytes_read,
         pruned_bytes=info.bytes_pruned,
+        from_cache=info.is_from_cache,
     )

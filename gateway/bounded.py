@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -20,6 +21,7 @@ from gateway.errors import EngineNotAnswering
 logger = logging.getLogger(__name__)
 
 _IDLE_S = 2.0
+_BUSY_FACTOR = 10
 _Result = TypeVar("_Result")
 
 
@@ -48,8 +50,15 @@ class _Call(Generic[_Result]):
         if is_abandoned:
             self._undo()
 
-    def wait(self, seconds: float) -> _Result:
-        if not self._ended.wait(seconds):
+    def wait(self, seconds: float, last_end: Callable[[], float]) -> _Result:
+        """`seconds` from now, or from `last_end` on, the latest end of any call."""
+        began = time.monotonic()
+        while not self._ended.is_set():
+            until = min(max(began, last_end()) + seconds, began + seconds * _BUSY_FACTOR)
+            if (left := until - time.monotonic()) <= 0:
+                break
+            self._ended.wait(left)
+        if not self._ended.is_set():
             with self._lock:
                 self._is_abandoned = not self._ended.is_set()
             if self._is_abandoned:
@@ -67,16 +76,21 @@ class _Call(Generic[_Result]):
 
 
 class EngineCalls:
-    """At most `threads_max` calls at once; further ones wait their turn, within the time of the caller."""
+    """At most `threads_max` calls at once; further ones wait their turn, within the time of the caller.
+
+    An engine that answers other calls is busy, and not stopped: while calls end, a caller's time begins again, up to
+    `_BUSY_FACTOR` times of it.
+    """
 
     def __init__(self, threads_max: int) -> None:
         self._threads_max = threads_max
         self._changed = threading.Condition()
         self._waiting: deque[Callable[[], None]] = deque()
         self._threads = self._idle = 0
+        self._last_end = 0.0
 
     def run(self, call: Callable[[], _Result], seconds: float, abandoned: Callable[[_Result], None] = keep) -> _Result:
-        """What `call` answers, or its error; raises EngineNotAnswering once `seconds` have passed."""
+        """What `call` answers, or its error; raises EngineNotAnswering once no call has ended for `seconds`."""
         made = _Call(call, abandoned)
         with self._changed:
             self._waiting.append(made.run)
@@ -84,11 +98,12 @@ class EngineCalls:
             if len(self._waiting) > self._idle and self._threads < self._threads_max:
                 threading.Thread(target=self._work, name="engine-call", daemon=True).start()
                 self._threads += 1
-        return made.wait(seconds)
+        return made.wait(seconds, lambda: self._last_end)
 
     def _work(self) -> None:
         while run := self._next():
             run()
+            self._last_end = time.monotonic()
 
     def _next(self) -> Callable[[], None] | None:
         """The next call; None for a thread that found nothing to do, and ends."""

@@ -240,6 +240,16 @@ class ResultsSection:
     )
     kept_bytes_max: int = setting(8 << 30, "Bytes of all those results together.", low=1)
     link_lifetime_s: float = setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
+    cache_bytes_max: int = setting(
+        128 << 20,
+        "Bytes of memory for the result cache, which answers a query again without running it while its tables have "
+        "the same versions; 0: no cache.",
+        low=0,
+    )
+    cache_disk_bytes_max: int = setting(
+        1 << 30, "Bytes of files in spark.local_dir for answers that do not fit into that memory; 0: none.", low=0
+    )
+    cache_result_bytes_max: int = setting(16 << 20, "Bytes of one answer that is kept in the result cache.", low=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.runtime.metrics import MetricFamily, MetricKind, Sample, counter, gauge, labelled
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from gateway.release import VERSION
 
@@ -38,16 +38,20 @@ def server_metrics(registry: Registry | None, *, is_ready: bool) -> Iterator[Met
 
 
 def _open(registry: Registry) -> Iterator[MetricFamily]:
-    operations = registry.operations()
-    states = Counter(operation.state for operation in operations)
+    states = Counter(operation.state for operation in registry.operations())
     yield gauge("gateway_sessions", "Open sessions.", len(registry.sessions()))
     by_state = (({"state": state.name.lower()}, states[state]) for state in _OPEN_STATES)
     text = "Statements that wait for their turn (pending), run, or give rows while they run (streaming)."
     yield labelled(MetricKind.GAUGE, "gateway_statements", text, by_state)
     text = "Ended statements whose threads still run."
     yield gauge("gateway_statements_abandoned", text, registry.abandoned_count)
-    held = sum(operation.result_bytes for operation in operations)
-    yield gauge("gateway_results_held_bytes", "Bytes of results that are kept for their clients.", held)
+    store = registry.store
+    places = (({"place": "memory"}, store.memory_bytes), ({"place": "disk"}, store.held_bytes()))
+    text = "Bytes of results that are kept for their clients."
+    yield labelled(MetricKind.GAUGE, "gateway_results_held_bytes", text, places)
+    rows, size = store.totals
+    yield counter("gateway_result_rows_total", "Rows of results, counted when they are pulled.", rows)
+    yield counter("gateway_result_bytes_total", "Bytes of these rows as Arrow has them.", size)
 
 
 def _of_process() -> Iterator[MetricFamily]:

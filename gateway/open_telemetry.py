@@ -6,6 +6,7 @@ never wait. A client's sampling decision holds; of other statements a configured
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 from opentelemetry.context import Context
@@ -21,7 +22,7 @@ from gateway.release import VERSION
 from gateway.tracing import Span
 
 _TIMEOUT_S = 10.0
-_FLUSH_MS = 3000
+_END_S = 3.0
 
 
 class OtlpExporter:
@@ -42,8 +43,10 @@ class OtlpExporter:
         _emit(self._tracer, root, self._propagator.extract(given, Context()), SpanKind.SERVER)
 
     def close(self) -> None:
-        self._provider.force_flush(_FLUSH_MS)
-        self._provider.shutdown()
+        """The SDK's own end sends what waits, and takes as long as a request may where the collector hangs."""
+        ending = threading.Thread(target=self._provider.shutdown, name="tracing-end", daemon=True)
+        ending.start()
+        ending.join(_END_S)
 
 
 def _emit(tracer: Tracer, span: Span, parent: Context, kind: SpanKind) -> None:

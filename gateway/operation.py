@@ -1,16 +1,11 @@
 """An operation is a statement's run in a session, as a small state machine that every front end reads the same way.
 
-    PENDING ──► RUNNING ──► STREAMING ──► FINISHED ──► CLOSED
-       │           ├────────────┼───────► FAILED   ──► CLOSED
-       └───────────┴────────────┴───────► CANCELED ──► CLOSED      (also TIMED_OUT, for one past its time limit)
-
-:data:`TRANSITIONS` is the whole rule; `Operation._move` is the only place that applies it. An operation is made PENDING
-by its session, run once by a thread of the registry's pool, and read by the threads of the front ends. STREAMING is a
-query whose first rows can be fetched while it computes the others; most go from RUNNING to FINISHED. Its one lock
-guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no processor time. Cancelling
-throws the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the Spark job; a terminal state
-never changes but to CLOSED. Results are pulled from the engine's stream as they are asked for and kept until the
-operation closes, so that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
+`gateway/operation_state.py` has the states and the rule; `Operation._move` is the only place that applies it. An
+operation is made PENDING by its session, run once by a thread of the registry's pool, and read by the threads of the
+front ends. Its one lock guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no
+processor time. Cancelling throws the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the
+Spark job. Results are pulled from the engine's stream as they are asked for and kept until the operation closes, so
+that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
 """
 
 from __future__ import annotations
@@ -23,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from enum import Enum, auto
 
 import pyarrow as pa
 
@@ -39,6 +33,7 @@ from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
 from gateway.call_context import current_call
 from gateway.errors import OperationClosed, ResultNotReady
+from gateway.operation_state import TRANSITIONS, OperationState
 from gateway.result_buffer import Page, ResultBuffer, Span
 from gateway.result_store import ResultStore
 from gateway.trace import Trace
@@ -46,40 +41,8 @@ from gateway.trace import Trace
 logger = logging.getLogger(__name__)
 
 
-class OperationState(Enum):
-    PENDING = auto()
-    RUNNING = auto()
-    STREAMING = auto()
-    FINISHED = auto()
-    FAILED = auto()
-    CANCELED = auto()
-    TIMED_OUT = auto()
-    CLOSED = auto()
-
-    @property
-    def is_terminal(self) -> bool:
-        return self not in (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether a client that waits for the statement goes on: it has ended, or rows can be fetched."""
-        return self.is_terminal or self is OperationState.STREAMING
-
-
 TEXT_KEPT_MAX = 16_384
 """Characters of its text that an ended statement keeps: all of it may be megabytes, and many may be open."""
-_S = OperationState
-_ENDED_BADLY = frozenset({_S.FAILED, _S.CANCELED, _S.TIMED_OUT, _S.CLOSED})
-TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
-    _S.PENDING: _ENDED_BADLY | {_S.RUNNING},
-    _S.RUNNING: _ENDED_BADLY | {_S.STREAMING, _S.FINISHED},
-    _S.STREAMING: _ENDED_BADLY | {_S.FINISHED},
-    _S.FINISHED: frozenset({_S.CLOSED}),
-    _S.FAILED: frozenset({_S.CLOSED}),
-    _S.CANCELED: frozenset({_S.CLOSED}),
-    _S.TIMED_OUT: frozenset({_S.CLOSED}),
-    _S.CLOSED: frozenset(),
-}
 
 
 class Operation:
@@ -107,6 +70,8 @@ class Operation:
         self.error: SqlError | None = None
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
         """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
+        self.on_closed: Callable[[], None] = lambda: None
+        """Told, perhaps more than once, that its result was given back."""
         self.kind, self.is_kind_known = StatementClass.READ, True
         self.pool: str | None = None
         self.scan_bytes_max = 0
@@ -142,7 +107,7 @@ class Operation:
         self._changed = threading.Condition()
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
-        self._next_row, self._logged = 0, 0
+        self._next_row, self._logged, self._rows_given_back = 0, 0, 0
         self._handed_out: dict[int, int] = {}  # rows by the offset from which they were asked for
         self._was_told_end = False
         self._thread: int | None = None
@@ -199,9 +164,9 @@ class Operation:
 
     @property
     def rows_held(self) -> int:
-        """Rows of the result that were pulled so far."""
+        """Rows of the result that were pulled so far, or until it was given back."""
         buffer = self._buffer
-        return buffer.rows_held if buffer else 0
+        return buffer.rows_held if buffer else self._rows_given_back
 
     def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
         """The log of the run so far: the lines that came since the last call, or all of them."""
@@ -372,8 +337,10 @@ class Operation:
             self._move(OperationState.CLOSED)
             buffer, self._buffer = self._buffer, None
         if buffer:
+            self._rows_given_back = buffer.rows_held
             buffer.close()
         self._tell_end()
+        self.on_closed()
 
     def _may_run(self) -> bool:
         """Whether the engine may still work for this statement; if not, its session may be gone too."""

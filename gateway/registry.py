@@ -184,6 +184,8 @@ class Registry:
     def statements(self, identity: Identity) -> Iterator[StatementInfo]:
         """What `identity` is told of statements that run and of those that have ended, each newest first."""
         running = sorted(self._running(), key=lambda info: info.created_ms, reverse=True)
+        for operation in self.operations():
+            self._history.note_rows(operation.id, operation.rows_held)
         for info in (*running, *self._history):
             if seen := as_seen_by(identity, info):
                 yield seen
@@ -338,6 +340,7 @@ class Registry:
     def _remember_end(self, operation: Operation, session: Session) -> None:
         if not operation.is_call:
             operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
+            operation.on_closed = lambda: self._history.note_rows(operation.id, operation.rows_held)
             operation.on_end(lambda: self.totals.add(operation))
             if self.limits.logs_statements:
                 operation.on_end(partial(_log_end, operation))

@@ -27,7 +27,18 @@ class ResultStore:
         """`memory_bytes_max` is for one result."""
         self.spool, self._memory_max = spool, memory_bytes_max
         self._lock = threading.Lock()
-        self._memory = 0
+        self._memory = self._rows = self._bytes = 0
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Rows and bytes of all results since the start."""
+        with self._lock:
+            return self._rows, self._bytes
+
+    def count(self, rows: int, size: int) -> None:
+        """Rows that a result holds from now on."""
+        with self._lock:
+            self._rows, self._bytes = self._rows + rows, self._bytes + size
 
     @property
     def memory_bytes(self) -> int:
@@ -75,6 +86,7 @@ class HeldRows:
         self._batches.append(batch)
         self.rows += batch.num_rows
         self.bytes += size
+        self._store.count(batch.num_rows, size)
 
     def read(self, offset: int, rows_max: int, bytes_max: int | None = None) -> pa.Table:
         """Rows from `offset` on; fewer where more would have over `bytes_max`, but one at least.

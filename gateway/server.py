@@ -25,6 +25,7 @@ from engine.runtime.identity import Method
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from gateway.activity import ServerActivity
+from gateway.audit.auditor import Auditor
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
@@ -72,6 +73,9 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         rest_policy=open_rest_policy(config.catalogs),
         audit_folder=Path(config.audit.folder) if config.audit.folder else None,
         leftovers_age_s=config.lake.leftovers_age_s,
+        result_cache_bytes=config.results.cache_bytes_max,
+        result_cache_entry_bytes=config.results.cache_result_bytes_max,
+        result_cache_file_bytes=config.results.cache_disk_bytes_max,
         spark=SparkOptions(
             master=config.spark.master,
             driver_memory=config.spark.driver_memory,
@@ -163,16 +167,7 @@ class Server:
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
-        tls = None
-        if config.tls_certificate:
-            takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
-            files = TlsFiles(
-                certificate=config.tls_certificate,
-                key=config.tls_key,
-                client_authorities=config.tls_client_authorities if takes_certificates else "",
-                client_revocations=config.tls_client_revocations,
-            )
-            tls = TlsServer(files, auditor.reloaded)
+        tls = self._tls(auditor)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(
@@ -223,3 +218,16 @@ class Server:
             write_port_file(Path(config.port_file), ports)
             parts.callback(remove_port_file, Path(config.port_file), ports)
         return ports
+
+    def _tls(self, auditor: Auditor) -> TlsServer | None:
+        config = self._config.server
+        if not config.tls_certificate:
+            return None
+        takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
+        files = TlsFiles(
+            certificate=config.tls_certificate,
+            key=config.tls_key,
+            client_authorities=config.tls_client_authorities if takes_certificates else "",
+            client_revocations=config.tls_client_revocations,
+        )
+        return TlsServer(files, auditor.reloaded)

@@ -11,7 +11,8 @@ from engine.errors.conflict_errors import ConcurrentModification
 from engine.runtime.metrics import Latencies, MetricFamily, MetricKind, counter, labelled
 from engine.runtime.profile import Stage
 from engine.runtime.statement_class import StatementClass
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 
 
 class Totals:
@@ -23,7 +24,7 @@ class Totals:
         self._stages: dict[Stage, Latencies] = {}
         self._statements: dict[StatementClass, Latencies] = {}
         self._losses: Counter[Loss] = Counter()
-        self._commits = self._conflicts = self._rows = self._result_bytes = self._bytes_read = self._bytes_pruned = 0
+        self._commits = self._conflicts = self._bytes_read = self._bytes_pruned = 0
 
     def add(self, operation: Operation) -> None:
         """Count a statement that has ended."""
@@ -38,15 +39,13 @@ class Totals:
             self._commits += operation.commits
             self._losses.update(operation.losses)
             self._conflicts += isinstance(operation.error, ConcurrentModification)
-            self._rows += operation.rows_held
-            self._result_bytes += operation.result_bytes
             self._bytes_read += sum(read.bytes for read in reads)
             self._bytes_pruned += sum(read.bytes_total - read.bytes for read in reads)
 
     def families(self) -> tuple[MetricFamily, ...]:
         """As they are now."""
         with self._lock:
-            return (*self._of_statements(), *self._of_commits(), *self._of_results())
+            return (*self._of_statements(), *self._of_commits(), *self._of_reads())
 
     def _of_statements(self) -> Iterator[MetricFamily]:
         ended = (
@@ -77,8 +76,6 @@ class Totals:
         text = "Statements that failed because of another writer's commit."
         yield counter("gateway_commit_conflicts_total", text, self._conflicts)
 
-    def _of_results(self) -> Iterator[MetricFamily]:
-        yield counter("gateway_result_rows_total", "Rows of results.", self._rows)
-        yield counter("gateway_result_bytes_total", "Bytes of these rows in memory.", self._result_bytes)
+    def _of_reads(self) -> Iterator[MetricFamily]:
         yield counter("gateway_read_bytes_total", "Sizes of data files that were read.", self._bytes_read)
         yield counter("gateway_pruned_bytes_total", "Sizes of data files that pruning left out.", self._bytes_pruned)

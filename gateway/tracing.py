@@ -3,8 +3,9 @@
     statement                     from its arrival to its end; a child of the client's span (`traceparent`)
     ├─ queue, parse, bind, …      a span for each time that it was in a stage
     │  └─ Spark job               in the stage that had begun when the job did
-    └─ commit
-       └─ commit attempt          with the version, or the conflict after which there is another attempt
+    ├─ commit
+    │  └─ commit attempt          with the version, or the conflict after which there is another attempt
+    └─ execute                    of a script: has the stages of its statements below it
 
 Spans are made when the statement has ended, of times that were recorded on the way; so a statement that is not traced
 pays nothing, and one that is traced no more than a list of its jobs. Attributes follow OpenTelemetry's conventions for
@@ -14,6 +15,7 @@ not told, as in its log.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +28,8 @@ from gateway.config import StatementText
 from gateway.operation import Operation
 from gateway.redaction import redact, without_literals
 from gateway.trace import Trace
+
+logger = logging.getLogger(__name__)
 
 Attributes = Mapping[str, str | int | float | bool]
 
@@ -69,7 +73,11 @@ class StatementTracer:
         return trace
 
     def statement_ended(self, operation: Operation) -> None:
-        self._exporter.export(statement_span(operation, self._text), operation.call.trace_parent)
+        """Never raises: others are told of the end, too."""
+        try:
+            self._exporter.export(statement_span(operation, self._text), operation.call.trace_parent)
+        except Exception:
+            logger.exception("the trace of statement %s was not made", operation.id)
 
     def close(self) -> None:
         self._exporter.close()
@@ -81,17 +89,19 @@ def statement_span(operation: Operation, text: StatementText) -> Span:
     stages = operation.profile.spans
     created_ns = operation.created_ms * _NS_PER_MS
     ended_ns = max([span.ended_ns for span in stages], default=(operation.ended_ms or 0) * _NS_PER_MS)
+    parts = operation.profile.part_spans
     kind = next((access.statement for access in trace.accesses), operation.kind.name.capitalize())
+    kind = "Script" if parts else kind
     named = {one.name for access in trace.accesses for one in access.objects if one.kind == "TABLE"}
     tables = {_PLAIN_QUOTED.sub(r"\1", name) for name in named}
-    jobs = () if operation.profile.hides_work else tuple(trace.jobs or ())
-    below = tuple(_stage_spans(stages, jobs, trace))
+    jobs = list(trace.jobs or ())
+    below = tuple(_stage_spans(stages, parts, jobs, trace))
     return Span(
         name=f"{kind} {next(iter(tables))}" if len(tables) == 1 else kind,
         began_ns=min([span.began_ns for span in stages], default=created_ns),
         ended_ns=max(ended_ns, created_ns),
         attributes=_statement_attributes(operation, kind, tables) | _text_attributes(operation.text, text),
-        children=(*below, *(_job_span(job) for job in jobs if not any(_is_within(job, stage) for stage in stages))),
+        children=(*below, *map(_job_span, jobs)),
         error=operation.error.condition if operation.error else None,
     )
 
@@ -134,18 +144,22 @@ def _is_within(job: SparkJob, stage: StageSpan) -> bool:
     return stage.began_ns - _NS_PER_MS < job.began_ms * _NS_PER_MS <= stage.ended_ns
 
 
-def _stage_spans(stages: tuple[StageSpan, ...], jobs: tuple[SparkJob, ...], trace: Trace) -> Iterator[Span]:
-    left = list(jobs)
+def _stage_spans(
+    stages: tuple[StageSpan, ...], parts: tuple[StageSpan, ...], jobs: list[SparkJob], trace: Trace
+) -> Iterator[Span]:
+    """`parts` are stages of the statements in a script. What has its place is taken out of `jobs`."""
     for stage in stages:
-        own = [job for job in left if _is_within(job, stage)]
-        left = [job for job in left if job not in own]
+        inner = tuple(part for part in parts if stage.began_ns <= part.began_ns and part.ended_ns <= stage.ended_ns)
+        below = tuple(_stage_spans(inner, (), jobs, trace))
+        own = [job for job in jobs if _is_within(job, stage)]
+        jobs[:] = [job for job in jobs if job not in own]
         attempts = tuple(_attempts(stage, trace)) if stage.stage is Stage.COMMIT else ()
         yield Span(
             name=stage.stage,
             began_ns=stage.began_ns,
             ended_ns=stage.ended_ns,
             attributes={},
-            children=(*map(_job_span, own), *attempts),
+            children=(*below, *map(_job_span, own), *attempts),
         )
 
 

@@ -23,8 +23,8 @@ from engine.runtime.activity import ActivitySource, QueryRow, SessionRow
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 
-TEXTS_MAX = 8 << 20
-"""Characters of the texts of statements that one query is given; older statements have none beyond it."""
+TEXT_MAX, TEXTS_MAX = 4096, 2 << 20
+"""Characters of a statement's text, and of all that one query is given; older statements have none beyond it."""
 
 _Row = tuple[object, ...]
 
@@ -68,8 +68,8 @@ def _queries(rows: Iterable[QueryRow]) -> Iterator[_Row]:
     """Newest first, so that what is left out are the texts of the oldest."""
     left = TEXTS_MAX
     for row in rows:
-        text = row.statement_text[: max(0, left)]
-        left -= len(row.statement_text)
+        text = row.statement_text[: min(TEXT_MAX, left)]
+        left -= len(text)
         yield _values(dataclasses.replace(row, statement_text=text))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.tokens import TokenStore
+from engine.cache.result_cache import ResultCache
 from engine.concurrency.remembered import Remembered
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
@@ -45,5 +46,7 @@ class Sources:
     """Which tables name no files of others, for those that remove files."""
     pins: TablePins = field(default_factory=TablePins)
     """Which tables running statements use, for those that remove files."""
+    results: ResultCache | None = None
+    """Keeps answers of queries from one statement to the next."""
     close: Callable[[], None] = lambda: None
     """Finishes what is still to be done for these versions."""

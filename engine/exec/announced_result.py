@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.exec.frame import OnSteps, read_answer, read_result_header, segments_of, steps_of
+from engine.exec.frame import OnSteps, complete_result, read_answer, read_result_header, steps_of
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.runtime.results import ResultStream
 from engine.spool.spool import Spool
@@ -53,8 +53,7 @@ class AnnouncedResult:
         with self._lock:
             self._has_ended = True
             stream, batches = self._begun or self._begin(header)
-        batches.complete(segments_of(header), body, header["rows"])
-        return stream
+        return complete_result(stream, batches, header, body)
 
     def _begin(self, header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
         return read_result_header(header, self._spool, self._owner)

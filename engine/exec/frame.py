@@ -16,7 +16,7 @@ from engine.exec.errors import ResultTypeNotSupported
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
-from engine.runtime.results import ResultStream, sql_field
+from engine.runtime.results import Repeatable, ResultStream, sql_field
 from engine.spool.spool import Spool
 
 OnSteps = Callable[[Mapping[str, float]], None]
@@ -60,8 +60,15 @@ def read_result(frame: bytes, spool: Spool, owner: str, on_steps: OnSteps) -> Re
     """
     header, body = read_answer(frame)
     on_steps(steps_of(header))
-    stream, batches = read_result_header(header, spool, owner)
+    return complete_result(*read_result_header(header, spool, owner), header, body)
+
+
+def complete_result(
+    stream: ResultStream, batches: RecordBatches, header: dict[str, Any], body: pa.Buffer
+) -> ResultStream:
+    """The stream of which `batches` are the source, with all that the answer says."""
     batches.complete(segments_of(header), body, header["rows"])
+    stream.repeatable = Repeatable(header["repeatable"])
     return stream
 
 

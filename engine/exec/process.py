@@ -132,7 +132,8 @@ class SparkProcess:
                 yield
             finally:
                 with suppress(Py4JError, ConnectionError):
-                    context.on_jobs(read_jobs(self.driver.jobs(context.statement_id)))
+                    jobs = read_jobs(self.driver.jobs(context.statement_id))
+                    context.on_jobs(() if context.profile.hides_work else jobs)
         finally:
             self._profiles.pop(context.statement_id, None)
 

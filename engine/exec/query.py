@@ -69,6 +69,21 @@ class _Call(Generic[A, R]):
     announced: AnnouncedResult | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionFacts:
+    """What a session has besides its statements: settings of Spark, and the current catalog and schema.
+
+    Each change makes another object, so an object that is still there has been in force all the time.
+    """
+
+    settings: Mapping[str, str]
+    current: tuple[str, str] | None
+
+    def is_unchanged(self, later: SessionFacts) -> bool:
+        """Whether nothing was changed between the two, not even there and back."""
+        return self.settings is later.settings and self.current is later.current
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     """A session of Java's, and the run of Spark that it belongs to."""
@@ -90,11 +105,17 @@ class ExecSession:
         self._spark, self._results = spark, results
         self._lock = threading.RLock()
         """Guards all below but `_current`; taken for calls to Java that do not take long."""
-        self._settings: dict[str, str] = {}
+        self._settings: Mapping[str, str] = MappingProxyType({})
         self._current: tuple[str, str] | None = None
         self._told: tuple[str, str] | None = None
         """The current schema as the opened session has it."""
         self._opened: _Opened | None = None
+
+    @property
+    def facts(self) -> SessionFacts:
+        """What is in force now. Waits for a change that is being made."""
+        with self._lock:
+            return SessionFacts(self._settings, self._current)
 
     def run_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -342,7 +363,11 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
             raise DiskFull() from error
         raise
     finally:
-        shutil.rmtree(folder.rename(folder.with_suffix(".gone")))
+        gone = folder.rename(folder.with_suffix(".gone"))
+        try:
+            gone.rmdir()  # most statements leave nothing, and looking for it takes longer
+        except OSError:
+            shutil.rmtree(gone)
 
 
 def _request(

@@ -19,8 +19,10 @@ What is set here, and why:
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
 - a class that Spark made of a plan is kept for the next statement like it: with Spark's 100 the questions of one
   dashboard push each other out, and every one is compiled, and optimized by Java, each time;
-- pages of memory that are small: Spark's have up to 64 MB, and a sum of ten groups takes one in each task. Java's
-  collector marks the whole heap for every few of them, which took a quarter of the processor time of small queries;
+- pages of memory that are small: Spark's have up to 64 MB, and a sum of ten groups takes one in each task; so are
+  blocks of broadcasts, of which each scan and each stage takes one. Java's collector marks the whole heap for every few
+  of them, which took a quarter of the processor time of small queries. Its regions are larger, for pages of files;
+- of a plan that runs, its shortest text: it is made for Spark's UI, which there is not, after every stage again;
 - what a task sends to the driver of the same process goes through memory: Spark's own way for more than 1 MB (part of a
   table that is broadcast, say) is an encrypted connection to itself;
 - Java's second compiler begins later: it took another quarter, and a loop over many rows comes there soon enough;
@@ -77,6 +79,7 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.sql.codegen.cache.maxEntries": "500",
         "spark.sql.shuffle.partitions": "32",
         "spark.sql.timeType.enabled": "true",
+        "spark.sql.ui.explainMode": "simple",
         "spark.sql.ui.retainedExecutions": "20",
         "spark.ui.enabled": "false",
         "spark.ui.retainedJobs": "50",
@@ -87,6 +90,7 @@ _DEFAULT_CONF = MappingProxyType(
 _LOCAL_CONF = MappingProxyType(
     {
         "spark.authenticate": "true",
+        "spark.broadcast.blockSize": "256k",
         "spark.network.crypto.cipher": "AES/GCM/NoPadding",
         "spark.network.crypto.enabled": "true",
         "spark.task.maxDirectResultSize": "16m",
@@ -99,6 +103,9 @@ _COMPILER_OPTIONS = (
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=120000"
 )
 """About four times Java's own numbers of calls and rounds."""
+_REGIONS_OPTION = "-XX:G1HeapRegionSize=8m"
+_HEAP_OF_REGIONS_MIN, _HEAP_OF_REGIONS_MAX = 1 << 30, 16 << 30
+"""Less are too few regions; of more, Java makes them as large or larger by itself."""
 _MEMORY = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _MEMORY_UNITS = MappingProxyType({"k": 1 << 10, "": 1 << 20, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40})
 _PAGE_BYTES_MIN, _PAGES_OF_TASK = 2 << 20, 8192
@@ -237,11 +244,14 @@ def _allocation(pools: Mapping[str, int]) -> str:
     return f"<allocations>{''.join(pool.format(*each) for each in pools.items())}</allocations>"
 
 
-def _page_bytes(driver_memory: str) -> int:
-    """Of one page of a task's memory, which has so few that all of them must not be less than the heap."""
+def _heap_bytes(driver_memory: str) -> int:
     found = _MEMORY.fullmatch(driver_memory)
-    heap = int(found[1]) * _MEMORY_UNITS[found[2].lower()] if found else 0
-    enough = 1 << max(0, heap // _PAGES_OF_TASK - 1).bit_length()
+    return int(found[1]) * _MEMORY_UNITS[found[2].lower()] if found else 0
+
+
+def _page_bytes(heap_bytes: int) -> int:
+    """Of one page of a task's memory, which has so few that all of them must not be less than the heap."""
+    enough = 1 << max(0, heap_bytes // _PAGES_OF_TASK - 1).bit_length()
     return max(_PAGE_BYTES_MIN, enough) - _ARRAY_HEADER_BYTES  # with which it is an array of a power of two
 
 
@@ -266,8 +276,11 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
             raise SparkSettingFixed(key, owned[key])
     given = options.conf.get(_JAVA_OPTIONS, "")
     java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism"
+    heap_bytes = _heap_bytes(options.driver_memory)
+    if _HEAP_OF_REGIONS_MIN <= heap_bytes <= _HEAP_OF_REGIONS_MAX:
+        java_options += f" {_REGIONS_OPTION}"
     java_options = f"{java_options} {_COMPILER_OPTIONS} {given}".rstrip()
     local: Mapping[str, str] = {}
     if _LOCAL.fullmatch(options.master):
-        local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(options.driver_memory))}
+        local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
     return {**_DEFAULT_CONF, **local, **options.conf, **owned, _JAVA_OPTIONS: java_options}

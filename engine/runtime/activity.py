@@ -49,6 +49,7 @@ class QueryRow:
     result_rows: int
     read_bytes: int
     pruned_bytes: int
+    from_cache: bool
 
 
 class ActivitySource(Protocol):

@@ -30,16 +30,17 @@ class StatementContext:
     """One run: identity, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
-    `spool` holds what of its result is in files (None: one of the engine's).
-    `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
-    time in (None: one of its session). `variables` are those that its queries may name. `on_parsed` is told, once the
-    text is parsed, whether the statement may answer rows: some protocols have to say so before it has run. `on_rows`,
-    where it is given, is told of the result of a query that goes on computing its last rows, on any thread; a later
-    failure is the result's too. `on_authorized` is told what the statement will touch, each time before it is planned;
-    where it raises, nothing is done. `on_lineage`, where it is given, is told after each query of the run which columns
-    that read and wrote, `on_commit` of each version of a table that was made, `on_loss` of each commit of another
-    writer because of which an attempt is made again, `on_rights` of what a change of the catalog did to rights.
-    `on_jobs`, where it is given, is told of the jobs that Spark ran for each query.
+    `spool` holds what of its result is in files (None: one of the engine's). `scan_bytes_max` bounds the data files
+    that its queries read (0: no bound); `pool` is what its tasks share Spark's time in (None: one of its session).
+    `caches_results`: its answer may come from the result cache, and go there. `variables` are those that its queries
+    may name. `on_parsed` is told, once the text is parsed, whether the statement may answer rows: some protocols have
+    to say so before it has run. `on_rows`, where it is given, is told of the result of a query that goes on computing
+    its last rows, on any thread; a later failure is the result's too. `on_authorized` is told what the statement will
+    touch, each time before it is planned; where it raises, nothing is done. `on_lineage`, where it is given, is told
+    after each query of the run which columns that read and wrote, `on_commit` of each version of a table that was
+    made, `on_loss` of each commit of another writer because of which an attempt is made again, `on_rights` of what a
+    change of the catalog did to rights. `on_jobs`, where it is given, is told of the jobs that Spark ran for each
+    query.
     """
 
     identity: Identity
@@ -51,6 +52,7 @@ class StatementContext:
     spool: Spool | None = None
     scan_bytes_max: int = 0
     pool: str | None = None
+    caches_results: bool = True
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
     on_parsed: Callable[[bool], None] = _ignore

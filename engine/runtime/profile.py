@@ -74,8 +74,10 @@ class SparkJob:
     has_succeeded: bool
 
 
-SPANS_MAX = 200
-"""Times in stages that are kept of one statement, which may be planned again and again."""
+SPANS_MAX, PART_READS_MAX = 200, 1000
+"""Times in stages that are kept of one statement, which may be planned again and again, and reads of the statements in
+a script.
+"""
 
 
 class Profile:
@@ -86,6 +88,7 @@ class Profile:
         self._clock = clock
         self._spent: dict[Stage, float] = {}
         self._spans: list[StageSpan] = []
+        self._part_spans: list[StageSpan] = []
         self._epoch_ns = time.time_ns() - round(clock() * 1e9)
         """What is added to the clock to get the time of day, which may be set back in between."""
         self._stage: tuple[Stage, float] | None = None
@@ -96,6 +99,7 @@ class Profile:
         self._steps: dict[str, float] = {}
         self._tasks = TaskCounts()
         self.hides_work = self.hides_texts = False
+        self.is_from_cache = False
 
     def enter(self, stage: Stage | None) -> None:
         """The statement leaves the stage that it was in for `stage`; None: it has ended, and whatever still runs for it
@@ -129,6 +133,20 @@ class Profile:
         """The stages that were left, each time by itself; at most :data:`SPANS_MAX`."""
         with self._lock:
             return tuple(self._spans)
+
+    @property
+    def part_spans(self) -> tuple[StageSpan, ...]:
+        """Those of the statements in a script, in their order; at most :data:`SPANS_MAX`."""
+        with self._lock:
+            return tuple(self._part_spans)
+
+    def add_part(self, part: Profile) -> None:
+        """A statement of the script that this is of has ended."""
+        part.enter(None)
+        spans, reads = part.spans, part.reads
+        with self._lock:
+            self._part_spans += spans[: max(0, SPANS_MAX - len(self._part_spans))]
+            self._entries += reads[: max(0, PART_READS_MAX - len(self._entries))]
 
     def _time_ns(self, clock_s: float) -> int:
         return self._epoch_ns + round(clock_s * 1e9)
@@ -168,6 +186,11 @@ class Profile:
             if not self.hides_work:
                 self._entries.append(text)
                 self._log.append(text)
+
+    def note_cached(self) -> None:
+        """The answer came from the result cache."""
+        self.add_note("result cache: the answer was there, and no file was read")
+        self.is_from_cache = not self.hides_work
 
     def log(self, text: str) -> None:
         """A line for the log alone."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 import pyarrow as pa
 
@@ -64,6 +65,16 @@ class RowCounts:
         return {name: count for name, count in parts if count is not None}
 
 
+class Repeatable(StrEnum):
+    """Whether the same query over the same versions of its tables, under the same settings, gives the same answer."""
+
+    ALWAYS = "always"
+    SESSION = "session"
+    """To the same principal, at the same current schema."""
+    NEVER = "never"
+    """It depends on the time or on chance, or that is unknown."""
+
+
 @dataclass(slots=True)
 class ResultStream:
     """The result of one statement: `schema`, and batches that are made as they are pulled.
@@ -80,6 +91,8 @@ class ResultStream:
     time_zone: str = "UTC"
     on_close: Callable[[], None] = field(default=_nothing)
     wait_ready: Callable[[float], bool] = field(default=_at_once)
+    repeatable: Repeatable = Repeatable.NEVER
+    """Known once all of a query has run."""
     _closed: bool = False
 
     @property

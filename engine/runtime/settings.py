@@ -91,6 +91,13 @@ def _time_zone(value: str) -> str | None:
     return value if value in zoneinfo.available_timezones() else None
 
 
+_SWITCH = {"on": "true", "off": "false"}
+
+
+def _switch(value: str) -> str | None:
+    return _boolean(_SWITCH.get(value.lower(), value))
+
+
 def _text(value: str) -> str | None:
     return value or None
 
@@ -131,6 +138,7 @@ AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 TRACE_PARENT = "traceparent"
 HIVE_SHAPE = "gateway.show_tables.hive_shape"
+RESULT_CACHE = "gateway.result_cache"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _PARTITIONS = Whole(1, 100_000)
@@ -232,6 +240,14 @@ _ROWS = (
         is_spark=False,
     ),
     Setting(
+        key=RESULT_CACHE,
+        doc="Whether queries may be answered from the server's result cache, if it has one. Also USE_CACHED_RESULT.",
+        check=_switch,
+        expected="on or off",
+        default="true",
+        is_spark=False,
+    ),
+    Setting(
         key=TRACE_PARENT,
         doc="The span of the client that the traces of the session's statements belong to, as of W3C Trace Context.",
         check=trace_parent_of,
@@ -268,6 +284,7 @@ _ALIASES = {
     "legacy_time_parser_policy": "spark.sql.legacy.timeparserpolicy",
     "statement_timeout": "gateway.statement.timeout",
     "timezone": "spark.sql.session.timezone",
+    "use_cached_result": "gateway.result_cache",
 }
 """Databricks' parameters, which its clients may put into quotes."""
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")

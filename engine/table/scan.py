@@ -110,6 +110,8 @@ class FileKind(StrEnum):
     PARQUET = "parquet"
     CSV = "csv"
     JSON = "json"
+    ORC = "orc"
+    """Of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +156,10 @@ class Scan:
     infers: bool = False
     """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+    pin: str | None = None
+    """Of a table's version, or of changes of one: with `table_root` it tells which rows the scan has, now and always.
+    None: nothing does.
+    """
     name: str = ""
     """What the record of what was read calls the table, who may not be named to the reader."""
     is_hidden: bool = False

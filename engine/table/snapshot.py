@@ -71,6 +71,13 @@ class TableSnapshot(Protocol):
     def version(self) -> int: ...
 
     @property
+    def stamp(self) -> str:
+        """Tells this version from all others that a table at its root, be it another table, ever had or will have: two
+        snapshots with the same root and stamp have the same rows.
+        """
+        ...
+
+    @property
     def table_root(self) -> str:
         """An absolute local path, or a URL; relative paths of files hang below it."""
         ...

@@ -70,7 +70,8 @@ from gateway.hs2.result_form import (
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, statement_trace_parent, substitute
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.result_buffer import Page

@@ -27,7 +27,7 @@ from gateway.http.errors import InvalidField
 from gateway.http.queries import number_of
 from gateway.http.requests import parse_handle
 from gateway.http.statements import StatementApi, parse_statement_id
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.session import Session
 
 _QUERIES_MAX = 1000
@@ -102,6 +102,7 @@ def query_info(info: StatementInfo) -> dict[str, object]:
             "read_bytes": info.bytes_read,
             "pruned_bytes": info.bytes_pruned,
             "rows_produced_count": info.rows,
+            "result_from_cache": info.is_from_cache,
         },
         "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in info.stages],
     }

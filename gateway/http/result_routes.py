@@ -72,6 +72,7 @@ def profile_body(operation: Operation) -> dict[str, object]:
         "statement_id": str(operation.id),
         "state": state_name(operation.state),
         "stage": stage,
+        "from_cache": profile.is_from_cache,
         "created_ms": operation.created_ms,
         "ended_ms": operation.ended_ms,
         "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in profile.stages],

@@ -22,10 +22,9 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
@@ -36,6 +35,7 @@ from engine.runtime.identity import Identity
 from tests.bench.bench_tpch import write_tables
 from tests.bench.dashboard_queries import PARAMETERS, QUERIES
 from tests.bench.sides import open_lake, own_spark, two_core_spark
+from tests.counted_calls import counted_calls
 
 STAGES = {"parse": "parse", "bind": "bind", "author": "authorize", "plan": "plan"}
 STEPS = {
@@ -101,7 +101,7 @@ class Measured:
             **{column: context.profile.steps.get(step, 0.0) for column, step in STEPS.items()},
             "compile": (self._codegen.compileTime() - compiled) / 1e6,
             "classes": self._classes() - classes,
-            "py4j": calls[0],
+            "py4j": len(calls),
             **self._work_of(context.statement_id),
         }
 
@@ -137,23 +137,6 @@ class Measured:
             with suppress(Py4JJavaError):  # one that was skipped
                 spent.append(store.lastStageAttempt(stage).executorRunTime())
         return {"jobs": len(jobs), "tasks_n": sum(job.numCompletedTasks() for job in jobs), "tasks": sum(spent)}
-
-
-@contextmanager
-def counted_calls(gateway: Any) -> Iterator[list[int]]:
-    """How many commands py4j sends within the block, whatever they are for."""
-    client, calls = gateway._gateway_client, [0]
-    send = client.send_command
-
-    def counting(*arguments: Any, **named: Any) -> Any:
-        calls[0] += 1
-        return send(*arguments, **named)
-
-    client.send_command = counting
-    try:
-        yield calls
-    finally:
-        del client.send_command
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -109,6 +110,7 @@ def main() -> None:
         )
         print(f"{arguments.rows} rows, load {os.getloadavg()[0]:.1f}", flush=True)
         measure(systems, ROWS.format(rows=arguments.rows), arguments.repeat)
+        measure_at_once(engine, 8, 8 * arguments.repeat)
         peaks = [("ours (Python)", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)]
         peaks.append(("ours and parquet (Java)", peak_mb(java_below(os.getpid()))))
         if delta:
@@ -135,6 +137,28 @@ def measure(systems: Systems, rows: str, repeat: int) -> None:
         systems.delta(f"CREATE TABLE one ({COLUMNS}) USING delta")
         singles["delta"] = partial(systems.delta, ONE_ROW)
     compare("INSERT of one row", repeat * 8, singles)
+    systems.ours(f"CREATE TABLE checked ({CASES[2].columns})")
+    checked = ONE_ROW.replace("one", "checked (id, k, s, d, day, p)", 1)
+    compare("INSERT of one row, all checks", repeat * 8, {"ours": partial(systems.ours, checked)})
+
+
+def measure_at_once(engine: LakeEngine, count: int, repeat: int) -> None:
+    """One-row INSERTs of so many connections, each into a table of its own, and all into one."""
+    for name, tables in (("own tables", [f"own{number}" for number in range(count)]), ("one table", ["one"] * count)):
+        sessions = [engine.open_session(Identity("bench"), settings={}, catalog=None, schema=None) for _ in tables]
+        for table in dict.fromkeys(tables) if name == "own tables" else ():
+            execute(sessions[0], f"CREATE TABLE {table} ({COLUMNS})")
+
+        def insert(session: LakeSession, table: str) -> list[float]:
+            text = ONE_ROW.replace("one", table, 1)
+            return [timed(partial(execute, session, text)) for _ in range(repeat)]
+
+        started = time.perf_counter()
+        with ThreadPoolExecutor(count) as threads:
+            spent = [each for times in threads.map(insert, sessions, tables) for each in times]
+        rate = len(spent) / (time.perf_counter() - started)
+        p50, p95 = statistics.median(spent), statistics.quantiles(spent, n=20)[-1]
+        print(f"one row, {count} connections, {name:11} p50 {p50:5.0f} ms  p95 {p95:5.0f} ms  {rate:5.0f} a second")
 
 
 def write(system: Statement, rows: str, columns: str, clause: str, added: tuple[str, ...] = ()) -> float:

@@ -84,10 +84,14 @@ def cell(page: Page, text: str) -> None:
 
 def test_a_statement_runs_and_cells_are_text(page: Page) -> None:
     html = "<img src=x onerror=alert(1)>"
-    run(page, f"SELECT '{html}' AS `<b>name</b>`, CAST(NULL AS INT) AS n, 12345678901234567890.10BD AS d")
+    run(
+        page,
+        f"SELECT '{html}' AS `<b>name</b>`, CAST(NULL AS INT) AS n, 12345678901234567890.10BD AS d, 'two\\nlines' AS t",
+    )
     cell(page, html)
     cell(page, "NULL")
     cell(page, "12345678901234567890.10")
+    cell(page, "two⏎lines")
     expect(page.get_by_role("columnheader").first).to_have_text("<b>name</b>string")
     expect(page.locator(".summary")).to_contain_text("1 row ·")
 

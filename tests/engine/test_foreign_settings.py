@@ -22,7 +22,6 @@ def lake(tmp_path: Path) -> BareLake:
         ("SET mapred.job.name = it's mine", ("mapred.job.name", "it's mine")),
         ("SET mapreduce.job.queuename=etl", ("mapreduce.job.queuename", "etl")),
         ("SET hivevar:day = 2024-01-01", ("hivevar:day", "2024-01-01")),
-        ("SET USE_CACHED_RESULT = false", ("use_cached_result", "false")),
         ("SET enable_photon=true", ("enable_photon", "true")),
         ("SET query_tags = 'team:a'", ("query_tags", "'team:a'")),
         ("SET MEM_LIMIT = 2g", ("mem_limit", "2g")),
@@ -43,6 +42,7 @@ def test_a_foreign_setting_is_kept_and_shown(lake: BareLake, text: str, kept: tu
         ("SET STATEMENT_TIMEOUT = 30", ("gateway.statement.timeout", "30")),
         ("SET timezone = 'Europe/Berlin'", ("spark.sql.session.timeZone", "Europe/Berlin")),
         ("SET ANSI_MODE = false", ("spark.sql.ansi.enabled", "false")),
+        ("SET USE_CACHED_RESULT = false", ("gateway.result_cache", "false")),
     ],
 )
 def test_a_parameter_of_databricks_sets_its_counterpart(lake: BareLake, text: str, shown: tuple[str, str]) -> None:

@@ -8,17 +8,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from urllib.parse import unquote, urlsplit
 
 import pyarrow.parquet as pq
 import pytest
 
-from engine.main import LakeSession
+from engine.exec.session import SparkDriver
+from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from tests.engine.lake_sessions import actions, refuse, run, table, version_of
+from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 
 pytestmark = pytest.mark.spark
 
@@ -205,3 +208,118 @@ def test_what_is_refused_is_refused_as_by_a_job(session: LakeSession, lake: Path
         str(theirs),
     )
     assert version_of(lake, name) == 0 and not list((lake / "default" / name).glob("*.parquet"))
+
+
+def jobs_of(driver: SparkDriver, session: LakeSession, text: str) -> int:
+    """How many jobs a statement runs."""
+    context = StatementContext(identity=Identity("ann"))
+    session.execute(text, context).close()
+    spark = driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
+    return len(spark.sparkContext().statusTracker().getJobIdsForGroup(context.statement_id))
+
+
+# Whether the rows of a source are literals, as Spark's optimizer sees them.
+SOURCES = {
+    "VALUES (1, 'a'), (2, 'b')": True,
+    "SELECT 1, 'a'": True,
+    "WITH v AS (SELECT 1 AS a, 'b' AS b) SELECT * FROM v": False,
+    "SELECT a + 1, upper(b) FROM VALUES (1, 'x'), (2, 'y') AS v(a, b) WHERE a > 1": True,
+    "SELECT int(rand() * 10), uuid()": True,
+    "SELECT 1, 'a' WHERE false": True,
+    "SELECT (SELECT max(a) FROM VALUES (1), (2) AS v(a)), 'a'": False,
+    "SELECT 1, 'a' UNION ALL SELECT 2, 'b'": False,
+    "SELECT explode(array(1, 2)), 'a'": False,
+    "SELECT int(id), 'a' FROM range(2)": False,
+    "SELECT k, s FROM sourced LIMIT 1": False,
+}
+
+
+def test_literals_run_no_job(session: LakeSession, spark_driver: SparkDriver) -> None:
+    run(session, "CREATE TABLE sourced (k INT, s STRING, id BIGINT GENERATED ALWAYS AS IDENTITY)")
+    for source, is_literal in SOURCES.items():
+        jobs = jobs_of(spark_driver, session, f"INSERT INTO sourced (k, s) {source}")
+        assert (jobs == 0) is is_literal, (source, jobs)
+    found = rows(session, "SELECT count(*), count(DISTINCT id), min(id) FROM sourced")
+    assert found == [(14, 14, 1)]
+
+
+def test_identity_values_of_rows_that_are_no_literals_after_all(session: LakeSession) -> None:
+    run(session, "CREATE TABLE counted (id BIGINT GENERATED ALWAYS AS IDENTITY, k INT)")
+    run(session, "INSERT INTO counted (k) VALUES (1), (2)")
+    run(session, "INSERT INTO counted (k) SELECT 3 UNION ALL SELECT 4")
+    run(session, "INSERT INTO counted (k) VALUES (5)")
+    assert sorted(rows(session, "SELECT id, k FROM counted")) == [(number, number) for number in range(1, 6)]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_as_in_a_job(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE blocked (k INT, p INT) PARTITIONED BY (p)")
+    (lake / "default" / "blocked" / "p=2").write_text("a file")
+    ours = refuse(session, "INSERT INTO blocked VALUES (1, 1), (2, 2)")
+    with jobs_alone():
+        theirs = refuse(session, "INSERT INTO blocked VALUES (1, 1), (2, 2)")
+    assert (type(ours), ours.condition) == (type(theirs), theirs.condition)
+    assert version_of(lake, "blocked") == 0 and not list((lake / "default" / "blocked").glob("*/*.parquet"))
+
+
+def test_rows_of_many_sessions_at_once(engine: LakeEngine, lake: Path) -> None:
+    made = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+    run(made, "CREATE TABLE shared (id BIGINT GENERATED ALWAYS AS IDENTITY, k INT)")
+    run(made, "CREATE TABLE plain (k INT)")
+
+    def insert(first: int) -> None:
+        session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+        for k in range(first, first + 5):
+            run(session, f"INSERT INTO shared (k) VALUES ({k})")
+            run(session, f"INSERT INTO plain VALUES ({k})")
+        session.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(insert, range(0, 20, 5)))
+    assert sorted(rows(made, "SELECT k FROM plain")) == [(k,) for k in range(20)]
+    assert sorted(rows(made, "SELECT k FROM shared")) == [(k,) for k in range(20)]
+    assert rows(made, "SELECT count(DISTINCT id) FROM shared") == [(20,)]
+    assert version_of(lake, "plain") == 20 and version_of(lake, "shared") == 20
+    made.close()
+
+
+RANDOM = {
+    "TINYINT": ("CAST(NULL AS TINYINT)", "-128Y", "127Y", "0Y"),
+    "BIGINT": ("-9223372036854775808", "9223372036854775807", "7", "1 + 1"),
+    "DOUBLE": ("double('NaN')", "-0.0D", "0.0D", "1e-300D", "double('-Infinity')", "pi()"),
+    "FLOAT": ("float('NaN')", "float('1e-40')", "float('3.4e38')"),
+    "DECIMAL(12, 3)": ("1.2345BD", "-999999999.999BD", "0BD"),
+    "DECIMAL(30, 5)": ("1.5BD", "-1234567890123456789012345.99999BD"),
+    "DATE": ("DATE'1582-10-15'", "DATE'0001-01-01'", "DATE'9999-12-31'", "date_add(DATE'2024-02-28', 2)"),
+    "TIMESTAMP": ("TIMESTAMP'2024-03-31 01:59:59.999999Z'", "TIMESTAMP'1899-12-31 00:00:00Z'", "timestamp_micros(-1)"),
+    "TIMESTAMP_NTZ": ("TIMESTAMP_NTZ'2024-03-31 02:30:00'", "TIMESTAMP_NTZ'1000-01-01 00:00:00.000001'"),
+    "STRING": ("''", "'a'", "'ä/ =%\\u007f'", "repeat('x', 100)", "'2024-01-01'", "' '"),
+    "BINARY": ("X''", "X'00'", "X'C3A4'"),
+    "BOOLEAN": ("true", "false", "1 > 2"),
+    "ARRAY<INT>": ("array(1, NULL)", "array()", "sequence(1, 3)"),
+    "MAP<STRING, DATE>": ("map('a', DATE'2024-01-01')", "map('b', NULL)"),
+    "STRUCT<a: INT, b: STRING>": ("named_struct('a', 1, 'b', '')", "named_struct('a', NULL, 'b', NULL)"),
+}
+SORTABLE = tuple(kind for kind in RANDOM if kind[:3] not in ("ARR", "MAP", "STR")) + ("STRING",)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_rows_are_those_of_a_job(session: LakeSession, lake: Path, seed: int) -> None:
+    random = Random(seed)
+    kinds = [random.choice(list(RANDOM)) for _ in range(6)]
+    columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate(kinds))
+    keys = [f"c{number}" for number, kind in enumerate(kinds) if kind in SORTABLE and kind != "BINARY"][: seed % 3]
+    layout = f"PARTITIONED BY ({', '.join(keys)})" if keys else ""
+    texts = [
+        ", ".join("NULL" if random.random() < 0.2 else random.choice(RANDOM[kind]) for kind in kinds)
+        for _ in range(random.randrange(1, 6))
+    ]
+    values = ", ".join(f"({text})" for text in texts)
+    names = [f"random_{seed}_{way}" for way in ("literal", "job")]
+    for name in names:
+        run(session, f"CREATE TABLE {name} (id INT, {columns}) {layout}")
+    run(session, f"INSERT INTO {names[0]} SELECT 1, * FROM VALUES {values}")
+    with jobs_alone():
+        run(session, f"INSERT INTO {names[1]} SELECT 1, * FROM VALUES {values}")
+    for ours, theirs in zip(*(stored(lake, session, name) for name in names), strict=True):
+        assert ours == theirs
+    assert logged(lake, names[0]) == logged(lake, names[1])

@@ -112,6 +112,10 @@ class FolderSnapshot:
     checks: tuple[Constraint, ...] = ()
     partition_generations: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def stamp(self) -> str:
+        return str(self.version)
+
     @cached_property
     def definition(self) -> FolderDefinition:
         content = self.content

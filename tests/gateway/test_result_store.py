@@ -18,7 +18,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from gateway.errors import OperationClosed
 from gateway.limits import Limits
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from gateway.result_buffer import ResultBuffer
 from gateway.result_store import HeldRows, ResultStore

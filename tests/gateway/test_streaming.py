@@ -14,7 +14,8 @@ from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.result_buffer import Page
 from tests.gateway.arrow_engine import Streams
 

@@ -16,7 +16,7 @@ from engine.main import LakeEngine
 from gateway.activity import ServerActivity
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.session import Session
@@ -75,7 +75,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -
         "ALTER TABLE shop.filtered SET ROW FILTER shop.mine ON (id)",
     ):
         assert found.state("root", text) is OperationState.FINISHED
-    assert found.state("ann", "SELECT count(*) AS own FROM open") is OperationState.FINISHED
+    assert found.rows("ann", "SELECT count(*) AS own FROM open") == [{"own": 2}]
     assert found.state("bob", "SELECT 'hunter2' AS password_of_bob, nope") is OperationState.FAILED
     yield found
     registry.drain(0)
@@ -92,12 +92,13 @@ def test_columns_are_those_of_the_catalog(house: House) -> None:
 
 
 def test_users_see_their_own_statements_and_administrators_all(house: House) -> None:
-    text = "SELECT statement_text, state, error_condition FROM system.queries"
+    text = "SELECT statement_text, state, error_condition, result_rows FROM system.queries"
     own = house.rows("ann", f"{text} WHERE statement_text LIKE '%AS own%'")
     assert own[-1] == {
         "statement_text": "SELECT count(*) AS own FROM open",
         "state": "FINISHED",
         "error_condition": None,
+        "result_rows": 1,
     }
     assert not house.rows("ann", f"{text} WHERE error_condition LIKE 'UNRESOLVED%'")
     (others,) = house.rows("root", f"{text} WHERE error_condition LIKE 'UNRESOLVED%'")

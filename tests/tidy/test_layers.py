@@ -18,7 +18,7 @@ ROOMS = (
     ("engine.table",),
     ("engine.delta.spec", "engine.iceberg.spec", "engine.sql.dialect"),
     ("engine.delta.log", "engine.delta.schema", "engine.iceberg.manifests", "engine.iceberg.commit", "engine.runtime"),
-    ("engine.delta.checkpoint", "engine.delta.definition", "engine.iceberg.definition"),
+    ("engine.cache", "engine.delta.checkpoint", "engine.delta.definition", "engine.iceberg.definition"),
     ("engine.iceberg.writing",),
     ("engine.delta.snapshot", "engine.iceberg.snapshot"),
     ("engine.delta.commit", "engine.iceberg.transaction"),

@@ -15,6 +15,7 @@ by `config`, see `engine.delta.definition.table_config`.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
@@ -139,6 +140,13 @@ class Snapshot:
     @property
     def version(self) -> int:
         return self.log_segment.version
+
+    @cached_property
+    def stamp(self) -> str:
+        """By the file of its commit, as :meth:`advance` knows it again; without one this very object is meant."""
+        if self._commit is None:
+            return uuid.uuid4().hex
+        return f"{self.metadata.id} {self.version} {self._commit.size} {self._commit.modified_ms}"
 
     @property
     def table_root(self) -> str:

@@ -23,6 +23,7 @@ public final class GatewayDriver {
   private final Questions questions;
   private final MemoryGuard memory;
   private final TaskCounts tasks = new TaskCounts();
+  private final KeptPlans plans = new KeptPlans();
   private final Thread scheduler;
 
   /**
@@ -117,7 +118,8 @@ public final class GatewayDriver {
 
   public GatewaySession openSession() {
     String pool = "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS);
-    return new GatewaySession(root.newSession(), root.sessionState().conf(), guard, pool, questions, memory, tasks);
+    return new GatewaySession(
+        root.newSession(), root.sessionState().conf(), guard, pool, questions, memory, tasks, plans);
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

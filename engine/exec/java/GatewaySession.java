@@ -43,6 +43,7 @@ public final class GatewaySession {
   private final Questions questions;
   private final MemoryGuard memory;
   private final TaskCounts tasks;
+  private final KeptPlans plans;
 
   /** Id -> thread of each statement that runs. Locked where a thread must not go on to the next statement. */
   private final Map running = new ConcurrentHashMap();
@@ -53,7 +54,7 @@ public final class GatewaySession {
 
   /**
    * Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. `ofServer` are
-   * settings that no session changes.
+   * settings that no session changes. `plans` are those of all sessions.
    */
   public GatewaySession(
       SparkSession spark,
@@ -62,7 +63,8 @@ public final class GatewaySession {
       String pool,
       Questions questions,
       MemoryGuard memory,
-      TaskCounts tasks) {
+      TaskCounts tasks,
+      KeptPlans plans) {
     this.spark = spark;
     this.ofServer = ofServer;
     this.guard = guard;
@@ -70,6 +72,7 @@ public final class GatewaySession {
     this.questions = questions;
     this.memory = memory;
     this.tasks = tasks;
+    this.plans = plans;
   }
 
   SQLConf ofServer() {
@@ -205,6 +208,10 @@ public final class GatewaySession {
 
   Questions questions() {
     return questions;
+  }
+
+  KeptPlans plans() {
+    return plans;
   }
 
   void ensureLive(String statementId) {

@@ -2,9 +2,12 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -17,6 +20,9 @@ import scala.jdk.javaapi.CollectionConverters;
 /** One statement as Python hands it over: everything in one JSON text, so that it takes one call. */
 final class Request {
   static final ObjectMapper JSON = new ObjectMapper();
+  private static final List OF_ONE_RUN = Arrays.asList((Object[]) new String[] {
+    "id", "instant_us", "spool", "result_bytes_max", "pool", "announces_rows", "tells_lineage",
+  });
 
   final Steps steps = new Steps();
   final String id;
@@ -35,6 +41,8 @@ final class Request {
   final String pool;
   /** Whether it is asked where its columns come from. */
   final boolean tellsLineage;
+  /** All but what is of this run alone: requests of the same meaning have the same plan under the same settings. */
+  final String meaning;
 
   Request(String json) throws Exception {
     JsonNode node = JSON.readTree(json);
@@ -55,6 +63,8 @@ final class Request {
     JsonNode stored = node.get("views");
     views = new View[stored.size()];
     for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
+    ((ObjectNode) node).remove(OF_ONE_RUN);
+    meaning = node.toString();
   }
 
   boolean hasBarrier() {

@@ -37,7 +37,8 @@ import org.apache.spark.unsafe.Platform;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and run.
+ * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and run; or only run, where
+ * that was done before ({@link KeptPlans}).
  *
  * Commands never run: Spark is told to skip them, besides being refused by the guard. Views of the catalog become
  * temporary views of Spark, which are gone as soon as the plan is analyzed.
@@ -70,8 +71,7 @@ final class Statement {
   }
 
   byte[] run() throws Exception {
-    QueryExecution execution = atItsTime(analyzed());
-    steps.end("analysis");
+    QueryExecution execution = toRun();
     session.ensureLive(request.id);
     StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
@@ -86,7 +86,25 @@ final class Statement {
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
-    return Frame.ofResult(schema, timeZone, spool, steps);
+    return Frame.ofResult(schema, timeZone, spool, Repeatability.of(asked), steps);
+  }
+
+  /** The query, which may have been planned before. */
+  private QueryExecution toRun() throws Exception {
+    String key = KeptPlans.key(spark, request);
+    KeptPlans.Kept kept = key == null ? null : session.plans().get(key);
+    if (kept != null) {
+      KeptPlans.Placing placing = new KeptPlans.Placing(spark, files());
+      asked = kept.asked;
+      return new OptimizedQuery(spark, kept.analyzed, placing.over(kept.optimized));
+    }
+    QueryExecution analyzed = analyzed();
+    QueryExecution execution = atItsTime(analyzed);
+    steps.end("analysis");
+    if (key != null && execution == analyzed && !Repeatability.of(asked).equals(Repeatability.NEVER)) {
+      session.plans().put(key, asked, execution.analyzed(), execution.optimizedPlan());
+    }
+    return execution;
   }
 
   QueryExecution analyzed() throws Exception {
@@ -142,11 +160,10 @@ final class Statement {
   private Relations relations() throws Exception {
     if (relations == null) {
       relations = new Relations();
+      Map files = files();
       for (int i = 0; i < request.scans.length; i++) {
-        Request.Scan scan = request.scans[i];
-        FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
-        ListedFileIndex files = new ListedFileIndex(request.id, scan, listing);
-        relations.add(scan.relation, new TableScan(spark, files).relation());
+        String name = request.scans[i].relation;
+        relations.add(name, new TableScan(spark, (ListedFileIndex) files.get(name)).relation());
       }
       for (int i = 0; i < request.views.length; i++) {
         Request.View view = request.views[i];
@@ -154,6 +171,17 @@ final class Statement {
       }
     }
     return relations;
+  }
+
+  /** Those of each scan by its name. */
+  private Map files() {
+    Map files = new HashMap();
+    for (int i = 0; i < request.scans.length; i++) {
+      Request.Scan scan = request.scans[i];
+      FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
+      files.put(scan.relation, new ListedFileIndex(request.id, scan, listing));
+    }
+    return files;
   }
 
   /** Names of views are unique in a statement only, so statements of one session take turns for this moment. */

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +27,20 @@ from engine.iceberg.spec.types import IcebergSchema
 from engine.table.scan import FILE_METADATA, RowTracking
 from engine.types.sql_types import format_sql_type
 
-FILE, POSITION, SPEC, PARTITION_VALUES = "_file", "_pos", "_spec_id", "_partition"
-ROW_ID, SEQUENCE_NUMBER = "_row_id", "_last_updated_sequence_number"
-_LINEAGE = (ROW_ID, SEQUENCE_NUMBER)
+
+class HiddenColumn(StrEnum):
+    FILE = "_file"
+    POSITION = "_pos"
+    SPEC = "_spec_id"
+    PARTITION = "_partition"
+    ROW_ID = "_row_id"
+    SEQUENCE_NUMBER = "_last_updated_sequence_number"
+    METADATA = FILE_METADATA
+    """Spark's, which a scan of files has by itself, and a query over scans has not."""
+
+
+_OF_FILES = frozenset([HiddenColumn.FILE, HiddenColumn.SPEC, HiddenColumn.PARTITION])
+_LINEAGE = frozenset([HiddenColumn.ROW_ID, HiddenColumn.SEQUENCE_NUMBER])
 _LINEAGE_VERSION = 3
 
 
@@ -36,48 +48,55 @@ _LINEAGE_VERSION = 3
 class HiddenColumns:
     """`names` are those that are asked for. `row_tracking` None: no row has an id."""
 
-    names: tuple[str, ...] = ()
+    names: tuple[HiddenColumn, ...] = ()
     partitions: PartitionStruct | None = None
     row_tracking: RowTracking | None = None
 
     @property
     def are_of_scans(self) -> bool:
         """Whether a scan of files has all of them by itself."""
-        return not set(self.names) - {FILE_METADATA}
+        return not set(self.names) - {HiddenColumn.METADATA}
 
     def constants(self, data: pa.Table, names: OwnNames) -> dict[str, Any]:
         """Texts by column of the scan, for each of these files."""
         found: dict[str, Any] = {}
-        if FILE in self.names:
-            found[names.hidden(FILE)] = data["file_path"]
-        if SPEC in self.names:
-            found[names.hidden(SPEC)] = data[SPEC_ID].cast(pa.string())
-        if PARTITION_VALUES in self.names and self.partitions is not None:
-            found[names.hidden(PARTITION_VALUES)] = _partition_texts(data, self.partitions)
+        for column in self.names:
+            own = names.hidden(column)
+            if column is HiddenColumn.FILE:
+                found[own] = data["file_path"]
+            if column is HiddenColumn.SPEC:
+                found[own] = data[SPEC_ID].cast(pa.string())
+            if column is HiddenColumn.PARTITION and self.partitions is not None:
+                found[own] = _partition_texts(data, self.partitions)
         return found
 
     def listed(self, names: OwnNames) -> list[str]:
         """SQL for each of them, over a scan whose own hidden column is `names.place`."""
-        return [f"{self._sql(name, names)} AS {name}" for name in self.names]
+        return [f"{self._sql(column, names)} AS {column}" for column in self.names]
 
-    def _sql(self, name: str, names: OwnNames) -> str:
-        constant = names.hidden(name)
-        match name:
-            case "_pos":
-                return f"{names.place}.row_index"
-            case "_spec_id":
+    def _sql(self, column: HiddenColumn, names: OwnNames) -> str:
+        constant = names.hidden(column)
+        match column:
+            case HiddenColumn.FILE:
+                return constant
+            case HiddenColumn.SPEC:
                 return f"CAST({constant} AS INT)"
-            case "_partition":
+            case HiddenColumn.PARTITION:
                 assert self.partitions is not None and self.partitions.schema is not None
                 kind = format_sql_type(self.partitions.schema).replace("\\", "\\\\").replace("'", "\\'")
                 return f"from_json({constant}, '{kind}')"
-            case "_row_id" | "_last_updated_sequence_number":
-                field = "row_id" if name == ROW_ID else "row_commit_version"
-                return "CAST(NULL AS BIGINT)" if self.row_tracking is None else f"{names.place}.{field}"
-            case "_metadata":
+            case HiddenColumn.POSITION:
+                return f"{names.place}.row_index"
+            case HiddenColumn.METADATA:
                 return names.place
+            case HiddenColumn.ROW_ID | HiddenColumn.SEQUENCE_NUMBER if self.row_tracking is None:
+                return "CAST(NULL AS BIGINT)"
+            case HiddenColumn.ROW_ID:
+                return f"{names.place}.row_id"
+            case HiddenColumn.SEQUENCE_NUMBER:
+                return f"{names.place}.row_commit_version"
             case _:
-                return constant
+                assert_never(column)
 
 
 NO_HIDDEN_COLUMNS = HiddenColumns()
@@ -86,14 +105,18 @@ NO_HIDDEN_COLUMNS = HiddenColumns()
 def asked_columns(
     metadata: TableMetadata, schema: IcebergSchema, row_tracking: RowTracking | None, asks: Callable[[str], bool]
 ) -> HiddenColumns:
-    """Those whose names a statement may mean: `asks` says of a name whether its text has it."""
+    """Those of a table in Parquet whose names a statement may mean: `asks` says of a name whether its text has it."""
     own = {column.name.casefold() for column in schema.fields}
     partitions = PartitionStruct(metadata)
-    known = [FILE, POSITION, SPEC]
-    known += [PARTITION_VALUES] if partitions.schema is not None else []
-    known += _LINEAGE if metadata.format_version >= _LINEAGE_VERSION else []
-    names = tuple(name for name in (*known, FILE_METADATA) if name not in own and asks(name))
+    absent = set() if metadata.format_version >= _LINEAGE_VERSION else set(_LINEAGE)
+    absent |= {HiddenColumn.PARTITION} if partitions.schema is None else set()
+    names = tuple(each for each in HiddenColumn if each not in absent and each not in own and asks(each))
     return HiddenColumns(names=names, partitions=partitions, row_tracking=row_tracking)
+
+
+def of_files_alone(columns: HiddenColumns) -> HiddenColumns:
+    """For a table with files in which no row has a place."""
+    return replace(columns, names=tuple(each for each in columns.names if each in _OF_FILES))
 
 
 def _partition_texts(data: pa.Table, partitions: PartitionStruct) -> pa.Array:

@@ -6,6 +6,7 @@ Most tables are one group: files that are read by field ids, with deletion vecto
   value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
   files of different specs that all have it, by their metrics, are read alike;
 - files have no ids, and a name mapping says which columns are which;
+- files are ORC, where Spark finds columns by name, and no row by its index: none is deleted by position;
 - files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
@@ -47,6 +48,8 @@ from engine.table.scan import (
     PLACE_ROW,
     PUSHED_NAME,
     ComposedScan,
+    FileFormat,
+    FileKind,
     FileLayout,
     RowTracking,
     Scan,
@@ -84,6 +87,7 @@ class _Group:
     """Files that are read alike: `rows` are their positions."""
 
     rows: Codes
+    kind: FileKind = FileKind.PARQUET
     names: Mapping[int, str] | None = None
     """What the files call the fields; None: they have ids."""
     constants: tuple[PartitionField, ...] = ()
@@ -172,6 +176,8 @@ class _Builder:
     def _is_plain(self, group: _Group) -> bool:
         """Whether the columns of the files are those of the table."""
         columns = self.source.schema.fields
+        if group.kind is not FileKind.PARQUET:
+            return False
         if len({column.name.casefold() for column in columns}) < len(columns):
             return False  # Spark finds columns without regard to case
         if any(not is_constant(_type_of(self.source.schema, each)) for each in group.constants):
@@ -250,7 +256,7 @@ class _Builder:
         scan = self._scan(
             f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
         )
-        if hidden.names:
+        if hidden.names and group.kind is FileKind.PARQUET:
             scan = replace(scan, metadata=names.place, row_tracking=hidden.row_tracking)
         if deletes:
             listed += [
@@ -329,6 +335,7 @@ class _Builder:
             partition_columns=(*keys, *added),
             files=files,
             empty_is_null=False,
+            format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
             allowed_roots=self.source.allowed_roots,
         )
 
@@ -363,17 +370,23 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
     for spec in present:
         members = rows[specs == spec]
         if source.footers is None:
-            kinds.setdefault((None, constants[spec], frozenset()), []).append(members)
+            kinds.setdefault((FileKind.PARQUET, None, constants[spec], frozenset()), []).append(members)
             continue
         for row in members.tolist():
             found = source.footers[row]
-            key = (found.names, constants[spec], _sql_defaults(source.schema) - found.ids)
+            key = (
+                FileKind.ORC if found.is_orc else FileKind.PARQUET,
+                found.names,
+                constants[spec],
+                _sql_defaults(source.schema) - found.ids,
+            )
             kinds.setdefault(key, []).append(np.array([row]))
     if not kinds:
         yield _Group(rows=rows)
-    for (names, constant, missing), pieces in kinds.items():
+    for (kind, names, constant, missing), pieces in kinds.items():
         found_rows = np.sort(np.concatenate(pieces))
-        yield _Group(rows=found_rows, names=None if names is None else dict(names), constants=constant, missing=missing)
+        given = None if names is None else dict(names)
+        yield _Group(rows=found_rows, kind=kind, names=given, constants=constant, missing=missing)
 
 
 def _not_in_files(

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,10 +29,18 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
-from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns
+from engine.iceberg.snapshot.footers import (
+    NAME_MAPPING,
+    READ_BY_IDS,
+    FileColumns,
+    parse_name_mapping,
+    read_footers,
+    read_orc_footers,
+)
+from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
+from engine.iceberg.snapshot.orc_files import are_orc, ensure_readable
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
@@ -79,7 +88,6 @@ ROW_LINEAGE = RowTracking(
 _LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
-_PARQUET = "parquet"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +119,13 @@ class IcebergSnapshot:
     @property
     def version(self) -> int:
         return self.info.snapshot_id if self.info else NO_VERSION
+
+    @cached_property
+    def stamp(self) -> str:
+        """By its metadata, whose files never change, and what of it is read."""
+        metadata, schema = self.metadata, self.iceberg_schema.schema_id
+        found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
+        return repr((*found, self.branch))
 
     @property
     def table_root(self) -> str:
@@ -301,6 +316,8 @@ class IcebergSnapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
         """Raises as `scan`."""
         hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
+        if pc.any(self._are_orc).as_py():
+            hidden = of_files_alone(hidden)
         return self._scan(relation, label, hidden)
 
     def _scan(self, relation: str, label: str, hidden: HiddenColumns) -> Scan | ComposedScan:
@@ -316,19 +333,38 @@ class IcebergSnapshot:
 
     def _whole_source(self, label: str) -> ScanSource:
         data = self.live_files.data
-        self._ensure_parquet(data, label)
-        mapping = self.metadata.properties.get(NAME_MAPPING)
-        footers = None
-        if needs_footers(self.iceberg_schema, mapping is not None):
-            names = None if mapping is None else parse_name_mapping(mapping)
-            footers = read_footers(self.storage, self.files["path"].to_pylist(), names, self.decoded)
         equality = self._equality
         return replace(
             self.scan_source(self.files, data),
             equality=equality,
             equality_files=self.as_scanned(equality),
-            footers=footers,
+            footers=self._footers(label),
         )
+
+    @cached_property
+    def _are_orc(self) -> pa.ChunkedArray:
+        return are_orc(self.live_files.data, self.label)
+
+    def _footers(self, label: str) -> list[FileColumns] | None:
+        """Of all data files, where any has to be looked at. Raises as `scan`."""
+        text = self.metadata.properties.get(NAME_MAPPING)
+        has_orc = bool(pc.any(self._are_orc).as_py())
+        asks_all = needs_footers(self.iceberg_schema, text is not None)
+        if not (has_orc or asks_all):
+            return None
+        mapping = None if text is None else parse_name_mapping(text)
+        found = [READ_BY_IDS] * self.num_files
+        for is_orc, read in ((False, read_footers), (True, read_orc_footers)):
+            if not (is_orc or asks_all):
+                continue
+            places = np.flatnonzero(np.asarray(self._are_orc) == is_orc)
+            files = self.files.take(pa.array(places))
+            columns = read(self.storage, files["path"].to_pylist(), mapping, self.decoded)
+            if is_orc and has_orc:
+                ensure_readable(self.iceberg_schema, files, columns, label)
+            for place, each in zip(places.tolist(), columns, strict=True):
+                found[place] = each
+        return found
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
         """Of these data files, without equality deletes and footers."""
@@ -353,11 +389,6 @@ class IcebergSnapshot:
         if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
             return None
         return ROW_LINEAGE
-
-    def _ensure_parquet(self, data: pa.Table, label: str) -> None:
-        other = pc.not_equal(pc.utf8_lower(data["file_format"]), _PARQUET)
-        if pc.any(other).as_py():
-            raise IcebergFeatureNotSupported(label, f"data files of the format {data['file_format'].filter(other)[0]}")
 
     # --- What is known of them ---
 

@@ -47,14 +47,16 @@ def unfiltered_scan(relation: str, table: BoundTable, asks: Callable[[str], bool
         scan = own.scan(relation, table.label) if asks is None else own.scan_for_query(relation, table.label, asks)
     if isinstance(scan, ComposedScan):
         return replace(scan, parts=tuple(_chosen(part, table) for part in scan.parts))
-    return replace(scan, choice=FileChoice(table.label, table.snapshot), name=table.own_label)
+    choice = FileChoice(table.label, table.snapshot)
+    return replace(scan, choice=choice, name=table.own_label, pin=table.snapshot.stamp)
 
 
 def _chosen(part: ScanPart, table: BoundTable) -> ScanPart:
-    if part.rows is None:
-        return part
-    choice = FileChoice(table.label, table.snapshot, part.rows)
-    return replace(part, scan=replace(part.scan, choice=choice, name=table.own_label))
+    scan = replace(part.scan, pin=table.snapshot.stamp)
+    if part.rows is not None:
+        choice = FileChoice(table.label, table.snapshot, part.rows)
+        scan = replace(scan, choice=choice, name=table.own_label)
+    return replace(part, scan=scan)
 
 
 def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructField, ...]:
@@ -99,6 +101,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         files=kind.files,
         allowed_roots=feed.allowed_roots,
         choice=ChangeChoice(changes.label, feed, kind) if feed.versions else None,
+        pin=f"{changes.table.snapshot.stamp} {feed.versions[0]} {feed.versions[-1]}" if feed.versions else "",
     )
 
 

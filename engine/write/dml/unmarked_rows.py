@@ -62,8 +62,8 @@ def _changes_rows(statement: SingleStatement) -> bool:
             return _changes_rows(inner)
         case Delete() | Update() | Merge():
             return True
-        case Insert(overwrite=overwrite, replace=replaced):
-            return overwrite or replaced is not None
+        case Insert(overwrite=overwrite, partition=partition, replace=replaced):
+            return replaced is not None or (overwrite and bool(partition))
         case _:
             return False
 

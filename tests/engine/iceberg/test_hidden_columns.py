@@ -46,6 +46,7 @@ def test_they_tell_where_a_row_lies(session: LakeSession, lake: Path) -> None:
         "SELECT max(_pos) - 1 FROM places WHERE (_spec_id, _pos) IN (SELECT _spec_id, _pos FROM places WHERE id < 4)",
         "SELECT first(_pos) FROM places GROUP BY id, _file HAVING id = 2",
         "SELECT default.places._pos FROM places ORDER BY abs(id - 2), _pos LIMIT 1",
+        "SELECT count(_pos) - count(DISTINCT _file) * 3 FROM places",
     ):
         assert rows(session, text) == [(2,)], text
     assert refuse(session, "SELECT _deleted FROM places").condition == "UNRESOLVED_COLUMN.WITH_SUGGESTION"

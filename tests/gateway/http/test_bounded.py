@@ -11,7 +11,7 @@ import pytest
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering
 from gateway.http import readiness, statements
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
 
 SESSIONS = "/api/2.0/sql/sessions"
@@ -102,3 +102,19 @@ def test_calls_answer_raise_or_are_given_up() -> None:
     began = time.monotonic()
     assert [calls.run(lambda n=n: n, 60) for n in range(100)] == list(range(100))  # type: ignore[misc]
     assert time.monotonic() - began < 60
+
+
+def test_an_engine_that_is_busy_is_not_one_that_does_not_answer() -> None:
+    """Twenty calls, one after the other, take longer than each may wait for an engine that answers nobody."""
+    calls, done = EngineCalls(1), list[int]()
+
+    def call(number: int) -> None:
+        calls.run(lambda: time.sleep(0.05), 0.4)
+        done.append(number)
+
+    callers = [threading.Thread(target=call, args=(number,)) for number in range(20)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(30)
+    assert sorted(done) == list(range(20))

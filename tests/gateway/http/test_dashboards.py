@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +30,8 @@ SCRAPED = {"job", "instance", "le"}
 def families(api: Api) -> dict[str, Family]:
     """All that a server with Spark tells."""
     process = SimpleNamespace(vitals=Vitals(*range(10)))
-    driver = SparkDriver(SimpleNamespace(restarts=0, process=process), None, None)  # type: ignore[arg-type]
+    supervisor = SimpleNamespace(restarts=0, process=process)
+    driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
     api.engine.families = (*snapshot_metrics(SnapshotCache(1)), *driver.metrics())
     api.submit("SELECT 1", wait_timeout="10s")
     return read_exposition(api.request("GET", "/metrics").text)

@@ -114,6 +114,23 @@ def test_an_error_has_its_condition(api: Api, collector: Collector) -> None:
     assert root.attributes["db.response.status_code"] == "42601"
 
 
+def test_a_trace_that_cannot_be_made_is_nobody_elses_trouble(make_api: Maker) -> None:
+    class Broken:
+        def export(self, *_: object) -> None:
+            raise RuntimeError
+
+        def close(self) -> None:
+            pass
+
+    api = make_api()
+    api.registry.tracer = StatementTracer(Broken(), StatementText.NONE)
+    assert api.submit("SELECT 1", wait_timeout="10s")["status"]["state"] == "SUCCEEDED"
+    (operation,) = api.registry.operations()
+    told: list[bool] = []
+    operation.on_end(lambda: told.append(True))
+    assert told
+
+
 def test_a_client_decides_whether_it_is_traced(api: Api, collector: Collector) -> None:
     api.submit("SELECT 1", wait_timeout="10s")
     api.request("POST", STATEMENTS, {"statement": "ROWS 2"}, traceparent=f"00-{TRACE}-{SPAN}-00")
@@ -170,6 +187,7 @@ def test_the_engine_tells_its_jobs_and_commits(tmp_path: Path, spark_driver: Spa
         "CREATE TABLE t (id BIGINT)",
         "INSERT INTO t SELECT id FROM range(10)",
         "SELECT count(DISTINCT id % 3) FROM t",
+        "BEGIN INSERT INTO t SELECT id FROM range(10, 20); SELECT max(id) FROM t; END",
     )
     for text in texts:
         operation = session.execute(text)
@@ -184,3 +202,8 @@ def test_the_engine_tells_its_jobs_and_commits(tmp_path: Path, spark_driver: Spa
     assert all(job.attributes["gateway.spark.job.tasks"] >= 1 for job in read.find("Spark job"))
     (attempt,) = inserted.find("commit")[0].children
     assert attempt.attributes["gateway.commit.version"] == 1
+    script = roots["Script spark_catalog.default.t"]
+    (execute,) = (stage for stage in script.children if stage.name == "execute")
+    assert [stage.name for stage in execute.children].count("bind") == 2 and execute.find("Spark job")
+    (attempt,) = script.find("commit attempt")
+    assert attempt.attributes["gateway.commit.version"] == 2

@@ -54,7 +54,7 @@ export function ProfileView({ tab, run }: { tab: SqlTab; run: Run }) {
       <h3>Read</h3>
       {profile.reads.length ? <Reads reads={profile.reads} /> : <p class="note">No data files were read.</p>}
       <p class="note">
-        {formatCount(profile.rows)} rows, {formatBytes(profile.result_bytes)} in memory; {formatCount(profile.tasks.done)} tasks of Spark.
+        {formatCount(profile.rows)} {profile.rows === 1 ? "row" : "rows"}, {formatBytes(profile.result_bytes)}; {formatCount(profile.tasks.done)} {profile.tasks.done === 1 ? "task" : "tasks"} of Spark.
       </p>
       <h3>Log</h3>
       <pre>{profile.log.join("\n")}</pre>

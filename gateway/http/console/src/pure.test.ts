@@ -46,6 +46,10 @@ test("another kind of chart has columns that it can draw", () => {
   assert.deepEqual(withKind("line", { ...bar, y: [1] }, ["STRING", "INT"]), { kind: "line", x: 0, y: [1] });
   assert.deepEqual(withKind("histogram", bar, ["STRING", "INT", "INT"]), { kind: "histogram", x: 2, y: [2] });
   assert.deepEqual(withKind("line", { kind: "histogram", x: 0, y: [] }, ["INT", "INT"]), { kind: "line", x: 0, y: [1] });
+  const line = { kind: "line" as const, x: 0, y: [1, 2] };
+  const types = ["DATE", "INT", "INT"];
+  assert.deepEqual(withKind("histogram", line, types), { kind: "histogram", x: 1, y: [1, 2] });
+  assert.deepEqual(withKind("line", withKind("histogram", line, types), types), line);
 });
 
 test("texts are drawn in the order of rows", () => {
@@ -144,5 +148,6 @@ test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of a
 test("numbers for people", () => {
   assert.deepEqual([0, 1023, 1536, 200 * 1024].map(formatBytes), ["0 B", "1023 B", "1.5 KiB", "200 KiB"]);
   assert.deepEqual([5, 1234, 61_000].map(formatDuration), ["5 ms", "1.23 s", "1 min 1 s"]);
+  assert.deepEqual([0, 0.04, 0.44, 7.25, 9.99].map(formatDuration), ["0 ms", "0 ms", "0.4 ms", "7.3 ms", "10 ms"]);
   assert.equal(formatCount(1_000_000), "1,000,000");
 });

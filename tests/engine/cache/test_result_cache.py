@@ -1,0 +1,258 @@
+"""The store of kept answers: what goes, what moves to files, and who runs where several ask."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import fields
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from engine.cache import result_cache
+from engine.cache.kept_result import KeptResult, keep
+from engine.cache.result_cache import Flight, ResultCache, Turn
+from engine.concurrency.cancel import CancelToken
+from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
+from engine.runtime.results import BIGINT, STRING, Repeatable, small_result
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import OwnedSpool
+
+
+def kept(name: str, rows: int = 1000) -> KeptResult:
+    """About 30 bytes a row."""
+    stream = small_result({"n": BIGINT, "name": STRING}, [(n, f"{name}-{n * 7919 % 9973:013}") for n in range(rows)])
+    return keep(stream, list(stream.pieces()), None)
+
+
+def names_in(found: object) -> str:
+    assert isinstance(found, KeptResult)
+    (batch,) = found.stream().batches()
+    return str(batch["name"][0].as_py()).partition("-")[0]
+
+
+SIZE = kept("x").num_bytes
+
+
+def claimed(cache: ResultCache, key: bytes) -> KeptResult | Flight | Turn:
+    found = cache.claim(key, CancelToken())
+    if isinstance(found, Flight):
+        found.end(alone=True)
+    return found
+
+
+def missing(cache: ResultCache, key: bytes) -> bool:
+    return isinstance(claimed(cache, key), Flight)
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[OwnedSpool]:
+    opened = OwnedSpool(str(tmp_path), SpoolBudget(3 * SIZE))
+    yield opened
+    opened.close()
+
+
+def files_of(spool: OwnedSpool) -> int:
+    return len(list(spool.folder.glob("rows-*")))
+
+
+def test_what_was_put_is_found_by_everybody() -> None:
+    cache = ResultCache(10 * SIZE, SIZE)
+    cache.put(b"a", kept("a"))
+    assert [names_in(claimed(cache, b"a")) for _ in range(3)] == ["a"] * 3
+    assert missing(cache, b"b")
+    assert (cache.counts.hits, cache.counts.misses, cache.counts.kept) == (3, 1, 1)
+
+
+def test_the_least_recently_used_go_first() -> None:
+    cache = ResultCache(3 * SIZE, SIZE)
+    for name in "abc":
+        cache.put(name.encode(), kept(name))
+    claimed(cache, b"a")
+    cache.put(b"d", kept("d"))
+    assert [missing(cache, key) for key in (b"a", b"b", b"c", b"d")] == [False, True, False, False]
+    assert cache.counts.bytes <= 3 * SIZE and cache.counts.evicted == 1
+
+
+def test_one_that_alone_is_too_large_is_not_kept() -> None:
+    cache = ResultCache(2 * SIZE, 2 * SIZE)
+    cache.put(b"a", kept("a"))
+    cache.put(b"large", kept("large", 5000))
+    assert not cache.holds(b"large") and cache.holds(b"a")
+
+
+def test_memory_stays_flat() -> None:
+    cache = ResultCache(4 * SIZE, SIZE)
+    for number in range(500):
+        cache.put(b"%d" % number, kept("n", 10 + number % 900))
+        cache.note_repeatable(b"%d" % number, Repeatable.ALWAYS)
+        assert cache.counts.bytes <= 4 * SIZE
+    held = sum(entry.num_bytes for entry in cache._entries.values())
+    assert held == cache.counts.bytes and len(cache._entries) == cache.counts.entries
+
+
+def test_what_is_known_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_cache, "_TEXTS_MAX", 3)
+    cache = ResultCache(SIZE, SIZE)
+    for name in (b"a", b"b", b"c"):
+        cache.note_repeatable(name, Repeatable.SESSION)
+    assert cache.repeatable(b"a") is Repeatable.SESSION
+    cache.note_repeatable(b"d", Repeatable.NEVER)
+    assert [cache.repeatable(name) for name in (b"a", b"b", b"d")] == [Repeatable.SESSION, None, Repeatable.NEVER]
+
+
+def test_what_does_not_fit_in_memory_moves_to_files_and_comes_back(spool: OwnedSpool) -> None:
+    cache = ResultCache(2 * SIZE, SIZE, spool, 3 * SIZE)
+    for name in "abcd":
+        cache.put(name.encode(), kept(name))
+    counts = cache.counts
+    assert (counts.entries, counts.stored_entries, counts.stored, counts.evicted) == (2, 2, 2, 0)
+    assert files_of(spool) == 2 and counts.stored_bytes == spool.held_bytes() > 0
+    assert names_in(claimed(cache, b"a")) == "a"  # and another one moves
+    assert (cache.counts.read_back, cache.counts.stored_entries, files_of(spool)) == (1, 2, 2)
+    assert [names_in(claimed(cache, name.encode())) for name in "abcd"] == list("abcd")
+    assert cache.counts.misses == 0
+
+
+def test_files_make_room_for_newer_ones(spool: OwnedSpool) -> None:
+    cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
+    for number in range(30):
+        cache.put(b"%d" % number, kept(str(number % 10)))
+        assert spool.held_bytes() == cache.counts.stored_bytes <= 3 * SIZE
+    assert cache.holds(b"29") and cache.holds(b"28") and not cache.holds(b"0")
+    assert cache.counts.evicted == 30 - cache.counts.entries - cache.counts.stored_entries
+    assert files_of(spool) == cache.counts.stored_entries
+    cache.close()
+    assert files_of(spool) == 0 and spool.held_bytes() == 0
+
+
+def test_an_entry_whose_file_is_lost_is_computed_again(spool: OwnedSpool) -> None:
+    cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
+    for name in "ab":
+        cache.put(name.encode(), kept(name))
+    for file in spool.folder.glob("rows-*"):
+        file.unlink()
+    assert missing(cache, b"a") and not missing(cache, b"b")
+    assert cache.counts.stored_bytes == 0
+
+
+def test_a_full_disk_only_loses_the_entry(tmp_path: Path) -> None:
+    spool = OwnedSpool(str(tmp_path), SpoolBudget(10))
+    cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
+    for name in "ab":
+        cache.put(name.encode(), kept(name))
+    assert cache.holds(b"b") and not cache.holds(b"a")
+    assert (cache.counts.evicted, cache.counts.stored_bytes, files_of(spool)) == (1, 0, 0)
+    spool.close()
+
+
+Answers = list[Future[KeptResult | Flight | Turn]]
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as threads:
+        yield threads
+
+
+def waiting(cache: ResultCache, count: int, pool: ThreadPoolExecutor, cancel: CancelToken | None = None) -> Answers:
+    """So many more that wait for a key which is being computed."""
+    before = cache.counts.waits
+    found = [pool.submit(cache.claim, b"a", cancel or CancelToken()) for _ in range(count)]
+    while cache.counts.waits < before + count:
+        threading.Event().wait(0.001)
+    return found
+
+
+def led(cache: ResultCache) -> Flight:
+    flight = cache.claim(b"a", CancelToken())
+    assert isinstance(flight, Flight)
+    return flight
+
+
+def test_those_who_ask_for_the_same_wait_for_it(pool: ThreadPoolExecutor) -> None:
+    cache = ResultCache(10 * SIZE, SIZE)
+    flight = led(cache)
+    others = waiting(cache, 5, pool)
+    assert isinstance(cache.claim(b"b", CancelToken()), Flight), "another key waits for nobody"
+    cache.put(b"a", kept("a"))
+    flight.end(alone=False)
+    assert [each.result(10) for each in others] == [Turn.AGAIN] * 5
+    assert names_in(claimed(cache, b"a")) == "a"
+
+
+def test_where_the_answer_is_not_kept_each_runs_by_itself(pool: ThreadPoolExecutor) -> None:
+    cache = ResultCache(10 * SIZE, SIZE)
+    flight = led(cache)
+    others = waiting(cache, 5, pool)
+    flight.end(alone=True)
+    flight.end(alone=False)  # which does nothing any more
+    assert [each.result(10) for each in others] == [Turn.ALONE] * 5
+
+
+def test_where_the_leader_is_cancelled_one_of_the_others_leads(pool: ThreadPoolExecutor) -> None:
+    cache = ResultCache(10 * SIZE, SIZE)
+    flight = led(cache)
+    others = waiting(cache, 3, pool)
+    flight.end(alone=False)
+    assert [each.result(10) for each in others] == [Turn.AGAIN] * 3
+    next_flight = led(cache)
+    others = waiting(cache, 2, pool)
+    next_flight.end(alone=True)
+    assert {each.result(10) for each in others} == {Turn.ALONE}
+
+
+@pytest.mark.parametrize("reason", [StatementCancelled(), StatementTimedOut(1.0)])
+def test_who_waits_can_be_ended(pool: ThreadPoolExecutor, reason: StatementCancelled | StatementTimedOut) -> None:
+    cache, cancel = ResultCache(10 * SIZE, SIZE), CancelToken()
+    flight = led(cache)
+    (ended,) = waiting(cache, 1, pool, cancel)
+    (patient,) = waiting(cache, 1, pool)
+    cancel.cancel(reason)
+    assert ended.exception(10) is reason
+    assert not patient.done()
+    flight.end(alone=True)
+    assert patient.result(10) is Turn.ALONE
+
+
+def test_one_that_is_read_back_is_read_once(spool: OwnedSpool, pool: ThreadPoolExecutor) -> None:
+    cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
+    for name in "ab":
+        cache.put(name.encode(), kept(name))
+    found = [pool.submit(_read, cache) for _ in range(8)]
+    assert [each.result(10) for each in found] == ["a"] * 8
+    assert cache.counts.misses == 0
+
+
+def _read(cache: ResultCache) -> str:
+    while (found := cache.claim(b"a", CancelToken())) is Turn.AGAIN:
+        pass
+    return names_in(found)
+
+
+def test_the_metrics_are_the_counts(spool: OwnedSpool) -> None:
+    cache = ResultCache(2 * SIZE, SIZE, spool, 3 * SIZE)
+    for name in "abc":
+        cache.put(name.encode(), kept(name))
+    for key in (b"a", b"a", b"nothing"):
+        claimed(cache, key)
+    found = {family.name: {tuple(s.labels.values()): s.value for s in family.samples} for family in cache.metrics()}
+    assert found["gateway_result_cache_lookups_total"] == {("memory",): 1, ("file",): 1, ("miss",): 1}
+    assert found["gateway_result_cache_entries"] == {(): 2}
+    assert found["gateway_result_cache_file_bytes"] == {(): spool.held_bytes()}
+    assert {field.name for field in fields(cache.counts)} >= {"hits", "misses", "waits", "kept", "stored", "evicted"}
+
+
+def test_rows_are_copied_and_shared() -> None:
+    stream = small_result({"n": BIGINT}, [(n,) for n in range(100_000)])
+    (large,) = stream.batches()
+    part = large.slice(5, 10)
+    found = keep(stream, [part], None)
+    assert found.num_bytes < 10_000
+    (one,), (other,) = found.stream().batches(), found.stream().batches()
+    assert one is other and one.equals(part)
+    assert found.stream().schema.equals(stream.schema, check_metadata=True)
+    assert keep(small_result({"n": BIGINT}, []), [], None).batches == ()
+    assert pa.types.is_int64(found.schema.field("n").type)

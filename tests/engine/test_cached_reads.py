@@ -1,0 +1,201 @@
+"""Answers that come from the result cache, those that must not, and what statements say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
+from tests.engine.lake_sessions import rows, run, table
+
+ANN, BEN = Identity("ann"), Identity("ben")
+
+
+@pytest.fixture(scope="module")
+def cached(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeEngine]:
+    """An engine with a result cache; other than its sessions, it lasts for the module."""
+    options = EngineOptions(lake_folder=str(lake), result_cache_bytes=1 << 20, result_cache_entry_bytes=1 << 19)
+    engine = LakeEngine(open_sources(options), spark_driver)
+    session = opened(engine)
+    columns = "id AS n, concat('c', id % 3) AS c, date_add(DATE '2026-01-01', int(id)) AS d"
+    run(session, f"CREATE TABLE sold AS SELECT {columns} FROM range(20)")
+    session.close()
+    yield engine
+
+
+@pytest.fixture
+def session(cached: LakeEngine) -> Iterator[LakeSession]:
+    session = opened(cached)
+    yield session
+    session.close()
+
+
+def opened(engine: LakeEngine, identity: Identity = ANN) -> LakeSession:
+    return engine.open_session(identity, settings={}, catalog=None, schema=None)
+
+
+def is_cached(
+    session: LakeSession, text: str, identity: Identity = ANN, parameters: tuple[Parameter, ...] = ()
+) -> bool:
+    """Whether the answer of `text`, which is read to its end, comes from the cache."""
+    context = StatementContext(identity=identity)
+    result = session.execute(text, context, parameters)
+    list(result.batches())
+    result.close()
+    return context.profile.is_from_cache
+
+
+REPEATED = (
+    "SELECT count(*), sum(n) FROM sold WHERE c = 'c1'",
+    "SELECT c, sum(n) AS total FROM sold GROUP BY c ORDER BY total",
+    "SELECT * FROM sold LIMIT 3",
+    "WITH a AS (SELECT n FROM sold) SELECT max(n) FROM a JOIN sold USING (n) WHERE d > '2026-01-03'",
+    "SELECT (SELECT min(n) FROM sold), x FROM VALUES (1), (2) AS t(x)",
+    "SELECT n FROM sold VERSION AS OF 0 WHERE d >= DATE '2026-01-05' ORDER BY n",
+    "SELECT date_trunc('month', d), from_utc_timestamp(TIMESTAMP '2026-01-01', 'CET') FROM sold",
+    "SELECT max_by(n, d), percentile(n, 0.5) FROM sold TABLESAMPLE (100 PERCENT)",
+    "SELECT current_user(), current_schema(), n FROM sold",
+    "SELECT _metadata.file_path FROM sold",
+    "SELECT * FROM information_schema.tables WHERE table_name = 'sold'",
+    "SELECT 'today', 'now', now FROM (SELECT n AS now FROM sold)",
+)
+NOT_REPEATED = (
+    "SELECT current_timestamp(), n FROM sold",
+    "SELECT n FROM sold WHERE d < current_date()",
+    "SELECT n, now() FROM sold",
+    "SELECT n FROM sold WHERE d < 'today'",
+    "SELECT n FROM sold WHERE d < CAST(concat('to', 'day') AS DATE)",
+    "SELECT n FROM sold WHERE d < DATE 'today'",
+    "SELECT n FROM sold WHERE d < to_date('yesterday')",
+    "SELECT n FROM sold WHERE d < try_to_timestamp(' TODAY ')",
+    "SELECT n, collect_list(x) FROM sold, (SELECT any_value(n) AS x FROM sold) GROUP BY n",
+    r"SELECT n FROM sold WHERE d < DATE 'tod\u0061y'",
+    "SELECT n FROM sold WHERE d < TIMESTAMP /* x */ ' Now'",
+    "SELECT unix_timestamp(), n FROM sold",
+    "SELECT localtimestamp(), n FROM sold",
+    "SELECT rand(), n FROM sold",
+    "SELECT rand(4), n FROM sold",
+    "SELECT uuid(), n FROM sold",
+    "SELECT shuffle(array(n, 1, 2)) FROM sold",
+    "SELECT monotonically_increasing_id(), n FROM sold",
+    "SELECT input_file_name(), n FROM sold",
+    "SELECT spark_partition_id(), n FROM sold",
+    "SELECT n FROM sold TABLESAMPLE (50 PERCENT)",
+    "SELECT n FROM sold WHERE n IN (SELECT n FROM sold WHERE rand() < 2)",
+    "WITH t AS (SELECT now() AS t) SELECT n, t FROM sold, t",
+    "SELECT n FROM sold ORDER BY uuid()",
+    "SELECT sum(n) OVER (ORDER BY rand()) FROM sold",
+)
+
+
+@pytest.mark.parametrize("text", REPEATED)
+def test_an_answer_comes_again_from_the_cache(session: LakeSession, text: str) -> None:
+    first = rows(session, text)
+    assert is_cached(session, text)
+    assert rows(session, text) == first
+
+
+@pytest.mark.parametrize("text", NOT_REPEATED)
+def test_what_depends_on_time_or_chance_is_not_kept(session: LakeSession, text: str) -> None:
+    run(session, text)
+    assert not is_cached(session, text)
+
+
+def test_the_session_may_do_without(session: LakeSession) -> None:
+    text = "SELECT n + 1 FROM sold"
+    run(session, "SET gateway.result_cache = off")
+    assert [is_cached(session, text) for _ in range(2)] == [False, False]
+    run(session, "SET use_cached_result = true")
+    assert [is_cached(session, text) for _ in range(2)] == [False, True]
+    assert rows(session, "SET gateway.result_cache") == [("gateway.result_cache", "true")]
+    run(session, "SET use_cached_result = false")
+    assert not is_cached(session, text)
+
+
+def test_explain_says_whether_the_answer_is_there(session: LakeSession) -> None:
+    text = "SELECT max(n) + 2 FROM sold"
+    assert "result cache: the answer is not there" in explained(session, text)
+    run(session, text)
+    assert is_cached(session, text)
+    assert "result cache: the answer is there" in explained(session, text)
+    assert "result cache: not kept" in explained(session, "SELECT DATE 'today' FROM sold")
+    run(session, "SET gateway.result_cache = off")
+    assert "result cache: off" in explained(session, text)
+
+
+def explained(session: LakeSession, text: str) -> str:
+    ((plan,),) = rows(session, f"EXPLAIN {text}")
+    return str(plan)
+
+
+def test_settings_and_users_have_answers_of_their_own(cached: LakeEngine, session: LakeSession) -> None:
+    text = "SELECT current_user(), CAST(TIMESTAMP '2026-01-01 00:00:00Z' AS STRING), n FROM sold WHERE n = 1"
+    other = opened(cached, BEN)
+    run(other, "SET TIME ZONE 'Asia/Tokyo'")
+    for _ in range(2):
+        (of_ann,) = rows(session, text)
+        assert of_ann[0] == "ann"
+        result = other.execute(text, StatementContext(identity=BEN))
+        (of_ben,) = (row for batch in result.batches() for row in batch.to_pylist())
+        assert tuple(of_ben.values())[:2] == ("ben", "2026-01-01 09:00:00")
+    other.close()
+
+
+def test_functions_and_policies_are_part_of_what_is_asked(session: LakeSession) -> None:
+    run(session, "CREATE TABLE shown AS SELECT id AS n FROM range(5)")
+    run(session, "CREATE TABLE allowed AS SELECT 1L AS least")
+    run(session, "CREATE FUNCTION is_shown(n BIGINT) RETURNS BOOLEAN RETURN n >= (SELECT max(least) FROM allowed)")
+    text = "SELECT count(n), min(n) FROM shown WHERE n < 100"
+    expected = {
+        "ALTER TABLE shown SET ROW FILTER is_shown ON (n)": (4, 1),
+        "INSERT INTO allowed VALUES (3)": (2, 3),
+        "ALTER TABLE shown DROP ROW FILTER": (5, 0),
+        "CREATE OR REPLACE FUNCTION is_shown(n BIGINT) RETURNS BOOLEAN RETURN n = 4": (5, 0),
+        "ALTER TABLE shown SET ROW FILTER is_shown ON (n) ": (1, 4),
+        "INSERT INTO shown VALUES (4)": (2, 4),
+    }
+    assert rows(session, text) == [(5, 0)]
+    for statement, answer in expected.items():
+        run(session, statement)
+        assert rows(session, text) == [answer], statement
+        assert is_cached(session, text)
+        assert rows(session, text) == [answer], statement
+
+
+def test_variables_and_temporary_views_are_part_of_what_is_asked(session: LakeSession) -> None:
+    run(session, "DECLARE least BIGINT DEFAULT 3")
+    run(session, "CREATE TEMPORARY VIEW few AS SELECT n FROM sold WHERE n < 7")
+    text = "SELECT sum(n) FROM few WHERE n >= least"
+    assert rows(session, text) == [(18,)] and is_cached(session, text)
+    run(session, "SET VAR least = 5")
+    assert rows(session, text) == [(11,)] and is_cached(session, text)
+    run(session, "CREATE OR REPLACE TEMPORARY VIEW few AS SELECT n FROM sold WHERE n < 6")
+    assert rows(session, text) == [(5,)]
+    run(session, "DROP TEMPORARY VARIABLE least")
+    with pytest.raises(SqlError, match="least"):
+        rows(session, text)
+
+
+def test_rows_that_come_in_files_are_kept_as_they_were(session: LakeSession) -> None:
+    text = "SELECT id, array(id, 2) AS a, map('k', id) AS m, named_struct('x', string(id)) AS s FROM range(1500), sold"
+    first = table(session, f"{text} WHERE n < 2")
+    assert first.nbytes > 100_000
+    again = table(session, f"{text} WHERE n < 2")
+    assert is_cached(session, f"{text} WHERE n < 2")
+    assert again.equals(first) and again.schema.equals(first.schema, check_metadata=True)
+
+
+def test_an_answer_that_is_too_large_is_whole_but_not_kept(session: LakeSession) -> None:
+    text = (
+        "SELECT t.id, uniform FROM (SELECT id, sha2(string(id), 256) AS uniform FROM range(30000)) t, sold WHERE n = 0"
+    )
+    assert table(session, text).num_rows == 30_000
+    assert table(session, text).num_rows == 30_000
+    assert not is_cached(session, text)
