@@ -99,7 +99,7 @@ _LOCAL_CONF = MappingProxyType(
 _LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COMPILER_OPTIONS = (
-    "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
+    "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=120000"
 )
 """About four times Java's own numbers of calls and rounds."""
