@@ -17,6 +17,7 @@ What is set here, and why:
   has replaced the data, and which make a colon in a name an error;
 - fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
+- Spark marks no scans for one task by itself, and takes ours at their word (`RunSettings.java`);
 - no artifacts of single sessions, so that executors elsewhere find our classes in every session;
 - a task that runs out of memory fails its statement. Spark would end the executor's process, which on a local master is
   the whole of Spark.
@@ -49,6 +50,10 @@ _FIXED_CONF = MappingProxyType(
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
+        "spark.sql.optimizer.singleTaskExecution.enabled": "false",
+        "spark.sql.optimizer.singleTaskExecution.maxNumFiles": "1000000",
+        "spark.sql.optimizer.singleTaskExecution.minNumBytes": "0",
+        "spark.sql.optimizer.singleTaskExecution.minNumFiles": "0",
         "spark.sql.parquet.fieldId.read.enabled": "true",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.runSQLOnFiles": "false",

@@ -25,7 +25,6 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CollectLimitExec;
-import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.LocalTableScanExec;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
@@ -67,14 +66,21 @@ final class Statement {
   }
 
   byte[] run() throws Exception {
-    QueryExecution execution = atItsTime(analyzed());
+    final Query execution = (Query) atItsTime(analyzed());
     session.ensureLive(request.id);
-    StructType schema = execution.analyzed().schema();
+    final StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
         request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
-    ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
+    final ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
     try {
-      collect(execution, schema, spool);
+      RunSettings settings = new RunSettings(session.settings());
+      settings.choose(execution);
+      settings.during(new scala.runtime.AbstractFunction0() {
+        public Object apply() {
+          collect(execution, schema, spool);
+          return null;
+        }
+      });
     } catch (Throwable failure) {
       if (!spool.exceeded()) throw failure;
     } finally {
@@ -125,8 +131,8 @@ final class Statement {
     return fixed == plan ? analyzed : planned(fixed);
   }
 
-  QueryExecution planned(LogicalPlan plan) {
-    return spark.sessionState().executePlan(plan, CommandExecutionMode$.MODULE$.SKIP());
+  Query planned(LogicalPlan plan) {
+    return new Query(spark, plan);
   }
 
   /** What the names of the scans stand for. */
@@ -257,7 +263,7 @@ final class Statement {
     }
   }
 
-  private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) throws Exception {
+  private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) {
     final SparkPlan plan = execution.executedPlan();
     session.ensureLive(request.id);
     if (plan instanceof LocalTableScanExec) {
