@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from catalog.entries import SchemaEntry, ViewColumn, ViewEntry
-from catalog.names import SchemaName, TableName, fold
+from catalog.names import SchemaName, TableName
 
 SYSTEM_CATALOG = "system"
 AUDIT_SCHEMA = SchemaName(SYSTEM_CATALOG, "access")
@@ -66,11 +66,6 @@ AUDIT_COLUMNS: Mapping[str, str] = MappingProxyType(
 
 def is_audit_schema(schema: SchemaName) -> bool:
     return schema == AUDIT_SCHEMA
-
-
-def is_audit_alias(name: TableName) -> bool:
-    """Whether it is `system.audit` in some catalog, which counts where no table has that name."""
-    return (fold(name.schema), fold(name.table)) == (SYSTEM_CATALOG, AUDIT_TABLE.table)
 
 
 def audit_schema() -> SchemaEntry:

@@ -59,6 +59,7 @@ from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
 from catalog.policy_changes import SetColumnMask, SetRowFilter
 from catalog.privileges import Kind
+from catalog.rest.changes import change_elsewhere, recorded_elsewhere
 from catalog.rest.errors import RestCatalogNotChanged
 from catalog.rest.names import RestCatalogs
 from catalog.right_changes import (
@@ -146,9 +147,11 @@ class Catalog:
         before, after = self._change(change, condition)
         return tuple(differences(before.state, after.state))
 
-    def drop_table(self, name: TableName, condition: Condition | None = None) -> Relation:
-        """Make the change, and answer what had the name in that moment; raises as `change` does."""
-        return self._change(DropTable(name), condition)[0].state.relations[name]
+    def drop_table(
+        self, name: TableName, condition: Condition | None = None, *, purge: bool = False
+    ) -> Relation | None:
+        """Make the change, and answer what was recorded under the name in that moment; raises as `change` does."""
+        return self._change(DropTable(name, purge), condition)[0].state.relations.get(name)
 
     def drop_schema(self, name: SchemaName, cascade: bool, condition: Condition | None = None) -> tuple[Relation, ...]:
         """Make the change, and answer what the schema held in that moment; raises as `change` does."""
@@ -158,6 +161,7 @@ class Catalog:
         """The views before the change and after it."""
         if self._served is not None:
             self._served.ensure_there()  # the catalog's own folder may lie in it, and would be made again
+        self._change_elsewhere(change, condition)
         with self._lock:  # threads of one server wait for each other instead of racing
             for attempt in range(CHANGE_ATTEMPTS_MAX):
                 base = self.view()
@@ -169,6 +173,15 @@ class Catalog:
                 time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
+    def _change_elsewhere(self, change: Change, condition: Condition | None) -> None:
+        """What a REST catalog is asked to do first. Nobody waits for that."""
+        if self.rest.names:
+            view = self.view()
+            if condition is not None:
+                ensure_met(view.state, condition)
+            self._ensure_new(view, change)
+            change_elsewhere(self._sources, view.state, change)
+
     def _swap(self, base: CatalogState, new: CatalogState) -> bool:
         """A failure of the disk, after which nothing is committed, gets a name."""
         try:
@@ -176,12 +189,18 @@ class Catalog:
         except OSError as error:
             raise CatalogNotWritable(error.strerror or str(error)) from error
 
-    def _checked(self, view: CatalogView, change: Change) -> list[Change]:
-        """`change` with what it needs before it; raises where the served folder prevents it."""
+    def _ensure_new(self, view: CatalogView, change: Change) -> None:
         for schema in _schemas_of(change):
             view.ensure_may_change(schema)
         for part in _new_parts(change):
             ensure_new_part(part)
+
+    def _checked(self, view: CatalogView, change: Change) -> list[Change]:
+        """`change` with what it needs before it; raises where the served folder prevents it."""
+        self._ensure_new(view, change)
+        elsewhere = recorded_elsewhere(self._sources, view.state, change)
+        if elsewhere is not None:
+            return [*_adopt_schemas(view, elsewhere), *elsewhere]
         match change:
             case CreateCatalog(catalog) if catalog.name == CatalogName(SYSTEM_CATALOG):
                 raise ReservedName("CATALOG", str(catalog.name))
@@ -189,9 +208,7 @@ class Catalog:
                 raise RestCatalogNotChanged(dropped.catalog, "The catalog")
             case CreateCatalog() | DropCatalog():
                 return [change]
-            case CreateSchema(SchemaEntry(name=schema)) | DropSchema(schema, _) if view.is_rest(schema.catalog_name):
-                raise RestCatalogNotChanged(schema.catalog, "Schemas")
-            case CreateSchema(entry):
+            case CreateSchema(entry, _):
                 if view.discovered_schema(entry.name) is not None and entry.name not in view.state.schemas:
                     raise SchemaAlreadyExists(str(entry.name))
                 if entry.location is None:
@@ -212,7 +229,7 @@ class Catalog:
             case CreateView(view_entry, _):
                 _ensure_free(view, view_entry.name)
                 return [*_adopt_schema(view, view_entry.name.schema_name), change]
-            case DropTable(table_name) | DropView(table_name):
+            case DropTable(table_name, _) | DropView(table_name):
                 _ensure_recorded(view, table_name)
                 _ensure_goes(view, view.state.relations.get(table_name))
                 return [change]
@@ -266,7 +283,7 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return ()
         case CreateFunction(FunctionEntry(name=function_name)) | DropFunction(function_name):
             return (function_name.schema_name,)
-        case CreateSchema(entry):
+        case CreateSchema(entry, _):
             return (entry.name,)
         case DropSchema(name, _):
             return (name,)
@@ -276,7 +293,7 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return (view_entry.name.schema_name,)
         case SetRowFilter(table=policed) | SetColumnMask(table=policed):
             return (policed.schema_name,)
-        case DropTable(table_name) | DropView(table_name) | SetLocation(table_name, _):
+        case DropTable(table_name, _) | DropView(table_name) | SetLocation(table_name, _):
             return (table_name.schema_name,)
         case SetComment(commented, _):
             return (commented,) if isinstance(commented, SchemaName) else ()
@@ -291,7 +308,7 @@ def _new_parts(change: Change) -> tuple[str, ...]:
     match change:
         case CreateCatalog(catalog):
             return catalog.name.parts
-        case CreateSchema(schema):
+        case CreateSchema(schema, _):
             return (schema.name.schema,)
         case CreateTable(TableEntry(name=name)) | CreateView(ViewEntry(name=name)) | RenameTable(_, name):
             return (name.table,)
@@ -323,9 +340,6 @@ def _ensure_free(view: CatalogView, name: TableName, location: str | None = None
 
 
 def _ensure_recorded(view: CatalogView, name: TableName) -> None:
-    recorded = view.state.relations.get(name)
-    if view.is_rest(name.schema_name.catalog_name) and not isinstance(recorded, ViewEntry):
-        raise RestCatalogNotChanged(name.catalog, "Tables")
     found = None if name in view.state.relations else view.discovered(name)
     if found is not None:
         raise DiscoveredObject(str(name), found.location)
@@ -359,6 +373,13 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
             return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]
         case _:
             return []
+
+
+def _adopt_schemas(view: CatalogView, changes: list[Change]) -> list[Change]:
+    """What records the schemas in which changes make a name."""
+    made = [each.entry.name.schema_name for each in changes if isinstance(each, CreateTable)]
+    moved = [each.new_name.schema_name for each in changes if isinstance(each, RenameTable)]
+    return [adopting for schema in (*made, *moved) for adopting in _adopt_schema(view, schema)]
 
 
 def _adopt_schema(view: CatalogView, schema: SchemaName) -> list[Change]:

@@ -75,7 +75,10 @@ class DropCatalog:
 
 @dataclass(frozen=True, slots=True)
 class CreateSchema:
+    """`properties` are for catalogs that keep some."""
+
     entry: SchemaEntry
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,10 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
+    """`purge`: a catalog that has the files of its tables is asked to remove them."""
+
     name: TableName
+    purge: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +187,7 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return _create_catalog(state, entry)
         case DropCatalog(name):
             return _drop_catalog(state, name)
-        case CreateSchema(entry_):
+        case CreateSchema(entry_, _):
             return _create_schema(state, entry_)
         case DropSchema(name_, cascade):
             return _drop_schema(state, name_, cascade)
@@ -190,7 +196,7 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return _put_relation(state, table, replace_)
         case CreateView(view, replace_):
             return _put_relation(state, view, replace_)
-        case DropTable(table_name):
+        case DropTable(table_name, _):
             if isinstance(_relation(state, table_name), ViewEntry):
                 raise TableExpected(str(table_name))
             return _without_relation(state, table_name)

@@ -1,4 +1,5 @@
-"""The schemas and views that are there without having been made: `information_schema` and `system.access`. Pure.
+"""The schemas and views that are there without having been made: `information_schema`, `system.access` and
+`system.gateway`. Pure.
 
 Their names are reserved. `information_schema` is in every catalog and in `system`, which is no catalog of the lists;
 `system.access` is there for administrators alone, and for everybody where privileges do not count.
@@ -6,31 +7,45 @@ Their names are reserved. `information_schema` is in every catalog and in `syste
 
 from __future__ import annotations
 
-from catalog.audit_table import AUDIT_TABLE, audit_schema, audit_view, is_audit_schema
+from catalog.audit_table import AUDIT_TABLE, SYSTEM_CATALOG, audit_schema, audit_view, is_audit_schema
 from catalog.entries import SchemaEntry, ViewEntry
 from catalog.information_schema import RELATIONS, information_schema, information_view, is_information_schema
 from catalog.names import SchemaName, TableName, fold
+from catalog.server_views import SERVER_RELATIONS, is_server_schema, server_schema, server_view
 
 
 def is_system_schema(schema: SchemaName) -> bool:
-    return is_information_schema(schema) or is_audit_schema(schema)
+    return is_information_schema(schema) or is_audit_schema(schema) or is_server_schema(schema)
 
 
 def system_schema(schema: SchemaName) -> SchemaEntry:
     """The entry of a schema that is one."""
-    return audit_schema() if is_audit_schema(schema) else information_schema(schema.catalog)
+    if is_audit_schema(schema):
+        return audit_schema()
+    return server_schema() if is_server_schema(schema) else information_schema(schema.catalog)
 
 
 def system_view(name: TableName) -> ViewEntry | None:
     """The view of that name in a system schema; None where there is none."""
     if is_audit_schema(name.schema_name):
         return audit_view() if fold(name.table) == AUDIT_TABLE.table else None
-    return information_view(name)
+    return server_view(name.table) if is_server_schema(name.schema_name) else information_view(name)
+
+
+def short_named(name: TableName) -> ViewEntry | None:
+    """The view that `system.audit`, `system.queries` and the like are short for, in whatever catalog; None for other
+    names. A table that has such a name counts more.
+    """
+    if fold(name.schema) != SYSTEM_CATALOG:
+        return None
+    return audit_view() if fold(name.table) == AUDIT_TABLE.table else server_view(name.table)
 
 
 def system_views(schema: SchemaName) -> list[ViewEntry]:
     """All views of a system schema."""
     if is_audit_schema(schema):
         return [audit_view()]
+    if is_server_schema(schema):
+        return [view for view in map(server_view, sorted(SERVER_RELATIONS)) if view is not None]
     views = (information_view(TableName(schema.catalog, schema.schema, name)) for name in RELATIONS)
     return [view for view in views if view is not None]

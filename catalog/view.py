@@ -16,10 +16,11 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
-from catalog.audit_table import SYSTEM_CATALOG, audit_view, is_audit_alias, is_audit_schema
+from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -42,11 +43,12 @@ from catalog.names import (
     matches_all,
 )
 from catalog.places import Places, is_below
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogNotChanged
-from catalog.rest.names import RestNames
+from catalog.rest.changes import COMMENT, LOCATION
+from catalog.rest.errors import RestCatalogNotAvailable
+from catalog.rest.names import RestNames, location_of
 from catalog.rights import Caller, Rights
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
-from catalog.system_views import is_system_schema, system_schema, system_view, system_views
+from catalog.system_views import is_system_schema, short_named, system_schema, system_view, system_views
 
 logger = logging.getLogger(__name__)
 
@@ -178,6 +180,16 @@ class CatalogView:
             raise SchemaNotFound(str(schema), _did_you_mean(schema.parts, there_are))
         return entry
 
+    def described_schema(self, schema: SchemaName) -> tuple[SchemaEntry, Mapping[str, str]]:
+        """The schema as :meth:`schema`, with the comment, location and other properties that a REST catalog has."""
+        entry = self.schema(schema)
+        source = self._sources.get(schema.catalog_name)
+        if not isinstance(source, RestNames) or is_system_schema(schema):
+            return entry, {}
+        found = dict(source.describe_schema(entry.name.schema))
+        comment, location = found.pop(COMMENT, None), found.pop(LOCATION, None)
+        return replace(entry, comment=comment, location=location), found
+
     def finds_schema(self, schema: SchemaName) -> bool:
         return self._find_schema(schema) is not None
 
@@ -196,8 +208,11 @@ class CatalogView:
             return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
-        found = recorded or self.discovered(name)
-        return audit_view() if found is None and is_audit_alias(name) and self._shows_audit else found
+        return recorded or self.discovered(name) or self._short_named(name)
+
+    def _short_named(self, name: TableName) -> Relation | None:
+        view = short_named(name)
+        return view if view is not None and self._find_schema(view.name.schema_name) else None
 
     def resolve(self, name: TableName) -> Relation:
         """The table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
@@ -267,10 +282,18 @@ class CatalogView:
     def ensure_new_name(self, name: TableName) -> TableName:
         """The name of a table to be made, its schema spelled as it was. Raises InvalidName, SchemaNotFound, …"""
         self.ensure_may_change(name.schema_name)
-        if self.is_rest(name.schema_name.catalog_name):
-            raise RestCatalogNotChanged(name.catalog, "Tables")
         ensure_new_part(name.table)
         return TableName(name.catalog, self.schema(name.schema_name).name.schema, name.table)
+
+    def rest_address(self, name: TableName) -> str | None:
+        """Where a new table of a REST catalog will be; None for other catalogs."""
+        source = self._sources.get(name.schema_name.catalog_name)
+        if not isinstance(source, RestNames):
+            return None
+        namespace = source.namespace_of(name.schema)
+        if namespace is None:
+            raise SchemaNotFound(str(name.schema_name))
+        return location_of(source.name.catalog, namespace, name.table)
 
     def ensure_free_location(self, location: str) -> None:
         """Raises LocationOverlap where no table may be made, LakeNotAvailable."""

@@ -6,11 +6,13 @@ down the one road of `engine/statement.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from engine.runtime.activity import ActivitySource
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
@@ -30,6 +32,11 @@ class EngineSession(Protocol):
         """The session's own limit for a statement, in seconds; 0 is none."""
         ...
 
+    @property
+    def trace_parent(self) -> str | None:
+        """The span of the client that statements of the session belong to, if it has told one."""
+        ...
+
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream: ...
 
     def run(self, statement: Statement, context: StatementContext) -> ResultStream: ...
@@ -47,6 +54,14 @@ class Engine(Protocol):
 
     def restart(self, reason: str) -> None:
         """End whatever runs in Spark, which cannot be ended otherwise, and start it again; returns at once."""
+        ...
+
+    def show_activity(self, activity: ActivitySource) -> None:
+        """What the views of `system.gateway` show in sessions that are opened from now on."""
+        ...
+
+    def metrics(self) -> Iterable[MetricFamily]:
+        """What the engine counts and measures; returns at once, also where Spark does not answer."""
         ...
 
     def open_session(

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from catalog.catalog import Catalog
@@ -27,6 +28,7 @@ from catalog.rest.options import RestOptions
 from catalog.roots import configured_location, is_local
 from catalog.tokens import TokenStore
 from engine.bind.sight import seen_by
+from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
@@ -42,17 +44,21 @@ from engine.iceberg.commit.metadata_files import metadata_times
 from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.planning.planner import IcebergPlanner
 from engine.iceberg.procedures.writer import IcebergWriter
+from engine.runtime.activity import ActivitySource
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
 from engine.runtime.parameters import Parameter
-from engine.runtime.profile import Profile
+from engine.runtime.profile import Profile, Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import declare_settings, find_setting, parse_setting
+from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, parse_setting
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import EngineSources, parse_statement, run_statement
@@ -76,10 +82,11 @@ logger = logging.getLogger(__name__)
 class EngineOptions:
     """What an engine is made of.
 
-    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
-    (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
+    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are
+    kept (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
     `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between statements.
+    table. `rest_catalogs` are catalogs elsewhere. `snapshot_cache_bytes` bounds the snapshots kept between
+    statements, `result_cache_bytes` the answers (0: none are) and `result_cache_entry_bytes` each of them.
     Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
@@ -90,6 +97,9 @@ class EngineOptions:
     audit_folder: Path | None = None
     rest_catalogs: tuple[RestOptions, ...] = ()
     snapshot_cache_bytes: int = 1 << 30
+    result_cache_bytes: int = 0
+    result_cache_file_bytes: int = 0
+    result_cache_entry_bytes: int = 16 << 20
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
 
@@ -150,6 +160,12 @@ def open_sources(options: EngineOptions) -> EngineSources:
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
+    results, remove_results = _result_cache(options)
+
+    def close() -> None:
+        after_commits.close()
+        remove_results()
+
     return EngineSources(
         catalog=catalog,
         formats=formats_of(
@@ -170,8 +186,32 @@ def open_sources(options: EngineOptions) -> EngineSources:
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
-        close=after_commits.close,
+        results=results,
+        measures=(partial(snapshot_metrics, snapshots), *([] if results is None else [results.metrics])),
+        close=close,
     )
+
+
+def _result_cache(options: EngineOptions) -> tuple[ResultCache | None, Callable[[], None]]:
+    """The cache, and what removes its files."""
+    if not options.result_cache_bytes:
+        return None, lambda: None
+    if not options.result_cache_file_bytes:
+        return ResultCache(options.result_cache_bytes, options.result_cache_entry_bytes), lambda: None
+    spool = OwnedSpool(options.spark.local_dir, SpoolBudget(options.result_cache_file_bytes))
+    sizes = options.result_cache_bytes, options.result_cache_entry_bytes
+    return ResultCache(*sizes, spool, options.result_cache_file_bytes), spool.close
+
+
+def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:
+    """Measurements of the cache of Delta tables' snapshots."""
+    yield gauge("gateway_snapshot_cache_tables", "Tables whose newest snapshot is kept.", cache.num_tables)
+    yield gauge("gateway_snapshot_cache_bytes", "About the bytes of these snapshots.", cache.num_bytes)
+    yield gauge("gateway_snapshot_cache_max_bytes", "Bytes that the snapshots may take.", cache.bytes_max)
+    loads = (({"result": "hit"}, cache.hits), ({"result": "miss"}, cache.misses))
+    name, text = "gateway_snapshot_loads_total", "Newest snapshots asked for: kept and advanced, or read from the log."
+    yield labelled(MetricKind.COUNTER, name, text, loads)
+    yield counter("gateway_snapshot_evictions_total", "Snapshots dropped to make room.", cache.evictions)
 
 
 class LakeEngine:
@@ -186,6 +226,14 @@ class LakeEngine:
 
     def restart(self, reason: str) -> None:
         self._driver.restart(reason)
+
+    def show_activity(self, activity: ActivitySource) -> None:
+        self._sources = replace(self._sources, activity=activity)
+
+    def metrics(self) -> Iterable[MetricFamily]:
+        for measure in self._sources.measures:
+            yield from measure()
+        yield from self._driver.metrics()
 
     def open_session(
         self,
@@ -240,6 +288,10 @@ class LakeSession:
     def statement_timeout_s(self) -> float:
         return float(self._state.value("gateway.statement.timeout") or 0)
 
+    @property
+    def trace_parent(self) -> str | None:
+        return self._state.value(TRACE_PARENT) or None
+
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
         return self._execute(parse_statement(text), parameters, context)
@@ -249,6 +301,7 @@ class LakeSession:
             case Script() as script:
                 if any(parameter.name is None for parameter in parameters):
                     raise PositionalScriptParameters()
+                context.profile.enter(Stage.EXECUTE)
                 return run_script(script, self._road(context, is_script=True), parameters)
             case ExecuteImmediate() as immediate:
                 return execute_immediate(immediate, self._road(context), (), parameters).result
@@ -270,9 +323,13 @@ class LakeSession:
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
             own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
-            if is_script:
-                own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
-            return self._take(statement, scopes, parameters, own)
+            if not is_script:
+                return self._take(statement, scopes, parameters, own)
+            own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
+            try:
+                return self._take(statement, scopes, parameters, own)
+            finally:
+                context.profile.add_part(own.profile)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
 

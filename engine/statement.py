@@ -54,6 +54,7 @@ from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.profile import Stage
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.runtime.settings import RESULT_CACHE
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
@@ -66,6 +67,7 @@ from engine.statements.writes import Delete, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
+from engine.write.dml.unmarked_rows import with_marks
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
 logger = logging.getLogger(__name__)
@@ -102,7 +104,11 @@ def run_statement(
         written, own = with_condition_values(written, own)
         statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
     own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
-    run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
+    run = Run(
+        executor=executor,
+        context=replace(context, variables=state.visible, caches_results=_caches(state)),
+        parameters=own,
+    )
     way = _Way(state=state, sources=sources, run=run)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
         return _told(statement, _carried(statement, _planned(statement, way), way), context)
@@ -116,6 +122,10 @@ def _told(statement: RoadStatement, outcome: Outcome, context: StatementContext)
     if not (context.profile.hides_work and answers_work(statement)):
         return outcome
     return replace(outcome, result=outcome.result.limited(0))
+
+
+def _caches(state: SessionState) -> bool:
+    return state.value(RESULT_CACHE) != "false"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +173,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
     INSERTs that read one version of their source.
     """
     way.run.context.cancel.reopen()  # behind the commit of another INSERT: a lock that is waited for can be cancelled
-    policy = RetryPolicy(cancel=way.run.context.cancel)
+    policy = _policy(way)
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, way)
     tried: Plan = first
@@ -196,9 +206,13 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
         return policy.run_again(once, may_run_again)
 
 
+def _policy(way: _Way) -> RetryPolicy:
+    return RetryPolicy(cancel=way.run.context.cancel, on_loss=way.run.context.on_loss)
+
+
 def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
-    policy = RetryPolicy(cancel=way.run.context.cancel)
+    policy = _policy(way)
     fresh: Plan | None = first
     left: Rearrangement | None = None
 
@@ -248,6 +262,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
         run.context.profile.hide_work(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)
     analyzed = analyze(authorized, run)
+    analyzed = replace(analyzed, bound=with_marks(analyzed.bound, run))
     cancel.ensure_live()
     enter(Stage.PLAN)
     plan = plan_statement(analyzed, way.sources.planners)

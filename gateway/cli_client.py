@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 _API = "/api/2.0/sql/statements"
 _WAIT, _SHORT_WAIT = "50s", "1s"
 _SOCKET_TIMEOUT_S = 120.0
+_PIECE_BYTES = 1 << 20
 _UNFINISHED = ("PENDING", "RUNNING")
 
 Rows = list[list[str | None]]
@@ -53,6 +54,10 @@ class Statement:
         """The chunks as documents of `content_type`."""
         for index in range(self._chunk_count):
             yield self._client.fetch("GET", f"{self._path}/result/chunks/{index}", accept=content_type)
+
+    def file(self, format_: str) -> Iterator[bytes]:
+        """The whole result as a file, in pieces as they arrive."""
+        return self._client.pieces(f"{self._path}/result/file?format={format_}")
 
     def close(self) -> None:
         """Let the server forget the result now; where it cannot be told, the result expires there."""
@@ -133,19 +138,32 @@ class ApiClient:
         return answer
 
     def fetch(self, method: str, path: str, *, body: object = None, accept: str = "application/json") -> bytes:
+        with self._answered(method, path, body, accept) as response:
+            return bytes(response.read())
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """A document of any length."""
+        with self._answered("GET", path, None, "*/*") as response:
+            while piece := response.read(_PIECE_BYTES):
+                yield piece
+
+    @contextlib.contextmanager
+    def _answered(self, method: str, path: str, body: object, accept: str) -> Iterator[http.client.HTTPResponse]:
+        """An answer that is no error, to be read in the block."""
         headers = {"Accept": accept} | ({"Content-Type": "application/json"} if body is not None else {})
         headers |= {"Authorization": self._authorization} if self._authorization else {}
         content = json.dumps(body).encode() if body is not None else None
         try:
             self._connection.request(method, self._base + path, content, headers)
             response = self._connection.getresponse()
-            answer: bytes = response.read()
+            if response.status >= 400:
+                answer = response.read()
+                reason = f"{self._server} answers {response.status} {response.reason}"
+                raise ClientError(_error_text(answer) or reason)
+            yield response
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise ClientError(f"{self._server} does not answer ({reason}); is the server running?") from error
-        if response.status >= 400:
-            raise ClientError(_error_text(answer) or f"{self._server} answers {response.status} {response.reason}")
-        return answer
 
 
 def _error_text(content: bytes) -> str | None:

@@ -26,7 +26,7 @@ from gateway.config import Config, LogLevel
 from gateway.config_loader import load_config
 from gateway.lake import with_lake
 from gateway.lifecycle import Ports
-from gateway.redaction import RedactingFormatter
+from gateway.log_format import LogFormat, format_step, set_up_log
 from gateway.release import VERSION
 from gateway.server import Server
 from gateway.start_errors import StartFailed
@@ -56,14 +56,16 @@ class Console:
         self._stream, self._signals = stream, signals
         self._began = time.monotonic()
         self.is_starting = True
+        self.format = LogFormat.TEXT
 
     def step(self, text: str) -> None:
         self.say(f"[{time.monotonic() - self._began:5.1f} s] {text}")
         if self.is_starting and not self._signals.empty():
             raise StopRequested()
 
-    def say(self, text: str) -> None:
-        self._stream.write(text + "\n")
+    def say(self, text: str, level: int = logging.INFO) -> None:
+        line = text if self.format is LogFormat.TEXT else format_step(text, level)
+        self._stream.write(line + "\n")
         self._stream.flush()
 
 
@@ -76,12 +78,8 @@ def main(arguments: Sequence[str]) -> int:
     console = Console(sys.stderr, signals)
     try:
         config = load_config(chosen.config, os.environ, _flags(chosen))
-        logging.basicConfig(level=config.log.level.upper())
-        logging.getLogger("py4j").setLevel(logging.WARNING)
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        # py4j logs to the root itself, with a trace for each call; that Spark is lost is said once, by its supervisor
-        logging.getLogger().addFilter(lambda record: "sending command" not in record.getMessage())
+        set_up_log(config.log.level.upper(), config.log.format, sys.stderr)
+        console.format = config.log.format
         config = with_lake(config, console.step)
         server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED))
         ports = server.start()
@@ -89,12 +87,12 @@ def main(arguments: Sequence[str]) -> int:
         console.say("stopped before it was ready")
         return EXIT_FAILED if signals.get() == _THREAD_DIED else 0
     except SqlError as error:
-        console.say(f"delta-gateway: [{error.condition}] {error.message}")
+        console.say(f"delta-gateway: [{error.condition}] {error.message}", logging.ERROR)
         return EXIT_START_FAILED
     except Exception as error:  # whatever it is, the operator gets one line
         logger.debug("the start failed", exc_info=error)
         reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        console.say(f"delta-gateway: {StartFailed(reason).message}")
+        console.say(f"delta-gateway: {StartFailed(reason).message}", logging.ERROR)
         return EXIT_START_FAILED
     console.is_starting = False
     console.step("ready")
@@ -107,7 +105,7 @@ def main(arguments: Sequence[str]) -> int:
     console.step("stopped")
     code = 0
     if (failure := server.failure) is not None:
-        console.say(f"delta-gateway: [{failure.condition}] {failure.message}")
+        console.say(f"delta-gateway: [{failure.condition}] {failure.message}", logging.ERROR)
         code = EXIT_FAILED
     if server.leaves_threads:
         os._exit(code)  # the interpreter would wait for what these wait for
@@ -138,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--http-port", type=int, metavar="PORT", help="for the HTTP API (8080), 0 for any")
     parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
     parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
+    parser.add_argument("--log-format", choices=tuple(LogFormat), help="text, or an object of JSON a line (text)")
     return parser
 
 
@@ -162,6 +161,7 @@ def _flags(arguments: argparse.Namespace) -> dict[str, object]:
         "server.http_port": arguments.http_port,
         "server.port_file": arguments.port_file,
         "log.level": arguments.log_level,
+        "log.format": arguments.log_format,
     }
 
 

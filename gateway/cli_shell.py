@@ -23,7 +23,8 @@ PROMPT, FURTHER_PROMPT = "sql> ", "  -> "
 HELP = """\\d NAME        columns of a table or view     \\l          catalogs
 \\dt [SCHEMA]   tables                         \\dn         schemas
 \\format NAME   how rows are written           \\watch S    the last statement again every S seconds
-\\c             forget what was typed          \\q          leave
+\\o FILE        rows go into a file; \\o: back    \\c          forget what was typed
+\\q             leave
 A statement ends with ; at the end of a line, a script (BEGIN … END) with a line that is /.
 """
 _NAME = r"(?:[\w.]|`[^`]+`)+"
@@ -65,6 +66,8 @@ class Shell:
     err: TextIO
     read_line: Callable[[str], str]
     format: str = "table"
+    file: str = ""
+    """Where rows are written; empty: `out`."""
     session: str = ""
     last: str = ""
     typed: list[str] = field(default_factory=list)
@@ -109,6 +112,8 @@ class Shell:
             self.typed.clear()
         elif word == "\\format" and rest.strip() in self.writers:
             self.format = rest.strip()
+        elif word == "\\o":
+            self.file = rest.strip()
         elif word == "\\watch" and re.fullmatch(r"\s*[0-9]{1,5}\s*", rest) and self.last:
             self._watch(int(rest))
         elif text := _statement_of(line):
@@ -146,7 +151,7 @@ class Shell:
             running.clear()
             self._clear()
             try:
-                self.writers[self.format](statement, self.out)
+                self._write(statement)
             finally:
                 statement.close()
             self.out.write(f"{time.monotonic() - began:.3f} s\n")
@@ -163,6 +168,17 @@ class Shell:
                     self.client.ask("POST", f"{STATEMENTS}/{statement_id}/cancel")
             self.err.write("cancelled\n")
         return False
+
+    def _write(self, statement: Statement) -> None:
+        if not self.file:
+            self.writers[self.format](statement, self.out)
+            return
+        try:
+            with open(self.file, "w", encoding="utf-8") as file:
+                self.writers[self.format](statement, file)
+        except OSError as error:
+            raise ClientError(f"{self.file} cannot be written: {error.strerror}") from error
+        self.out.write(f"written to {self.file}\n")
 
     def _clear(self) -> None:
         if self.err.isatty():

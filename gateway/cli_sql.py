@@ -12,6 +12,7 @@ import argparse
 import getpass
 import os
 import sys
+import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ from gateway.cli_shell import INLINE, Shell
 DEFAULT_SERVER = "http://127.0.0.1:8080"
 EXIT_FAILED = 1
 _EXIT_INTERRUPTED = 130
+_CLEAR = "\x1b[H\x1b[2J"
 _PASSWORD, _TOKEN = "DELTA_GATEWAY_PASSWORD", "DELTA_GATEWAY_TOKEN"
 
 
@@ -38,14 +40,10 @@ def main(arguments: Sequence[str]) -> int:
             return _run_shell(chosen)
         text = _read_statement(chosen)
         with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
-            statement = client.run(
-                text, catalog=chosen.catalog, schema=chosen.schema, rows_inline=chosen.format in INLINE
-            )
-            try:
-                _WRITERS[chosen.format](statement, sys.stdout)
-                sys.stdout.flush()
-            finally:
-                statement.close()
+            _run_once(client, chosen, text)
+            while chosen.watch is not None:
+                time.sleep(chosen.watch)
+                _run_once(client, chosen, text)
     except (ClientError, OSError) as error:
         if isinstance(error, BrokenPipeError):  # the reader of our output has enough of it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
@@ -56,6 +54,17 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("delta-gateway: the statement was cancelled\n")
         return _EXIT_INTERRUPTED
     return 0
+
+
+def _run_once(client: ApiClient, chosen: argparse.Namespace, text: str) -> None:
+    statement = client.run(text, catalog=chosen.catalog, schema=chosen.schema, rows_inline=chosen.format in INLINE)
+    try:
+        if chosen.watch is not None and sys.stdout.isatty():
+            sys.stdout.write(_CLEAR)
+        _WRITERS[chosen.format](statement, sys.stdout)
+        sys.stdout.flush()
+    finally:
+        statement.close()
 
 
 def _run_shell(chosen: argparse.Namespace) -> int:
@@ -82,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--token-file", type=Path, metavar="FILE", help=f"log in with a token; also ${_TOKEN}")
     parser.add_argument("--ca-file", default="", metavar="FILE", help="authorities of an https server's certificate")
     parser.add_argument("--format", choices=tuple(_WRITERS), default="table", help="how to write the rows (table)")
+    parser.add_argument("--watch", type=float, metavar="SECONDS", help="run it again and again, until Ctrl-C")
     parser.add_argument("--catalog", help="current catalog of the statement")
     parser.add_argument("--schema", help="current schema of the statement")
     return parser
@@ -118,6 +128,13 @@ def _write_csv(statement: Statement, out: TextIO) -> None:
         out.buffer.write(document)
 
 
+def _write_parquet(statement: Statement, out: TextIO) -> None:
+    if out.isatty():
+        raise ClientError("a Parquet file is not for a terminal; redirect it into a file")
+    for piece in statement.file("parquet"):
+        out.buffer.write(piece)
+
+
 def _write_arrow(statement: Statement, out: TextIO) -> None:
     if out.isatty():
         raise ClientError("an Arrow stream is not for a terminal; redirect it into a file")
@@ -141,4 +158,5 @@ _WRITERS: Mapping[str, Callable[[Statement, TextIO], None]] = {
     "csv": _write_csv,
     "json": _write_json,
     "arrow": _write_arrow,
+    "parquet": _write_parquet,
 }

@@ -20,6 +20,7 @@ from gateway.config_catalogs import CatalogsSection, RestCatalogTable
 from gateway.config_fields import NETWORKS_RULE, Rule, setting
 from gateway.config_storage import CredentialTable, StorageSection
 from gateway.limits import Limits
+from gateway.log_format import LogFormat
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
 
@@ -219,13 +220,25 @@ class StatementsSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsSection:
-    """Limits of results, which the server holds until they are fetched."""
+    """Limits of results, which the server holds until they are fetched, most of them in files in spark.local_dir."""
 
-    bytes_max: int = setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
+    bytes_max: int = setting(4 << 30, "Bytes of one result; a larger one fails.", low=1)
+    memory_bytes_max: int = setting(
+        16 << 20,
+        "Bytes of one result that may be held in memory where it does not come in files; all results together may "
+        "have 16 times as much there.",
+        low=0,
+    )
+    disk_bytes_max: int = setting(
+        16 << 30, "Bytes of all results on the disk; a statement whose result does not fit beside them fails.", low=0
+    )
+    disk_bytes_per_user_max: int = setting(
+        0, "Bytes of one user's results on the disk; 0: half of disk_bytes_max, or all where nobody logs in.", low=0
+    )
     kept_max: int = setting(
         1000, "Results kept of HTTP statements without a session; of the user with most, the oldest go first.", low=1
     )
-    kept_bytes_max: int = setting(2 << 30, "Bytes of all those results together.", low=1)
+    kept_bytes_max: int = setting(8 << 30, "Bytes of all those results together.", low=1)
     link_lifetime_s: float = setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
 
 
@@ -315,10 +328,37 @@ class LineageSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TracingSection:
+    """Traces of OpenTelemetry: of each statement its stages, Spark's jobs and commits. They need the extra `otel`."""
+
+    url: str = setting(
+        "",
+        "Where spans are sent over OTLP/HTTP, such as http://collector:4318/v1/traces. Empty: none are.",
+        rule=_URL_RULE,
+    )
+    service: str = setting("delta-gateway", "Name of the service (service.name).")
+    share: float = setting(
+        1.0, "Share of statements that are traced, of those whose client did not decide it.", low=0, high=1
+    )
+    statement_text: StatementText = setting(
+        StatementText.NONE,
+        "What a trace has of a statement's text: full (without what looks like a secret), redacted (without its "
+        "literals) or none.",
+    )
+    token_file: str = setting("", "File with a token that is sent as a bearer's; of the mode 0600.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
     """What the server writes to its standard error."""
 
     level: LogLevel = setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
+    format: LogFormat = setting(
+        LogFormat.TEXT, "text, or json: an object a line, with the ids of the statement, session and request."
+    )
+    statements: bool = setting(
+        False, "Whether the end of each statement is a line of the level info, with its state and duration."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +379,7 @@ class Config:
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
     lineage: LineageSection = field(default_factory=LineageSection)
+    tracing: TracingSection = field(default_factory=TracingSection)
     log: LogSection = field(default_factory=LogSection)
 
     def limits(self) -> Limits:
@@ -364,10 +405,11 @@ class Config:
             result_bytes_max=self.results.bytes_max,
             kept_max=self.results.kept_max,
             kept_bytes_max=self.results.kept_bytes_max,
+            logs_statements=self.log.statements,
         )
 
 
-ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
+ENUMS: tuple[type[StrEnum], ...] = (LogLevel, LogFormat, StatementText, OnFailure)
 """The kinds of settings that have one of a few values."""
 TABLES: Mapping[Any, type] = {
     tuple[GroupTable, ...]: GroupTable,

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine.runtime.identity import Identity, Scope
+from engine.runtime.profile import StageTime
 from engine.runtime.statement_class import StatementClass
-from gateway.operation import TEXT_KEPT_MAX, Operation, OperationState
+from gateway.operation import TEXT_KEPT_MAX, Operation
+from gateway.operation_state import OperationState
 from gateway.redaction import redact
 from gateway.status import Failure, describe
 
@@ -26,7 +28,8 @@ KEPT_MAX = 5000
 class StatementInfo:
     """A statement as it is listed.
 
-    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files.
+    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files, `bytes_pruned`
+    of those that pruning left out.
     """
 
     id: uuid.UUID
@@ -40,11 +43,14 @@ class StatementInfo:
     ended_ms: int | None
     rows: int
     bytes_read: int
+    bytes_pruned: int
+    stages: tuple[StageTime, ...]
     failure: Failure | None
 
 
 def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> StatementInfo:
     """What is known of `operation` now."""
+    reads = operation.profile.reads
     return StatementInfo(
         id=operation.id,
         session_id=session_id,
@@ -56,7 +62,9 @@ def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> St
         created_ms=operation.created_ms,
         ended_ms=operation.ended_ms,
         rows=operation.rows_held,
-        bytes_read=sum(read.bytes for read in operation.profile.reads),
+        bytes_read=sum(read.bytes for read in reads),
+        bytes_pruned=sum(read.bytes_total - read.bytes for read in reads),
+        stages=operation.profile.stages,
         failure=describe(operation.error) if operation.error else None,
     )
 
@@ -81,12 +89,22 @@ class History:
 
     def __init__(self, kept_max: int = KEPT_MAX) -> None:
         self._lock = threading.Lock()
-        self._kept: deque[StatementInfo] = deque(maxlen=kept_max)
+        self._kept: OrderedDict[uuid.UUID, StatementInfo] = OrderedDict()
+        self._kept_max = kept_max
 
     def add(self, info: StatementInfo) -> None:
         with self._lock:
-            self._kept.appendleft(info)
+            self._kept[info.id] = info
+            if len(self._kept) > self._kept_max:
+                self._kept.popitem(last=False)
+
+    def note_rows(self, statement_id: uuid.UUID, rows: int) -> None:
+        """How many rows of its result a statement has given by now: most are read when it has ended."""
+        with self._lock:
+            info = self._kept.get(statement_id)
+            if info is not None and info.rows != rows:
+                self._kept[statement_id] = replace(info, rows=rows)
 
     def __iter__(self) -> Iterator[StatementInfo]:
         with self._lock:
-            return iter(tuple(self._kept))
+            return iter(tuple(reversed(self._kept.values())))

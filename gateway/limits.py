@@ -17,7 +17,7 @@ class Limits:
     `abandoned_max` bounds the threads of statements that were ended and run on; within `abandoned_grace_s` of their end
     they are ending. Spark is restarted for the others, at most every `abandoned_told_every_s`. `end_grace_s` is what
     cancelled statements get to end in the shutdown, `linger_s` how long a client may be silent before the shutdown
-    stops waiting for it to fetch an ended result.
+    stops waiting for it to fetch an ended result. `logs_statements`: the end of each is a line of the log.
     """
 
     sessions_max: int = 1000
@@ -30,12 +30,13 @@ class Limits:
     statements_per_user_max: int = 1000
     statement_idle_s: float = 3600.0
     statement_timeout_s: float = 0.0
-    result_bytes_max: int = 1 << 30
+    result_bytes_max: int = 4 << 30
     kept_max: int = 1000
-    kept_bytes_max: int = 2 << 30
+    kept_bytes_max: int = 8 << 30
     reap_every_s: float = 5.0
     abandoned_max: int = 8
     abandoned_grace_s: float = 10.0
     abandoned_told_every_s: float = 60.0
     end_grace_s: float = 2.0
     linger_s: float = 1.0
+    logs_statements: bool = False

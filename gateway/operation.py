@@ -1,16 +1,11 @@
 """An operation is a statement's run in a session, as a small state machine that every front end reads the same way.
 
-    PENDING ──► RUNNING ──► STREAMING ──► FINISHED ──► CLOSED
-       │           ├────────────┼───────► FAILED   ──► CLOSED
-       └───────────┴────────────┴───────► CANCELED ──► CLOSED      (also TIMED_OUT, for one past its time limit)
-
-:data:`TRANSITIONS` is the whole rule; `Operation._move` is the only place that applies it. An operation is made PENDING
-by its session, run once by a thread of the registry's pool, and read by the threads of the front ends. STREAMING is a
-query whose first rows can be fetched while it computes the others; most go from RUNNING to FINISHED. Its one lock
-guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no processor time. Cancelling
-throws the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the Spark job; a terminal state
-never changes but to CLOSED. Results are pulled from the engine's stream as they are asked for and kept until the
-operation closes, so that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
+`gateway/operation_state.py` has the states and the rule; `Operation._move` is the only place that applies it. An
+operation is made PENDING by its session, run once by a thread of the registry's pool, and read by the threads of the
+front ends. Its one lock guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no
+processor time. Cancelling throws the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the
+Spark job. Results are pulled from the engine's stream as they are asked for and kept until the operation closes, so
+that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
 """
 
 from __future__ import annotations
@@ -19,15 +14,16 @@ import logging
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from enum import Enum, auto
 
 import pyarrow as pa
 
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
+from engine.concurrency.retry import Loss
 from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
 from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.context import StatementContext
@@ -35,47 +31,18 @@ from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
+from gateway.call_context import current_call
 from gateway.errors import OperationClosed, ResultNotReady
-from gateway.result_buffer import Page, ResultBuffer, within
+from gateway.operation_state import TRANSITIONS, OperationState
+from gateway.result_buffer import Page, ResultBuffer, Span
+from gateway.result_store import ResultStore
 from gateway.trace import Trace
 
 logger = logging.getLogger(__name__)
 
 
-class OperationState(Enum):
-    PENDING = auto()
-    RUNNING = auto()
-    STREAMING = auto()
-    FINISHED = auto()
-    FAILED = auto()
-    CANCELED = auto()
-    TIMED_OUT = auto()
-    CLOSED = auto()
-
-    @property
-    def is_terminal(self) -> bool:
-        return self not in (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether a client that waits for the statement goes on: it has ended, or rows can be fetched."""
-        return self.is_terminal or self is OperationState.STREAMING
-
-
 TEXT_KEPT_MAX = 16_384
 """Characters of its text that an ended statement keeps: all of it may be megabytes, and many may be open."""
-_S = OperationState
-_ENDED_BADLY = frozenset({_S.FAILED, _S.CANCELED, _S.TIMED_OUT, _S.CLOSED})
-TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
-    _S.PENDING: _ENDED_BADLY | {_S.RUNNING},
-    _S.RUNNING: _ENDED_BADLY | {_S.STREAMING, _S.FINISHED},
-    _S.STREAMING: _ENDED_BADLY | {_S.FINISHED},
-    _S.FINISHED: frozenset({_S.CLOSED}),
-    _S.FAILED: frozenset({_S.CLOSED}),
-    _S.CANCELED: frozenset({_S.CLOSED}),
-    _S.TIMED_OUT: frozenset({_S.CLOSED}),
-    _S.CLOSED: frozenset(),
-}
 
 
 class Operation:
@@ -103,12 +70,21 @@ class Operation:
         self.error: SqlError | None = None
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
         """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
+        self.on_closed: Callable[[], None] = lambda: None
+        """Told, perhaps more than once, that its result was given back."""
         self.kind, self.is_kind_known = StatementClass.READ, True
         self.pool: str | None = None
         self.scan_bytes_max = 0
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
+        self.call = current_call()
+        """On behalf of what it is logged."""
         self.trace: Trace | None = None
         """Where it is recorded what the statement does."""
+        self.store = ResultStore()
+        """What holds its rows."""
+        self.commits = 0
+        self.losses: Counter[Loss] = Counter()
+        """Versions that it made, and attempts that it made again because of others' commits."""
         self.is_call = False
         """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
         self._versions: dict[str, int] = {}
@@ -122,6 +98,7 @@ class Operation:
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
             on_commit=self._note_commit,
+            on_loss=self._note_loss,
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
@@ -130,7 +107,7 @@ class Operation:
         self._changed = threading.Condition()
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
-        self._next_row, self._logged = 0, 0
+        self._next_row, self._logged, self._rows_given_back = 0, 0, 0
         self._handed_out: dict[int, int] = {}  # rows by the offset from which they were asked for
         self._was_told_end = False
         self._thread: int | None = None
@@ -187,9 +164,9 @@ class Operation:
 
     @property
     def rows_held(self) -> int:
-        """Rows of the result that were pulled so far."""
+        """Rows of the result that were pulled so far, or until it was given back."""
         buffer = self._buffer
-        return buffer.rows_held if buffer else 0
+        return buffer.rows_held if buffer else self._rows_given_back
 
     def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
         """The log of the run so far: the lines that came since the last call, or all of them."""
@@ -239,7 +216,7 @@ class Operation:
                     self._stream, self._buffer = stream, buffer
                 finished = self._move(OperationState.FINISHED)
             if not finished:  # cancelled or closed while it ended
-                stream.close()
+                buffer.close()
             self._tell_end()
         if self._is_closing:
             self._give_back()
@@ -292,7 +269,7 @@ class Operation:
         """
         with self._reading() as buffer:
             offset = 0 if from_start else self._next_row
-            page = within(buffer.page(offset, rows_max, wait_s), bytes_max)
+            page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return self._note(page) if is_sent else page
@@ -300,8 +277,7 @@ class Operation:
     def next_page(self, rows_max: int, bytes_max: int) -> Page | None:
         """What :meth:`fetch` would answer, of rows that are there; the position stays. None where there are none."""
         buffer = self._buffer
-        page = buffer.ready_page(self._next_row, rows_max) if buffer else None
-        return within(page, bytes_max) if page else None
+        return buffer.ready_page(self._next_row, rows_max, bytes_max) if buffer else None
 
     def skip(self, page: Page) -> bool:
         """Move on behind a page that is sent; False, and nothing changed, where it is not the next one any more."""
@@ -314,11 +290,25 @@ class Operation:
         self._note(page)
         return True
 
-    def page(self, offset: int, rows_max: int) -> Page:
+    def page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
         with self._reading() as buffer:
-            page = buffer.page(offset, rows_max)
+            page = buffer.page(offset, rows_max, bytes_max=bytes_max)
         return self._note(page)
+
+    def pages(self, bytes_max: int, offset: int = 0, end: int | None = None) -> Iterator[pa.Table]:
+        """The rows from `offset` to `end`, or to the last one, in tables of about `bytes_max`."""
+        while end is None or offset < end:
+            page = self.page(offset, (1 << 62) if end is None else end - offset, bytes_max)
+            if not page.rows.num_rows:
+                return
+            yield page.rows
+            offset += page.rows.num_rows
+
+    def spans(self, bytes_max: int) -> list[Span]:
+        """The whole result in parts of about `bytes_max`."""
+        with self._reading() as buffer:
+            return buffer.spans(bytes_max)
 
     def exceeds(self, bytes_max: int) -> bool:
         """Whether the result has more bytes in memory than that."""
@@ -347,8 +337,10 @@ class Operation:
             self._move(OperationState.CLOSED)
             buffer, self._buffer = self._buffer, None
         if buffer:
+            self._rows_given_back = buffer.rows_held
             buffer.close()
         self._tell_end()
+        self.on_closed()
 
     def _may_run(self) -> bool:
         """Whether the engine may still work for this statement; if not, its session may be gone too."""
@@ -357,11 +349,11 @@ class Operation:
         return not self._state.is_terminal
 
     def _open(self) -> tuple[ResultStream, ResultBuffer]:
-        context = replace(self._context, pool=self.pool, scan_bytes_max=self.scan_bytes_max)
+        context = replace(self._context, pool=self.pool, scan_bytes_max=self.scan_bytes_max, spool=self.store.spool)
         if self.trace is not None:
             context = self.trace.following(context)
         stream = self._run(context)
-        buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
+        buffer = self._buffer_of(stream)
         if stream.row_counts is not None:
             self.profile.log(", ".join(f"{name}: {count}" for name, count in stream.row_counts.named.items()))
         if self._whole:
@@ -373,9 +365,13 @@ class Operation:
                 raise
         return stream, buffer
 
+    def _buffer_of(self, stream: ResultStream) -> ResultBuffer:
+        context = self._context
+        return ResultBuffer(stream, context.result_bytes_max, self.profile.log, self.store, self.identity.principal)
+
     def _note_rows(self, stream: ResultStream) -> None:
         """The query's first rows are there. A stream of its last ones would be the same stream."""
-        buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
+        buffer = self._buffer_of(stream)
         with self._changed:
             if OperationState.STREAMING in TRANSITIONS[self._state]:
                 self._stream, self._buffer = stream, buffer
@@ -388,8 +384,15 @@ class Operation:
 
     def _note_commit(self, commit: Commit) -> None:
         self._versions[commit.relation] = commit.version
+        self.commits += 1
         if self.trace:
             self.trace.commits.append(commit)
+            self.trace.note(commit)
+
+    def _note_loss(self, loss: Loss) -> None:
+        self.losses[loss] += 1
+        if self.trace:
+            self.trace.note(loss)
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:

@@ -7,7 +7,6 @@ safe side: a column that is called `token` loses what it is compared with.
 
 from __future__ import annotations
 
-import logging
 import re
 
 HIDDEN = "***"
@@ -51,10 +50,3 @@ def redact(text: str) -> str:
 def without_literals(text: str) -> str:
     """A statement's text with `?` for each quoted text and number; names in backquotes stay."""
     return _LITERALS.sub(lambda found: found[0] if found[0].startswith("`") else "?", text)
-
-
-class RedactingFormatter(logging.Formatter):
-    """For handlers of the log: what they write has no secrets, tracebacks included."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))

@@ -22,12 +22,14 @@ import time
 import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, Ended, NoAudit
+from gateway.call_context import working_for
 from gateway.errors import (
     LogInEnded,
     OperationNotFound,
@@ -41,10 +43,12 @@ from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
 from gateway.origin import Origin
+from gateway.result_store import ResultStore
 from gateway.session import Session
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
 from gateway.totals import Totals
+from gateway.tracing import StatementTracer
 
 logger = logging.getLogger(__name__)
 
@@ -69,12 +73,16 @@ class Registry:
         on_death: OnDeath = ignore_death,
         ensure_current: EnsureCurrent = believe,
         auditor: Auditor | None = None,
+        store: ResultStore | None = None,
     ) -> None:
         """`on_death` is told if the thread that looks for what has expired ends by itself; `ensure_current` is asked
-        before each statement whether the log-in of its session still holds; `auditor` records sessions and statements.
+        before each statement whether the log-in of its session still holds; `auditor` records sessions and statements;
+        `store` holds their rows.
         """
         self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
-        self._auditor = auditor or NoAudit()
+        self._auditor, self.store = auditor or NoAudit(), store or ResultStore()
+        self.tracer: StatementTracer | None = None
+        """Told of each statement, but not of calls of protocols."""
         self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
@@ -115,7 +123,7 @@ class Registry:
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
         session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
-        session.origin = origin or Origin()
+        session.origin, session.store = origin or Origin(), self.store
         try:
             self._auditor.session_opened(str(session.id), identity, session.origin)
             with self._lock:
@@ -176,6 +184,8 @@ class Registry:
     def statements(self, identity: Identity) -> Iterator[StatementInfo]:
         """What `identity` is told of statements that run and of those that have ended, each newest first."""
         running = sorted(self._running(), key=lambda info: info.created_ms, reverse=True)
+        for operation in self.operations():
+            self._history.note_rows(operation.id, operation.rows_held)
         for info in (*running, *self._history):
             if seen := as_seen_by(identity, info):
                 yield seen
@@ -201,7 +211,8 @@ class Registry:
         operation = session.operation(operation_id) if session else None
         if session is None or operation is None or not may_manage(identity, session.identity):
             raise OperationNotFound()
-        logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
+        with working_for(operation.call):
+            logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
         if not session.identity.admits(identity):
             told = Ended(session=str(session.id), statement=str(operation.id))
             self._auditor.ended("statement.cancel", identity, origin or Origin(), session.identity, told)
@@ -311,7 +322,13 @@ class Registry:
         if session := self._owners.get(operation.id):
             self._remember_end(operation, session)
             name, origin = str(session.id), session.origin
+            operation.call = replace(
+                operation.call, session_id=name, statement_id=str(operation.id), user=session.principal
+            )
             operation.trace = self._auditor.trace()
+            if self.tracer and not operation.is_call:
+                operation.trace = self.tracer.follow(operation.trace)
+                operation.on_end(partial(self.tracer.statement_ended, operation))
             operation.on_access = lambda access: self._auditor.statement_began(operation, access, name, origin)
             operation.on_end(lambda: self._auditor.statement_ended(operation, name, origin))
         try:
@@ -323,7 +340,10 @@ class Registry:
     def _remember_end(self, operation: Operation, session: Session) -> None:
         if not operation.is_call:
             operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
+            operation.on_closed = lambda: self._history.note_rows(operation.id, operation.rows_held)
             operation.on_end(lambda: self.totals.add(operation))
+            if self.limits.logs_statements:
+                operation.on_end(partial(_log_end, operation))
 
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):
@@ -337,6 +357,20 @@ class Registry:
                 if may_expire and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
                     _try(partial(self._drop_session, session.id, "idle"), f"session {session.id}")
+
+
+def _log_end(operation: Operation) -> None:
+    ended_ms = operation.ended_ms or operation.created_ms
+    condition = f" [{operation.error.condition}]" if operation.error else ""
+    with working_for(operation.call):
+        logger.info(
+            "%s statement %s%s after %.3f s, %d rows",
+            operation.kind.name.lower(),
+            operation.state.name.lower().replace("_", " "),
+            condition,
+            (ended_ms - operation.created_ms) / 1000,
+            operation.rows_held,
+        )
 
 
 def _try(step: Callable[[], None], what: str) -> None:

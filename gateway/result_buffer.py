@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,6 +12,8 @@ import pyarrow as pa
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge
 from engine.runtime.results import ResultStream
+from gateway.errors import OperationClosed
+from gateway.result_store import HeldRows, ResultStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,111 +25,142 @@ class Page:
     has_more: bool
 
 
-class ResultBuffer:
-    """The batches pulled from a stream so far; bounded by `bytes_max`. `log` is told the number of rows at the end."""
+Span = tuple[int, int, int]
+"""Rows of a result: the first one, how many, and their bytes."""
 
-    def __init__(self, stream: ResultStream, bytes_max: int, log: Callable[[str], None]) -> None:
-        """The batches of `stream` are waited for where its query still runs."""
+
+class ResultBuffer:
+    """The batches pulled from a stream so far; bounded by `bytes_max`. `log` is told the number of rows at the end.
+
+    What raises while it is pulled is raised by every later call: nothing is held then.
+    """
+
+    def __init__(
+        self,
+        stream: ResultStream,
+        bytes_max: int,
+        log: Callable[[str], None],
+        store: ResultStore | None = None,
+        owner: str = "",
+    ) -> None:
+        """The batches of `stream` are waited for where its query still runs. `store` holds them, for `owner`."""
         self.schema = stream.schema
-        self._stream, self._batches, self._log = stream, stream.batches(), log
-        self._pulled: list[pa.RecordBatch] = []
-        self._starts: list[int] = []
-        self._rows = 0
-        self.bytes_held, self._bytes_max = 0, bytes_max
-        self.is_exhausted = False
+        self._stream, self._batches, self._log = stream, stream.pieces(), log
+        self._held = HeldRows(stream.schema, store or ResultStore(), owner)
+        self._bytes_max = bytes_max
+        self.is_exhausted = self._is_closed = False
         self._error: Exception | None = None
         """What ended the reading: the stream can raise it only once, and what is left behind it is not all there is."""
         self._lock = threading.Lock()
 
-    def page(self, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
-        """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed.
+    def page(self, offset: int, rows_max: int, wait_s: float | None = None, *, bytes_max: int | None = None) -> Page:
+        """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed, or
+        have more than `bytes_max`.
 
         At least one row is waited for, or the end; with `wait_s` no longer than so many seconds.
         """
-        with self._lock:
-            if wait_s is None or self._rows > offset or self._stream.wait_ready(wait_s):
+        with self._reading():
+            if wait_s is None or self.rows_held > offset or self._stream.wait_ready(wait_s):
                 self._pull_to(offset + 1)
             self._pull_to(offset + rows_max + 1, only_ready=True)  # one more row tells whether any follow
-            return self._page(offset, rows_max)
+            return self._page(offset, rows_max, bytes_max)
 
-    def ready_page(self, offset: int, rows_max: int) -> Page | None:
+    def ready_page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page | None:
         """As :meth:`page`, without waiting; None where there is no row, or the buffer is busy."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
             self._pull_to(offset + rows_max + 1, only_ready=True)
-            return self._page(offset, rows_max) if self._rows > offset else None
+            return self._page(offset, rows_max, bytes_max) if self.rows_held > offset else None
         finally:
             self._lock.release()
+            self._let_go()
 
-    def _page(self, offset: int, rows_max: int) -> Page:
+    def _page(self, offset: int, rows_max: int, bytes_max: int | None) -> Page:
         """Of the rows that were pulled."""
-        end = offset + rows_max
-        first, last = max(0, bisect_right(self._starts, offset) - 1), bisect_left(self._starts, end)
-        near = zip(self._starts[first:last], self._pulled[first:last], strict=True)
-        kept = [
-            batch.slice(max(0, offset - start), end - max(offset, start))
-            for start, batch in near
-            if start + batch.num_rows > offset
-        ]
-        rows = pa.Table.from_batches(kept, self.schema)
-        return Page(offset, rows, self._rows > offset + rows.num_rows or not self.is_exhausted)
+        self._ensure_whole()
+        rows = self._held.read(offset, rows_max, bytes_max)
+        return Page(offset, rows, self.rows_held > offset + rows.num_rows or not self.is_exhausted)
 
     @property
     def rows_held(self) -> int:
-        return self._rows
+        return self._held.rows
+
+    @property
+    def bytes_held(self) -> int:
+        """Wherever they are."""
+        return self._held.bytes
 
     def exceeds(self, bytes_max: int) -> bool:
         """Whether what there is of the result is larger, which pulls so many bytes of it."""
-        with self._lock:
+        with self._reading():
             while not self.is_exhausted and self.bytes_held <= bytes_max and self._stream.wait_ready(0):
-                self._pull_to(self._rows + 1)
+                self._pull_to(self.rows_held + 1)
             return self.bytes_held > bytes_max
 
     def count(self, cancel: CancelToken | None = None) -> int:
         """All rows, which pulls the rest of the stream; ends early where `cancel` says so."""
-        with self._lock:
+        with self._reading():
             self._pull_to(None, cancel)
-            return self._rows
+            return self.rows_held
+
+    def spans(self, bytes_max: int) -> list[Span]:
+        """The whole result as spans of about `bytes_max` or less, which pulls the rest of the stream."""
+        with self._reading():
+            self._pull_to(None)
+            self._ensure_whole()
+            return list(self._held.spans(bytes_max))
 
     def _pull_to(self, rows: int | None, cancel: CancelToken | None = None, *, only_ready: bool = False) -> None:
-        while not self.is_exhausted and (rows is None or self._rows < rows):
+        while not self.is_exhausted and (rows is None or self.rows_held < rows):
             if cancel:
                 cancel.ensure_live()
             if only_ready and not self._stream.wait_ready(0):
                 return
-            if self._error is not None:
-                raise self._error
+            self._ensure_whole()
             try:
-                batch = self._next_batch()
+                self._pull()
             except Exception as error:
                 self._error = error
+                self._held.close()
                 raise
-            if batch is None:
-                self.is_exhausted = True
-                self._stream.close()
-                if self._stream.has_rows:
-                    self._log(f"rows: {self._rows}")
-            elif batch.num_rows:
-                self._starts.append(self._rows)
-                self._pulled.append(batch)
-                self._rows += batch.num_rows
 
-    def _next_batch(self) -> pa.RecordBatch | None:
+    def _pull(self) -> None:
         batch = next(self._batches, None)
-        if batch is not None:
-            self.bytes_held += batch.nbytes
-            if self.bytes_held > self._bytes_max:
+        if batch is None:
+            self.is_exhausted = True
+            self._stream.close()
+            if self._stream.has_rows:
+                self._log(f"rows: {self.rows_held}")
+        elif batch.num_rows:
+            if self.bytes_held + batch.nbytes > self._bytes_max:
                 raise ResultTooLarge(self._bytes_max)
-        return batch
+            self._held.add(batch)
+
+    def _ensure_whole(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._is_closed:
+            raise OperationClosed()
 
     def close(self) -> None:
+        """Waits for nobody who reads: the rows go when that is done."""
         self._stream.close()
+        self._is_closed = True
+        self._let_go()
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        finally:
+            self._let_go()
 
-def within(page: Page, bytes_max: int | None) -> Page:
-    """The first rows of `page` that `bytes_max` leaves, at least one."""
-    if bytes_max is None or page.rows.nbytes <= bytes_max:
-        return page
-    fitting = max(1, page.rows.num_rows * bytes_max // page.rows.nbytes)
-    return Page(page.row_offset, page.rows.slice(0, fitting), True) if fitting < page.rows.num_rows else page
+    def _let_go(self) -> None:
+        """After it was closed, and where nobody reads."""
+        if self._is_closed and self._lock.acquire(blocking=False):
+            try:
+                self._held.close()
+            finally:
+                self._lock.release()

@@ -22,6 +22,10 @@ from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import OwnedSpool
+from gateway.activity import ServerActivity
+from gateway.audit.auditor import Auditor
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
@@ -45,8 +49,10 @@ from gateway.listening import (
     write_port_file,
 )
 from gateway.registry import Registry
+from gateway.result_store import ResultStore
 from gateway.supervision import OnDeath, ignore_death
 from gateway.tls import TlsFiles, TlsServer
+from gateway.tracing_start import make_tracer
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +87,18 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         ),
     )
     return open_engine(options, progress, on_failure)
+
+
+def open_spool(config: Config) -> OwnedSpool:
+    """The files of results that wait to be fetched, beside those of Spark."""
+    results, users_log_in = config.results, Method.ANONYMOUS not in config.authentication.methods
+    budget = SpoolBudget(
+        results.disk_bytes_max,
+        results.disk_bytes_per_user_max or (results.disk_bytes_max // 2 if users_log_in else None),
+        setting="results.disk_bytes_max",
+        owner_setting="results.disk_bytes_per_user_max",
+    )
+    return OwnedSpool(config.spark.local_dir or None, budget)
 
 
 class Server:
@@ -135,6 +153,8 @@ class Server:
     def _start(self, parts: ExitStack) -> Ports:
         config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
+        if tracer := make_tracer(self._config.tracing):
+            parts.callback(tracer.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
         authenticator: Authenticator = RecordedLogIns(
             make_authenticator(self._config, tokens, issuer, auditor.reloaded), auditor
@@ -143,16 +163,7 @@ class Server:
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
-        tls = None
-        if config.tls_certificate:
-            takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
-            files = TlsFiles(
-                certificate=config.tls_certificate,
-                key=config.tls_key,
-                client_authorities=config.tls_client_authorities if takes_certificates else "",
-                client_revocations=config.tls_client_revocations,
-            )
-            tls = TlsServer(files, auditor.reloaded)
+        tls = self._tls(auditor)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(
@@ -184,7 +195,12 @@ class Server:
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
-        registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor)
+        spool = open_spool(self._config)
+        parts.callback(spool.close)
+        store = ResultStore(spool, self._config.results.memory_bytes_max)
+        registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor, store)
+        engine.show_activity(ServerActivity(self._lifecycle))
+        registry.tracer = tracer
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = ThriftServer(
@@ -198,3 +214,16 @@ class Server:
             write_port_file(Path(config.port_file), ports)
             parts.callback(remove_port_file, Path(config.port_file), ports)
         return ports
+
+    def _tls(self, auditor: Auditor) -> TlsServer | None:
+        config = self._config.server
+        if not config.tls_certificate:
+            return None
+        takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
+        files = TlsFiles(
+            certificate=config.tls_certificate,
+            key=config.tls_key,
+            client_authorities=config.tls_client_authorities if takes_certificates else "",
+            client_revocations=config.tls_client_revocations,
+        )
+        return TlsServer(files, auditor.reloaded)

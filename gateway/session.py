@@ -24,6 +24,7 @@ from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import TEXT_KEPT_MAX, Operation
 from gateway.origin import Origin
+from gateway.result_store import ResultStore
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
@@ -65,6 +66,7 @@ class Session:
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
         self.origin = Origin()
+        self.store = ResultStore()
         self._submit, self._owners, self._open = submit, owners, open_statements
         self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}
@@ -174,9 +176,11 @@ class Session:
         whole: bool = False,
         streams: bool = False,
     ) -> Operation:
-        return Operation(
+        operation = Operation(
             self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
         )
+        operation.store = self.store
+        return operation
 
     def _call(self, name: str, run: Callable[[StatementContext], ResultStream]) -> Operation:
         operation = self._operation(name, run)
@@ -185,6 +189,8 @@ class Session:
 
     def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
         operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
+        if operation.call.trace_parent is None:
+            operation.call = replace(operation.call, trace_parent=self.engine_session.trace_parent)
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

@@ -133,3 +133,12 @@ class CredentialInvalid(SqlError, condition="STORAGE_CREDENTIAL_INVALID", sqlsta
     name: str
     reason: str
     template = "The storage credential {name} cannot be used: {reason}."
+
+
+@dataclass(eq=False)
+class TracingNotInstalled(SqlError, condition="TRACING_NOT_INSTALLED", sqlstate="F0000"):
+    package: str
+    template = (
+        "tracing.url is set, and the package {package} is not installed: pip install 'delta-gateway[otel]', or leave "
+        "the setting empty."
+    )

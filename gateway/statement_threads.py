@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 
 from gateway.admission import Admission
+from gateway.call_context import working_for
 from gateway.errors import TooManyAbandoned
 from gateway.limits import Limits
 from gateway.operation import Operation
@@ -102,7 +103,8 @@ class StatementThreads:
     def _work(self) -> None:
         while (operation := self._next()) is not None:
             try:
-                operation.run()
+                with working_for(operation.call):
+                    operation.run()
             except Exception:
                 logger.exception("statement %s ended by an error of ours", operation.id)
             finally:
@@ -128,7 +130,8 @@ class StatementThreads:
             self._give_places()
             self._changed.notify_all()
         if since is not None:
-            logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
+            with working_for(operation.call):
+                logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
 
     def _release(self, operation: Operation) -> None:
         """The operation ended for its client; its thread may be at work still."""

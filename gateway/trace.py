@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 
 from catalog.right_differences import RightDifference
+from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.context import StatementContext
+from engine.runtime.profile import SparkJob
+
+MOMENTS_MAX = 200
 
 
 @dataclass(slots=True)
@@ -16,8 +21,21 @@ class Trace:
     accesses: list[StatementAccess] = field(default_factory=list)
     lineage: list[Lineage] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
+    moments: list[tuple[int, Commit | Loss]] = field(default_factory=list)
+    """Commits, and attempts that lost, with when: nanoseconds since the epoch. At most :data:`MOMENTS_MAX`."""
+    jobs: list[SparkJob] | None = None
+    """None where nobody asks for them."""
+    wants_lineage: bool = True
+
+    def note(self, what: Commit | Loss) -> None:
+        """It has just happened."""
+        if len(self.moments) < MOMENTS_MAX:
+            self.moments.append((time.time_ns(), what))
+
     rights: list[RightDifference] = field(default_factory=list)
 
     def following(self, context: StatementContext) -> StatementContext:
         """The context of a run that this is told of."""
-        return replace(context, on_lineage=self.lineage.append, on_rights=self.rights.extend)
+        on_jobs = None if self.jobs is None else self.jobs.extend
+        on_lineage = self.lineage.append if self.wants_lineage else None
+        return replace(context, on_lineage=on_lineage, on_rights=self.rights.extend, on_jobs=on_jobs)

@@ -76,6 +76,29 @@ class RestClient:
     def has_namespace(self, namespace: Namespace) -> bool:
         return self._get(f"namespaces/{self._path(namespace)}") is not None
 
+    def namespace_properties(self, namespace: Namespace) -> Mapping[str, str] | None:
+        """None where there is no such namespace."""
+        answer = self._get(f"namespaces/{self._path(namespace)}")
+        if answer is None:
+            return None
+        found = answer.body.get("properties")
+        return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+    def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
+        """Raises `RestConflict` where it is there, `RestOutcomeUnknown`."""
+        self._change("namespaces", {"namespace": list(namespace), "properties": dict(properties)})
+
+    def drop_namespace(self, namespace: Namespace) -> bool:
+        """Whether there was one. Raises `RestConflict` where it is not empty."""
+        path = f"namespaces/{self._path(namespace)}"
+        return self._dropped(path, lambda: self.namespace_properties(namespace) is None)
+
+    def change_namespace(self, namespace: Namespace, updates: Mapping[str, str], removals: Sequence[str]) -> bool:
+        """Sets and removes properties; False where there is no such namespace."""
+        request = {"updates": dict(updates), "removals": list(removals)}
+        answer = self._change(f"namespaces/{self._path(namespace)}/properties", request, may_be_gone=True)
+        return answer.status != HTTPStatus.NOT_FOUND
+
     def tables(self, namespace: Namespace) -> Iterator[str]:
         for found in self._pages(f"namespaces/{self._path(namespace)}/tables", "identifiers", {}):
             if isinstance(found, dict) and isinstance(found.get("name"), str):
@@ -118,9 +141,27 @@ class RestClient:
     def drop(self, namespace: Namespace, table: str, *, purge: bool) -> bool:
         """Whether there was one."""
         path = f"{self._table_path(namespace, table)}?{urlencode({'purgeRequested': str(purge).lower()})}"
-        answer = self._change(path, None, may_be_gone=True, method="DELETE")
+        was_there = self._dropped(path, lambda: self.load(namespace, table) is None)
         self._keep((namespace, table), None)
+        return was_there
+
+    def rename(self, table: tuple[Namespace, str], new: tuple[Namespace, str]) -> bool:
+        """False where there is no such table. Raises `RestConflict` where the new name is taken."""
+        request = {
+            key: {"namespace": list(at[0]), "name": at[1]} for key, at in (("source", table), ("destination", new))
+        }
+        answer = self._change("tables/rename", request, may_be_gone=True)
+        self._keep(table, None)
         return answer.status != HTTPStatus.NOT_FOUND
+
+    def _dropped(self, path: str, is_gone: Callable[[], bool]) -> bool:
+        """Where the answer is lost, it is enough that it is gone."""
+        try:
+            return self._change(path, None, may_be_gone=True, method="DELETE").status != HTTPStatus.NOT_FOUND
+        except RestOutcomeUnknown:
+            if is_gone():
+                return True
+            raise
 
     def _loaded(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
         found = self._table(answer)

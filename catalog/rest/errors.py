@@ -37,7 +37,7 @@ class RestCatalogNotChanged(SqlError, condition="REST_CATALOG_NOT_CHANGED_HERE",
 
     catalog: str
     what: str
-    template = "{what} cannot be made or removed here: {catalog} is a REST catalog. Use a tool of that catalog."
+    template = "{what} cannot be changed here: {catalog} is a REST catalog."
 
 
 @dataclass(eq=False)

@@ -5,13 +5,15 @@ A namespace of which a part has a dot has no name here. Names are compared witho
 and otherwise it has to be the only one.
 
 Where a table is, is an address of ours, `iceberg-rest://<catalog>/<namespace>/<table>`: what lies where is in its
-metadata, which the catalog gives out (`RestCatalogs.load`).
+metadata, which the catalog gives out (`RestCatalogs.load`). The address of a table that is made may have the place for
+its files, `?location=<URL>`, and the id that the catalog has given it, `&uuid=<id>`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import quote, unquote
+from dataclasses import dataclass
+from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from catalog.entries import TableEntry
 from catalog.errors import TableAmbiguous
@@ -23,6 +25,17 @@ from catalog.rest.options import RestOptions
 SCHEME = "iceberg-rest://"
 _SEPARATOR = "\x1f"
 _LEVELS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestAddress:
+    """`location` is where the files of a new table go, where that is known; `uuid` what the catalog calls it."""
+
+    client: RestClient
+    namespace: Namespace
+    table: str
+    location: str | None = None
+    uuid: str | None = None
 
 
 class RestNames:
@@ -41,6 +54,15 @@ class RestNames:
         """As the catalog spells it."""
         namespace = self._namespace(schema)
         return None if namespace is None else _schema(namespace)
+
+    def describe_schema(self, schema: str) -> Mapping[str, str]:
+        """The properties of a namespace; none where there is no such one."""
+        namespace = self._namespace(schema)
+        return {} if namespace is None else self.client.namespace_properties(namespace) or {}
+
+    def namespace_of(self, schema: str) -> Namespace | None:
+        """The namespace that a schema is; None where there is none."""
+        return self._namespace(schema)
 
     def tables(self, schema: str) -> list[TableEntry]:
         namespace = self._namespace(schema)
@@ -97,21 +119,42 @@ class RestCatalogs:
 
     def load(self, location: str) -> RestTable | None:
         """The table at an address (`location_of`); None where there is none."""
-        client, namespace, table = self.place(location)
-        return client.load(namespace, table)
+        at = self.place(location)
+        return at.client.load(at.namespace, at.table)
 
-    def place(self, location: str) -> tuple[RestClient, Namespace, str]:
+    def place(self, location: str) -> RestAddress:
         """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""
-        catalog, _, rest = location.removeprefix(SCHEME).partition("/")
+        name, _, query = location.removeprefix(SCHEME).partition("?")
+        catalog, _, rest = name.partition("/")
         namespace, _, table = rest.rpartition("/")
         found = self.names.get(CatalogName(unquote(catalog)))
         if found is None:
             raise RestCatalogNotAvailable(unquote(catalog), "it is not configured")
-        return found.client, tuple(unquote(namespace).split(_SEPARATOR)), unquote(table)
+        said = {key: values[0] for key, values in parse_qs(query).items()}
+        return RestAddress(
+            client=found.client,
+            namespace=tuple(unquote(namespace).split(_SEPARATOR)),
+            table=unquote(table),
+            location=said.get("location"),
+            uuid=said.get("uuid"),
+        )
 
 
 def location_of(catalog: str, namespace: Namespace, table: str) -> str:
     return f"{SCHEME}{quote(catalog, safe='')}/{quote(_SEPARATOR.join(namespace), safe='')}/{quote(table, safe='')}"
+
+
+def with_place(address: str, location: str | None, uuid: str | None = None) -> str:
+    """The address of a new table whose files go to `location`, a path or a URL."""
+    is_path = location is not None and "://" not in location
+    said = {"location": f"file://{location}" if is_path else location, "uuid": uuid}
+    query = urlencode({key: value for key, value in said.items() if value is not None})
+    return f"{without_place(address)}?{query}" if query else without_place(address)
+
+
+def without_place(address: str) -> str:
+    """The address of a table that is there. What is no address stays."""
+    return address.partition("?")[0] if is_rest(address) else address
 
 
 def is_rest(location: str) -> bool:

@@ -49,13 +49,16 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
 
 
 def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome:
-    entry = bound.view.schema(SchemaName.from_parts(statement.schema_parts, bound.state.catalog))
+    name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
+    entry, properties = bound.view.described_schema(name)
+    listed = ", ".join(f"({key},{value})" for key, value in sorted(properties.items()))
     rows = [
         ("Catalog Name", entry.name.catalog),
         ("Namespace Name", entry.name.schema),
         ("Comment", entry.comment or ""),
         ("Location", (entry.location or "") if bound.view.tells_all(entry) else ""),
         ("Owner", entry.owner or ""),
+        *([("Properties", f"({listed})")] if statement.extended and listed and bound.view.tells_all(entry) else []),
     ]
     return Outcome(result=string_rows(("info_name", "info_value"), rows))
 

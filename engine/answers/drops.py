@@ -31,10 +31,10 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
     expected = _managed([plan.entry])
     try:
         with marked(expected, catalog):
-            dropped = catalog.drop_table(plan.entry.name, plan.condition)
+            dropped = catalog.drop_table(plan.entry.name, plan.condition, purge=plan.purge)
     except plan.tolerated:
         return Outcome(result=empty_result())
-    for entry, failure in _remove([dropped], expected, catalog, before_removal):
+    for entry, failure in _remove([] if dropped is None else [dropped], expected, catalog, before_removal):
         _restore(entry, catalog)
         raise TableNotRemovable(str(entry.name), entry.location, failure.strerror or str(failure)) from failure
     return Outcome(result=empty_result())

@@ -94,13 +94,14 @@ class _FoundColumns:
 
     def __init__(self) -> None:
         self._relations: list[tuple[str, ...]] = []
-        self._counts: list[int] = []
+        self._spans: list[tuple[int, int]] = []
+        """Of each relation where its cells begin and end: tables with the same schema share them."""
         self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [])
         self._types: dict[int, str] = {}
         """SQL's spelling by the identity of a type, of which there are few."""
-        self._of_fields: dict[int, tuple[Sequence[StructField], _Cells]] = {}
-        """The cells by the identity of a table's fields, which tables with the same schema share. The fields are kept,
-        and their types with them: the identity of an object that is gone may be another's.
+        self._of_fields: dict[int, tuple[Sequence[StructField], tuple[int, int]]] = {}
+        """The span by the identity of a table's fields. The fields are kept, and their types with them: the identity of
+        an object that is gone may be another's.
         """
 
     def add_fields(
@@ -108,8 +109,9 @@ class _FoundColumns:
     ) -> None:
         known = self._of_fields.get(id(fields))
         if known is None:
-            known = self._of_fields[id(fields)] = fields, self._cells_of(*_chosen(fields, matches))
-        self._add(table, known[1])
+            known = self._of_fields[id(fields)] = fields, self._add(self._cells_of(*_chosen(fields, matches)))
+        self._relations.append(table)
+        self._spans.append(known[1])
 
     def _cells_of(self, fields: Sequence[StructField], positions: Sequence[int]) -> _Cells:
         return (
@@ -126,14 +128,14 @@ class _FoundColumns:
             (one.name, one.type, one.nullable, position, one.comment, one.default)
             for one, position in zip(columns, positions, strict=True)
         )
-        self._add(relation, tuple(zip(*own, strict=True)) if columns else ((),) * 6)
+        self._relations.append(relation)
+        self._spans.append(self._add(tuple(zip(*own, strict=True)) if columns else ((),) * 6))
 
-    def _add(self, relation: tuple[str, ...], cells: _Cells) -> None:
+    def _add(self, cells: _Cells) -> tuple[int, int]:
         before = len(self._cells[0])
         for known, more in zip(self._cells, cells, strict=True):
             known += more
-        self._relations.append(relation)
-        self._counts.append(len(self._cells[0]) - before)
+        return before, len(self._cells[0])
 
     def _type(self, column: StructField) -> str:
         if column.metadata:
@@ -145,11 +147,17 @@ class _FoundColumns:
 
     def result(self) -> ResultStream:
         """Catalog, schema and table; name, type, nullability, position, comment and default of each column."""
-        rows = pa.array(np.repeat(np.arange(len(self._counts)), self._counts))
+        spans = np.array(self._spans, np.int64).reshape(-1, 2)
+        counts = spans[:, 1] - spans[:, 0]
+        rows = pa.array(np.repeat(np.arange(len(spans)), counts))
         owners = [pa.array(parts, pa.string()).take(rows) for parts in zip(*self._relations, strict=True)]
         owners = owners or [pa.array([], pa.string())] * 3
         kinds = (STRING, STRING, BOOLEAN, INT, STRING, STRING)
         own = [pa.array(cells, kind.arrow_type) for cells, kind in zip(self._cells, kinds, strict=True)]
+        moved = np.repeat(spans[:, 0] - np.cumsum(counts) + counts, counts)
+        if moved.any():
+            places = pa.array(np.arange(len(rows)) + moved)
+            own = [cells.take(places) for cells in own]
         names = ("catalog", "schema", "table", "column", "sql_type", "nullable", "position", "comment", "default")
         fields = [
             sql_field(name, kind.arrow_type, kind.sql_type)

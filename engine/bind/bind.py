@@ -32,6 +32,7 @@ from engine.bind.bound import (
     Target,
 )
 from engine.bind.drops import dropped
+from engine.bind.new_tables import new_table, replaced_table
 from engine.bind.securables import bind_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
@@ -229,7 +230,7 @@ def _named(
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):
-            return binder.new_table(parts, None), ()
+            return new_table(binder, parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return dropped(binder, parts, if_exists), ()
         case Call() | RegisterTable():
@@ -247,16 +248,16 @@ def _made(
     current = binder.state.current
     match statement:
         case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
-            replaced = binder.replaced_table(parts, location, mode, provider)
-            target = replaced or binder.new_table(parts, location, provider)
+            replaced = replaced_table(binder, parts, location, mode, provider)
+            target = replaced or new_table(binder, parts, location, provider)
             if written is None:
                 return target, binder.parents(parts, statement.all_keys)
             return target, binder.relations(written.relations, current)
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
-            return binder.new_table(parts, location, provider), (binder.table(source_parts),)
+            return new_table(binder, parts, location, provider), (binder.table(source_parts),)
         case CloneTable(table_parts=parts, location=location, mode=mode):
             cloned = binder.relation(statement.source_parts, statement.time_travel, current)
-            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
+            return replaced_table(binder, parts, location, mode) or new_table(binder, parts, location), (cloned,)
         case _:
             assert_never(statement)
 
@@ -278,7 +279,7 @@ def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundR
 def _called(statement: Call | RegisterTable, binder: Binder) -> Target:
     parts = _in_catalog(statement.table_parts, statement.catalog, binder.state.current)
     if isinstance(statement, RegisterTable):
-        return binder.new_table(parts, statement.metadata_file, ICEBERG)
+        return new_table(binder, parts, statement.metadata_file, ICEBERG)
     return binder.table(parts)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -30,6 +29,7 @@ from catalog.names import (
 from catalog.privileges import Principal
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import label_of, owning
+from catalog.server_views import is_server_schema
 from catalog.system_views import is_system_schema
 from catalog.view import CatalogView
 from engine.bind.audit_rows import audit_rows
@@ -40,10 +40,8 @@ from engine.bind.bound import (
     BoundRelation,
     BoundTable,
     BoundView,
-    FreeName,
     NamedRelation,
     PathOwner,
-    TakenName,
     references,
     tables_of,
 )
@@ -51,20 +49,14 @@ from engine.bind.functions import Functions, ensure_names_known
 from engine.bind.information_rows import information_view
 from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
-from engine.bind.sight import free_path_owners, is_hidden, may_hear_of, path_owners, seen_by
+from engine.bind.server_rows import server_rows
+from engine.bind.sight import is_hidden, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
-from engine.errors.definition_errors import (
-    NoPlaceForTable,
-    PathAndLocation,
-    ReplacedElsewhere,
-    ReplacedTableMissing,
-)
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
 from engine.errors.policy_errors import PolicyForbidsTimeTravel
 from engine.errors.statement_errors import (
     RecursiveView,
-    StatementNotSupported,
     TimeTravelOnView,
     ViewNotAQuery,
     ViewTooDeep,
@@ -80,9 +72,7 @@ from engine.statements.queries import (
     Relation,
     TimeTravel,
 )
-from engine.statements.tables import REPLACES, CreateMode
 from engine.table.changes import TableChanges
-from engine.table.formats import DEFAULT_FORMAT
 from engine.table.keys import primary_key
 from engine.table.snapshot import TableSnapshot
 
@@ -110,17 +100,18 @@ class Binder:
         self._catalog = sources.catalog
         self.view = seen_by(sources.catalog.view(), state.identity)
         self.functions = Functions(self.view, state.identity)
-        self.files, self.audit_folder = sources.files, sources.audit_folder
+        self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
-        self._is_in_policy = False
+        self._is_in_policy = self._has_looked = False
 
     @property
     def is_current(self) -> bool:
         """Whether the catalog is still what it was before the first table was looked at."""
-        return not (self.pinned or self.feeds) or self._catalog.view().generation == self.view.generation
+        has_looked = self.pinned or self.feeds or self._has_looked
+        return not has_looked or self._catalog.view().generation == self.view.generation
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
@@ -303,13 +294,23 @@ class Binder:
         return self.relation(parts, None, self.state.current, is_read=False)
 
     def system(self, entry: ViewEntry) -> BoundView:
-        """The rows of the audit trail, or of a view of `information_schema`.
+        """The rows of the audit trail, or of a view of `information_schema` or `system.gateway`.
 
-        Of these only those that tell of columns and constraints look into logs.
+        Of these only those that tell of columns, constraints and the state of tables look into logs.
         """
         if is_audit_schema(entry.name.schema_name):
             return audit_rows(self.audit_folder)
+        if is_server_schema(entry.name.schema_name):
+            return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
         return information_view(entry, self.view, lambda catalog: self.listed(catalog, matches_all, matches_all))
+
+    def _look(self, entry: TableEntry) -> BoundTable:
+        """A table of a long list, which is not kept: all of them may not fit into memory."""
+        self._has_looked = True
+        with naming(str(entry.name)):
+            snapshot = load(self.formats[entry.format], entry.location, None, self.values)
+        found = BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
+        return self._policed(found, None, is_read=False)
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
         """A name that must be a table's, looked up in `view` if given."""
@@ -350,94 +351,6 @@ class Binder:
         assert isinstance(found, BoundTable)
         if found.snapshot.version >= newest.snapshot.version:
             raise CannotRestoreVersion(newest.label, f"Version {found.snapshot.version} is its newest version.")
-        return found
-
-    def new_table(
-        self, parts: tuple[str, ...], written: str | None, provider: str | None = None
-    ) -> FreeName | TakenName:
-        """A name for CREATE TABLE, and its place: as `written`, or one that the catalog chooses.
-
-        `provider` is the format after USING. Raises `UnknownTableFormat`.
-        """
-        own = self.formats[provider or DEFAULT_FORMAT]
-        path = path_of(parts)
-        if path is not None:
-            return self._new_path(self.view.resolve_path(path, path_format(parts)), written)
-        name = TableName.from_parts(parts, self.state.current)
-        entry = self._taken(name)
-        if entry is not None:
-            return TakenName(entry=entry)
-        if not may_hear_of(self.view, name, None):  # it is not authorized, whatever else may hinder it
-            return FreeName(name=name, location="", managed=True, own=own)
-        name = self.view.ensure_new_name(name)
-        if written is not None:
-            location = self.view.ensure_location(written)
-            owners = free_path_owners(self.view, location)
-            found = self._found_or_free(location)
-            return FreeName(name=name, location=location, managed=False, own=own, found=found, owners=owners)
-        chosen = self.view.managed_location(name)
-        if chosen is None:
-            raise NoPlaceForTable(str(name))
-        if self._found_or_free(chosen) is not None:  # of a table that has another name by now
-            folder, _, last = chosen.rpartition("/")
-            last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
-            chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
-            self.view.ensure_free_location(chosen)
-        return FreeName(name=name, location=chosen, managed=True, own=own)
-
-    def _taken(self, name: TableName) -> CatalogRelation | None:
-        """What has a name that is to be given, even if the principal may not know of it; of the schema it must know."""
-        if self.view.rights is not None:
-            self.view.schema(name.schema_name)
-        return self.view.unrestricted.find(name)
-
-    def _new_path(self, entry: TableEntry, written: str | None) -> FreeName | TakenName:
-        """A table that is made at a path and has no other name."""
-        if written is not None and self.view.ensure_location(written) != entry.location:
-            raise PathAndLocation(entry.location, written)
-        owners = free_path_owners(self.view, entry.location)
-        if self._found_or_free(entry.location) is not None:
-            return TakenName(entry=entry)
-        own = self.formats[entry.format]
-        return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True, owners=owners)
-
-    def replaced_table(
-        self, parts: tuple[str, ...], written: str | None, mode: CreateMode, provider: str | None = None
-    ) -> BoundTable | None:
-        """The table that [CREATE OR] REPLACE TABLE replaces; None for CREATE alone, and where it makes a new one.
-
-        A table keeps its format. Raises `UnknownTableFormat`.
-        """
-        own = self.formats[provider or DEFAULT_FORMAT].name
-        if mode not in REPLACES:
-            return None
-        path = path_of(parts)
-        if path is not None:
-            entry = self.view.resolve_path(path, path_format(parts))
-            path_owners(self.view, entry.location)
-            name, is_there = entry.name, self.formats.find(entry.location) is not None
-        else:
-            name = TableName.from_parts(parts, self.state.current)
-            taken = self._taken(name)
-            if not may_hear_of(self.view, name, taken):
-                return None  # what the statement takes is looked at before anything is said of the name
-            is_there = taken is not None
-        if not is_there:
-            if mode is CreateMode.REPLACE:
-                raise ReplacedTableMissing(str(name))
-            return None
-        table = self.table(parts, self.view.unrestricted if path is None else None)
-        if written is not None and self.view.ensure_location(written) != table.entry.location:
-            raise ReplacedElsewhere(table.label, table.entry.location, written)
-        if table.entry.format != own:
-            raise StatementNotSupported(f"Replacing a table of the format {table.entry.format} by one of {own}")
-        return table
-
-    def _found_or_free(self, location: str) -> TableSnapshot | None:
-        """The table at a location; where there is none, raises if none may be made there."""
-        found = self.formats.find(location)
-        if found is None:
-            self.view.ensure_free_location(location)
         return found
 
     def schema(self, parts: tuple[str, ...]) -> SchemaName:

@@ -1,12 +1,10 @@
-"""The rows of `information_schema`, as the text of a query: a view like any other, its rows in hand when it is bound.
+"""The rows of `information_schema`, which are in hand when a statement that names one of its views is bound.
 
-All rows are one JSON literal, which Spark takes apart when it optimizes; so no second way for rows into Spark is
-needed, and a condition on them runs no job. What only the catalog says is listed without looking into any log.
+What only the catalog says is listed without looking into any log.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -19,8 +17,8 @@ from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
+from engine.bind.literal_rows import view_of_rows
 from engine.bind.sight import visible_keys
-from engine.statements.queries import Query
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
 from engine.types.type_sizes import type_sizes
@@ -36,27 +34,8 @@ def information_view(
     """One of the views of a catalog, or of all where it is `system`'s; `listed` has what is in one, or in all."""
     is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
     catalog = None if is_system else entry.name.catalog
-    text = _query(entry, view, catalog, partial(listed, catalog))
-    return BoundView(entry=entry, query=Query(text=text), relations=())
-
-
-def _query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
-    """A query that answers the rows of the view `entry` for one catalog, or for all of them."""
     name = entry.name.table
-    columns = RELATIONS[name]
-    rows = [
-        dict(zip((column for column, _ in columns), row, strict=True)) for row in _rows(name, view, catalog, listed)
-    ]
-    fields = ", ".join(f"{column}: {_JSON_TYPES.get(kind, kind)}" for column, kind in columns)
-    shown = ", ".join(f"{_CASTS[kind]}({column}) AS {column}" if kind in _CASTS else column for column, kind in columns)
-    return f"SELECT {shown} FROM (SELECT inline(from_json({_literal(json.dumps(rows))}, 'ARRAY<STRUCT<{fields}>>')))"
-
-
-_JSON_TYPES, _CASTS = {"timestamp": "bigint"}, {"timestamp": "timestamp_millis"}
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return view_of_rows(entry, RELATIONS[name], _rows(name, view, catalog, partial(listed, catalog)))
 
 
 def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> Iterable[Row]:

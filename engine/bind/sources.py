@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.tokens import TokenStore
+from engine.cache.result_cache import ResultCache
 from engine.concurrency.remembered import Remembered
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
+from engine.runtime.activity import ActivitySource, NoActivity
+from engine.runtime.metrics import MetricFamily
 from engine.table.formats import TableFormats
 from engine.table.source_files import FileSource, NoFiles
 from engine.table.transaction import TableCommit
@@ -29,8 +32,12 @@ class Sources:
     """Finds the files that statements name by their path."""
     audit_folder: Path | None = None
     """Of the server's audit trail, if it keeps one."""
+    activity: ActivitySource = NoActivity()
+    """What the front ends tell of sessions and statements."""
     after_commit: Callable[[TableCommit], None] = lambda _: None
     """Told of every version that a statement made."""
+    measures: tuple[Callable[[], Iterable[MetricFamily]], ...] = ()
+    """What the parts of the engine count."""
     before_removal: Callable[[str], None] = lambda _: None
     """Told of the location of a table whose files are about to go."""
     locks: TableLocks = field(default_factory=TableLocks)
@@ -39,5 +46,7 @@ class Sources:
     """Which tables name no files of others, for those that remove files."""
     pins: TablePins = field(default_factory=TablePins)
     """Which tables running statements use, for those that remove files."""
+    results: ResultCache | None = None
+    """Keeps answers of queries from one statement to the next."""
     close: Callable[[], None] = lambda: None
     """Finishes what is still to be done for these versions."""

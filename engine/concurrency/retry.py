@@ -21,6 +21,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeVar
 
 from catalog.errors import SqlError
@@ -32,9 +33,18 @@ _PATIENT_REBASES = 10
 """Lost attempts without a pause: most races are between two writers, and the next attempt wins."""
 
 
+class Loss(StrEnum):
+    """What follows on a commit of another writer that came first."""
+
+    REBASE = "rebase"
+    RERUN = "rerun"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often, how long, and with which pauses. Attempts to commit seal `cancel`; once thrown, it ends all of it."""
+    """How often, how long, and with which pauses. Attempts to commit seal `cancel`; once thrown, it ends all of it.
+    `on_loss` is told of each attempt that is made again.
+    """
 
     rebases_max: int = 1000
     rebase_s_max: float = 300.0
@@ -44,6 +54,7 @@ class RetryPolicy:
     pause_max_s: float = 1.0
     """The longest pause after the first loss, and after any."""
     cancel: CancelToken = field(default_factory=CancelToken)
+    on_loss: Callable[[Loss], None] = lambda _: None
 
     def rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
         """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits.
@@ -58,6 +69,7 @@ class RetryPolicy:
             if done is not None:
                 return done, number
             self.cancel.reopen()
+            self.on_loss(Loss.REBASE)
             if time.monotonic() - begun_s > self.rebase_s_max:
                 return None, number
             if number >= _PATIENT_REBASES:
@@ -73,6 +85,7 @@ class RetryPolicy:
             except SqlError as error:
                 if not is_lost_race(error) or time.monotonic() - begun_s > self.runs_s_max:
                     raise
+            self.on_loss(Loss.RERUN)
             self._pause(lost)
         return run()
 

@@ -77,6 +77,10 @@ class DeltaFormat:
     def find_reference(self, location: str, name: str) -> None:
         """No table of Delta's has names for its versions."""
 
+    def prepared(self, location: str, definition: TableDefinition) -> str:
+        """As it is: a log needs nothing before its first version."""
+        return location
+
     def folder(self, location: str) -> Storage:
         return self.open(location)
 

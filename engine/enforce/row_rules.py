@@ -30,7 +30,7 @@ from engine.plans.file_writes import (
     RowRules,
     Step,
 )
-from engine.plans.write_plan import AlongCurve, FilePerPartition, RowCheck, TaskPerFile, WritePlan
+from engine.plans.write_plan import AlongCurve, FilePerPartition, LiteralRows, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.query.composed import Names
 from engine.types.schema import PrimitiveType, StructField, StructType
@@ -79,6 +79,8 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
             return rules
         case TaskPerFile():
             return replace(rules, is_arranged=True)
+        case LiteralRows():
+            return replace(rules, literals=True)
         case FilePerPartition(target_bytes=target_bytes):
             return replace(rules, rebalanced=True, file_bytes=target_bytes)
         case AlongCurve() as along:

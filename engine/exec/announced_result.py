@@ -13,16 +13,18 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.exec.frame import read_answer, read_result_header, segments_of
+from engine.exec.frame import OnSteps, complete_result, read_answer, read_result_header, steps_of
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.runtime.results import ResultStream
+from engine.spool.spool import Spool
 
 
 class AnnouncedResult:
     """Tells `on_rows` of the result once, on the connection's thread, if there are rows before the query has ended."""
 
-    def __init__(self, on_rows: Callable[[ResultStream], None]) -> None:
-        self._on_rows = on_rows
+    def __init__(self, on_rows: Callable[[ResultStream], None], on_steps: OnSteps, spool: Spool, owner: str) -> None:
+        """Files of the result go to `spool`, as those of `owner`; `on_steps` is told how long what took."""
+        self._on_rows, self._on_steps, self._spool, self._owner = on_rows, on_steps, spool, owner
         self._lock = threading.Lock()
         """Guards the two below."""
         self._begun: tuple[ResultStream, RecordBatches] | None = None
@@ -30,7 +32,7 @@ class AnnouncedResult:
 
     def follow(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
         """Read what Java says, until it hangs up."""
-        stream, batches = read_result_header(header)
+        stream, batches = self._begin(header)
         with self._lock:
             if self._has_ended:
                 return
@@ -47,11 +49,14 @@ class AnnouncedResult:
     def complete(self, frame: bytes) -> ResultStream:
         """The whole result, of the query's answer: the stream of which `on_rows` was or will be told, or a new one."""
         header, body = read_answer(frame)
+        self._on_steps(steps_of(header))
         with self._lock:
             self._has_ended = True
-            stream, batches = self._begun or read_result_header(header)
-        batches.complete(segments_of(header), body, header["rows"])
-        return stream
+            stream, batches = self._begun or self._begin(header)
+        return complete_result(stream, batches, header, body)
+
+    def _begin(self, header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
+        return read_result_header(header, self._spool, self._owner)
 
     def fail(self, error: BaseException) -> None:
         """The query failed."""

@@ -99,15 +99,6 @@ class RowsNotTracked(SqlError, condition="FIELD_NOT_FOUND", sqlstate="42704"):
 
 
 @dataclass(eq=False)
-class DiskFull(SqlError, condition="DISK_FULL", sqlstate="53100"):
-    template = (
-        "A disk that the server writes to is full: the table's, or the one for temporary files. Nothing was written. "
-        "Free some of it, ask for less at once (fewer rows, a smaller join), or let the server use a larger folder for "
-        "temporary files: spark.local_dir in its configuration."
-    )
-
-
-@dataclass(eq=False)
 class OutOfMemory(SqlError, condition="OUT_OF_MEMORY", sqlstate="53200"):
     template = (
         "The statement needs more memory than the server has, for itself or beside the others that run. Ask for "

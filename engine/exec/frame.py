@@ -7,6 +7,7 @@ carries its SQL type. Small results are in the answer itself, larger ones in fil
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,10 @@ from engine.exec.errors import ResultTypeNotSupported
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
-from engine.runtime.results import ResultStream, sql_field
+from engine.runtime.results import Repeatable, ResultStream, sql_field
+from engine.spool.spool import Spool
+
+OnSteps = Callable[[Mapping[str, float]], None]
 
 _PRIMITIVES = {
     "boolean": pa.bool_(),
@@ -49,18 +53,29 @@ def read_examination(frame: bytes) -> Examination:
     return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
-def read_result(frame: bytes) -> ResultStream:
-    """The rows of an answer, as a stream over the bytes where they are."""
+def read_result(frame: bytes, spool: Spool, owner: str, on_steps: OnSteps) -> ResultStream:
+    """The rows of an answer, as a stream over the bytes where they are; files go to `spool`, as those of `owner`.
+
+    `on_steps` is told how long what took.
+    """
     header, body = read_answer(frame)
-    stream, batches = read_result_header(header)
+    on_steps(steps_of(header))
+    return complete_result(*read_result_header(header, spool, owner), header, body)
+
+
+def complete_result(
+    stream: ResultStream, batches: RecordBatches, header: dict[str, Any], body: pa.Buffer
+) -> ResultStream:
+    """The stream of which `batches` are the source, with all that the answer says."""
     batches.complete(segments_of(header), body, header["rows"])
+    stream.repeatable = Repeatable(header["repeatable"])
     return stream
 
 
-def read_result_header(header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
+def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tuple[ResultStream, RecordBatches]:
     """A result whose rows are to come."""
     schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
-    batches = RecordBatches(schema)
+    batches = RecordBatches(schema, spool, owner)
     stream = ResultStream(
         schema=schema,
         source=batches,
@@ -69,6 +84,11 @@ def read_result_header(header: dict[str, Any]) -> tuple[ResultStream, RecordBatc
         wait_ready=batches.wait_ready,
     )
     return stream, batches
+
+
+def steps_of(header: dict[str, Any]) -> dict[str, float]:
+    """How many ms Spark was in which step of the query."""
+    return {step: micros / 1000 for step, micros in header["steps_us"].items()}
 
 
 def segments_of(header: dict[str, Any]) -> list[Segment]:

@@ -31,6 +31,7 @@ from engine.exec.file_lists import FileLists
 from engine.exec.jvm import install_classes, kill_jvm, launch_jvm, stop_jvm
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile, TaskCounts
+from engine.runtime.vitals import Vitals, read_jobs
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ class SparkProcess:
         self._beat_at = time.monotonic()
         self._ended = threading.Event()
         self._asked: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.vitals: Vitals | None = None
+        """As of the last beat."""
         self._profiles: dict[str, Profile] = {}
         """Of the statements that run here, by their ids."""
         for name, run in (("spark-beat", self._beat), ("spark-cancel", self._do_asked)):
@@ -117,10 +120,20 @@ class SparkProcess:
 
     @contextmanager
     def watching(self, context: StatementContext) -> Iterator[None]:
-        """For the block, the statement's profile is told of its tasks."""
+        """For the block, the statement's profile is told of its tasks; at its end `on_jobs` of its jobs."""
         self._profiles[context.statement_id] = context.profile
         try:
-            yield
+            if context.on_jobs is None:
+                yield
+                return
+            with suppress(Py4JError, ConnectionError):
+                self.driver.follow(context.statement_id)
+            try:
+                yield
+            finally:
+                with suppress(Py4JError, ConnectionError):
+                    jobs = read_jobs(self.driver.jobs(context.statement_id))
+                    context.on_jobs(() if context.profile.hides_work else jobs)
         finally:
             self._profiles.pop(context.statement_id, None)
 
@@ -156,6 +169,7 @@ class SparkProcess:
             self._illness, self._beat_at = illness or None, time.monotonic()
             with suppress(Py4JError, ConnectionError):
                 self._count_tasks()
+                self.vitals = Vitals(*map(int, self.driver.vitals().split()))
 
     def _count_tasks(self) -> None:
         watched = dict(self._profiles)

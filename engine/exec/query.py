@@ -21,14 +21,17 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
+from engine.errors.disk_errors import DiskFull
+from engine.errors.statement_errors import ResultTooLarge
 from engine.exec.announced_result import AnnouncedResult
-from engine.exec.errors import DiskFull, SparkRestarting
+from engine.exec.errors import SparkRestarting
 from engine.exec.file_lists import Asked
 from engine.exec.frame import read_columns, read_examination, read_result
 from engine.exec.process import SparkProcess
@@ -44,12 +47,15 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
+from engine.spool.spool import Spool
 from engine.sql.query.splice import own_aliases
 from engine.statements.queries import ExplainMode
 
 A = TypeVar("A")
 R = TypeVar("R")
 logger = logging.getLogger(__name__)
+
+_SMALL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,21 @@ class _Call(Generic[A, R]):
     lineage: LineageReader | None = None
     """Told where the statement's lineage is asked for, if the call may have one."""
     announced: AnnouncedResult | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionFacts:
+    """What a session has besides its statements: settings of Spark, and the current catalog and schema.
+
+    Each change makes another object, so an object that is still there has been in force all the time.
+    """
+
+    settings: Mapping[str, str]
+    current: tuple[str, str] | None
+
+    def is_unchanged(self, later: SessionFacts) -> bool:
+        """Whether nothing was changed between the two, not even there and back."""
+        return self.settings is later.settings and self.current is later.current
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +100,22 @@ class ExecSession:
     lost while it runs, or is away and does not come back in time.
     """
 
-    def __init__(self, spark: Supervisor[SparkProcess]) -> None:
-        self._spark = spark
+    def __init__(self, spark: Supervisor[SparkProcess], results: Spool) -> None:
+        """Results go to `results` where a statement names no other spool."""
+        self._spark, self._results = spark, results
         self._lock = threading.RLock()
         """Guards all below but `_current`; taken for calls to Java that do not take long."""
-        self._settings: dict[str, str] = {}
+        self._settings: Mapping[str, str] = MappingProxyType({})
         self._current: tuple[str, str] | None = None
         self._told: tuple[str, str] | None = None
         """The current schema as the opened session has it."""
         self._opened: _Opened | None = None
+
+    @property
+    def facts(self) -> SessionFacts:
+        """What is in force now. Waits for a change that is being made."""
+        with self._lock:
+            return SessionFacts(self._settings, self._current)
 
     def run_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -97,7 +125,7 @@ class ExecSession:
         Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
         (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
         """
-        run = _Call(lambda session, request: session.run(request), read_result, lineage_of_reading)
+        run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_reading)
         return self._call(run, plan, context, parameters)
 
     def stream_query(
@@ -108,9 +136,11 @@ class ExecSession:
         What is raised then is raised by the result's batches too.
         """
         if context.on_rows is None:
-            run = _Call(lambda session, request: session.run(request), read_result, lineage_of_result)
+            run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_result)
             return self._call(run, plan, context, parameters)
-        announced = AnnouncedResult(context.on_rows)
+        announced = AnnouncedResult(
+            context.on_rows, context.profile.add_steps, self._spool(context), context.identity.principal
+        )
         try:
             run = _Call(lambda session, request: session.run(request), announced.complete, lineage_of_result, announced)
             return self._call(run, plan, context, parameters)
@@ -208,6 +238,13 @@ class ExecSession:
         if opened is not None:
             opened.process.detach(opened.session)
 
+    def _spool(self, context: StatementContext) -> Spool:
+        return context.spool or self._results
+
+    def _read_result(self, context: StatementContext) -> Callable[[bytes], ResultStream]:
+        owner, on_steps = context.identity.principal, context.profile.add_steps
+        return partial(read_result, spool=self._spool(context), owner=owner, on_steps=on_steps)
+
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """The session of the Spark that runs now."""
         process = self._spark.take(cancel)
@@ -236,6 +273,8 @@ class ExecSession:
                 change(opened.session)
 
     def _call(self, call: _Call[A, R], plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter]) -> R:
+        spool, owner = self._spool(context), context.identity.principal
+        asked_of = replace(context, result_bytes_max=min(context.result_bytes_max, _bytes_left(spool, owner)))
         opened = self._open(context.cancel)
         process, session, ended = opened.process, opened.session, threading.Event()
 
@@ -254,16 +293,23 @@ class ExecSession:
             ):
                 lineage = call.lineage if context.on_lineage is not None else None
                 how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
-                result = call.read(call.make(session, json.dumps(_request(plan, context, parameters, folder) | how)))
+                result = call.read(call.make(session, json.dumps(_request(plan, asked_of, parameters, folder) | how)))
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(context.statement_id), plan, context)
                 return result
-        except SqlError:
+        except SqlError as error:
             context.cancel.ensure_live()  # whatever else a cancelled statement died of
+            if isinstance(error, ResultTooLarge) and error.bytes_max < context.result_bytes_max:
+                raise spool.refusal(owner) from None
             raise
         finally:
             ended.set()
             context.cancel.forget(cancel)
+
+
+def _bytes_left(spool: Spool, owner: str) -> int:
+    """Of a result; a small one takes no file."""
+    return max(spool.left(owner), _SMALL_BYTES)
 
 
 def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, context: StatementContext) -> None:
@@ -317,7 +363,11 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
             raise DiskFull() from error
         raise
     finally:
-        shutil.rmtree(folder.rename(folder.with_suffix(".gone")))
+        gone = folder.rename(folder.with_suffix(".gone"))
+        try:
+            gone.rmdir()  # most statements leave nothing, and looking for it takes longer
+        except OSError:
+            shutil.rmtree(gone)
 
 
 def _request(

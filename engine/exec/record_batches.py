@@ -1,22 +1,28 @@
-"""The record batches of a result, read without copying from files and bytes that Java wrote.
+"""The record batches of a result, in files and bytes that Java wrote.
 
 A result is a row of segments, each in a file or in memory, of Arrow messages without a schema. While its query runs,
-Java says how far the next segment has grown; the whole list comes with the end of the query. Files are mapped when
-their batches are read, or at the end of the query, since they are removed after it: they take no heap, and go when the
-last batch does, whatever happens to the process.
+Java says how far the next segment has grown; the whole list comes with the end of the query. Batches in files are
+found (`engine/spool/messages.py`) and stay there until somebody reads them. At the end of the query the files move from
+the statement's folder, which goes then, to the spool, where they go with the last of their batches.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 
+from catalog.errors import SqlError
+from engine.errors.disk_errors import SpooledRowsLost
 from engine.errors.statement_errors import StatementCancelled
 from engine.exec.errors import ResultRowsDiffer, ResultTypeNotSupported
+from engine.spool.spool import Spool
+from engine.spool.spool_file import AnyBatch, SpoolFile, stored_batches
 
 _TOO_DEEP = "Max recursion depth reached"
 """Arrow's reader takes some 60 levels, and half as many of maps."""
@@ -40,15 +46,18 @@ class RecordBatches:
     `ResultRowsDiffer`.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
+    def __init__(self, schema: pa.Schema, spool: Spool, owner: str = "") -> None:
+        """Files go to `spool`, where they count as those of `owner`."""
+        self._schema, self._spool, self._owner = schema, spool, owner
         self._changed = threading.Condition()
         """Guards all below."""
         self._announced: dict[tuple[str | None, int], int] = {}
+        self._files: dict[str, SpoolFile] = {}
+        self._body = pa.py_buffer(b"")
+        """The bytes that came with the answer."""
         self._unread: deque[Segment] = deque()
-        self._mapped: deque[pa.Buffer] = deque()
-        """What was unread at the end of the query."""
-        self._messages: deque[pa.Message] = deque()
+        self._found: deque[AnyBatch] = deque()
+        self._is_first = True
         self._rows_read = 0
         self._rows: int | None = None
         """Of the whole result; None where that is unknown."""
@@ -63,16 +72,22 @@ class RecordBatches:
                 self._changed.notify_all()
 
     def complete(self, segments: Sequence[Segment], body: pa.Buffer, rows: int) -> None:
-        """All segments there are, in their order, while their files are there, and how many rows they have."""
+        """All segments there are, in their order, while their files are there, and how many rows they have.
+
+        Raises `SpoolFull` or `SpoolFullOfOwner` where they do not fit in the spool.
+        """
         with self._changed:
-            self._rows = rows
+            if self._error is not None:
+                return
+            self._rows, self._body = rows, body
             self._unread.extend(piece for segment in segments for piece in self._news(segment))
-            files: dict[str | None, pa.Buffer] = {None: body}
-            for one in self._unread:
-                if one.path not in files:
-                    files[one.path] = _map_file(one.path)
-            self._mapped.extend(files[one.path].slice(one.offset, one.length) for one in self._unread)
-            self._unread.clear()
+            try:
+                for path in {segment.path for segment in segments if segment.path is not None}:
+                    self._spool.keep(self._file(path))
+            except SqlError:
+                for file in self._files.values():  # which the trace of the error would hold
+                    file.close()
+                raise
             self._is_complete = True
             self._changed.notify_all()
 
@@ -95,11 +110,10 @@ class RecordBatches:
             return self._changed.wait_for(self._has_next, seconds)
 
     def _has_next(self) -> bool:
-        return self._is_complete or bool(self._messages or self._unread)
+        return self._is_complete or bool(self._found or self._unread)
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        while (message := self._next()) is not None:
-            batch = self._batch(message)
+    def __iter__(self) -> Iterator[AnyBatch]:
+        while (batch := self._next()) is not None:
             self._rows_read += batch.num_rows
             yield batch
         if self._rows is not None and self._rows_read != self._rows:
@@ -112,45 +126,56 @@ class RecordBatches:
         if segment.length > known:
             yield Segment(segment.path, segment.offset + known, segment.length - known)
 
-    def _next(self) -> pa.Message | None:
+    def _next(self) -> AnyBatch | None:
         with self._changed:
-            while not self._messages:
+            while not self._found:
                 if self._error is not None:
                     raise self._error
-                if self._mapped:
-                    self._messages.extend(pa.ipc.MessageReader.open_stream(self._mapped.popleft()))
-                elif self._unread:
-                    self._read_file(self._unread.popleft())
+                if self._unread:
+                    self._find(self._unread.popleft())
                 elif self._is_complete:
                     return None
                 else:
                     self._changed.wait()
-            return self._messages.popleft()
+            return self._found.popleft()
 
-    def _read_file(self, piece: Segment) -> None:
+    def _find(self, piece: Segment) -> None:
+        """The batches of a segment."""
+        if piece.path is None:
+            messages = pa.ipc.MessageReader.open_stream(self._body.slice(piece.offset, piece.length))
+            self._found.extend(self._readable(partial(pa.ipc.read_record_batch, one, self._schema)) for one in messages)
+            return
         try:
-            buffer = _map_file(piece.path).slice(piece.offset, piece.length)
-        except FileNotFoundError:  # the query has failed, which will be told
+            batches = stored_batches(self._file(piece.path), self._schema, piece.offset, piece.length)
+        except SpooledRowsLost:
+            if self._is_complete:
+                raise
+            self._unread.appendleft(piece)  # the query has failed, which will be told
             self._changed.wait_for(lambda: self._is_complete)
-        else:
-            self._messages.extend(pa.ipc.MessageReader.open_stream(buffer))
+            return
+        if self._is_first and batches:
+            self._is_first = False
+            self._readable(batches[0].read)
+        self._found.extend(batches)
 
-    def _batch(self, message: pa.Message) -> pa.RecordBatch:
+    def _file(self, path: str) -> SpoolFile:
+        if path not in self._files:
+            self._files[path] = self._spool.follow(Path(path), self._owner)
+        return self._files[path]
+
+    def _readable(self, read: Callable[[], pa.RecordBatch]) -> pa.RecordBatch:
         try:
-            return pa.ipc.read_record_batch(message, self._schema)
+            return read()
         except pa.ArrowInvalid as error:
             if _TOO_DEEP not in str(error):
                 raise
             raise ResultTypeNotSupported("array, map or struct nested this deeply") from error
 
     def _forget(self) -> None:
-        for rows in (self._unread, self._mapped, self._messages):
-            rows.clear()
+        self._unread.clear()
+        self._found.clear()
+        self._files.clear()
+        self._body = pa.py_buffer(b"")
         self._rows = None
         self._is_complete = True
         self._changed.notify_all()
-
-
-def _map_file(path: str | None) -> pa.Buffer:
-    with pa.memory_map(path) as mapped:
-        return mapped.read_buffer()

@@ -18,6 +18,15 @@ What is set here, and why:
 - fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
 - Spark marks no scans for one task by itself, and takes ours at their word (`RunSettings.java`);
+- a class that Spark made of a plan is kept for the next statement like it: with Spark's 100 the questions of one
+  dashboard push each other out, and every one is compiled, and optimized by Java, each time;
+- pages of memory that are small: Spark's have up to 64 MB, and a sum of ten groups takes one in each task; so are
+  blocks of broadcasts, of which each scan and each stage takes one. Java's collector marks the whole heap for every few
+  of them, which took a quarter of the processor time of small queries. Its regions are larger, for pages of files;
+- of a plan that runs, its shortest text: it is made for Spark's UI, which there is not, after every stage again;
+- what a task sends to the driver of the same process goes through memory: Spark's own way for more than 1 MB (part of a
+  table that is broadcast, say) is an encrypted connection to itself;
+- Java's second compiler begins later: it took another quarter, and a loop over many rows comes there soon enough;
 - no artifacts of single sessions, so that executors elsewhere find our classes in every session;
 - a task that runs out of memory fails its statement. Spark would end the executor's process, which on a local master is
   the whole of Spark.
@@ -28,19 +37,22 @@ A configuration may say otherwise, but for the settings that safety or the seams
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.exec.errors import SparkSettingFixed
+from engine.exec.errors import SparkRestarting, SparkSettingFixed
 from engine.exec.file_lists import FileLists
 from engine.exec.process import Launch, SparkProcess
 from engine.exec.query import ExecSession
 from engine.exec.supervisor import Supervision, Supervisor
-from engine.exec.work_dir import make_work_dir
+from engine.runtime.metrics import MetricFamily, counter
+from engine.runtime.vitals import vital_metrics
+from engine.spool.private_folder import PrivateFolder
+from engine.spool.spool import Spool
 
 __all__ = ["ExecSession", "SparkDriver", "SparkOptions", "Supervision"]
 
@@ -69,8 +81,10 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.scheduler.mode": "FAIR",
+        "spark.sql.codegen.cache.maxEntries": "500",
         "spark.sql.shuffle.partitions": "32",
         "spark.sql.timeType.enabled": "true",
+        "spark.sql.ui.explainMode": "simple",
         "spark.sql.ui.retainedExecutions": "20",
         "spark.ui.enabled": "false",
         "spark.ui.retainedJobs": "50",
@@ -81,12 +95,26 @@ _DEFAULT_CONF = MappingProxyType(
 _LOCAL_CONF = MappingProxyType(
     {
         "spark.authenticate": "true",
+        "spark.broadcast.blockSize": "256k",
         "spark.network.crypto.cipher": "AES/GCM/NoPadding",
         "spark.network.crypto.enabled": "true",
+        "spark.task.maxDirectResultSize": "16m",
     }
 )
 _LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_COMPILER_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
+    " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=120000"
+)
+"""About four times Java's own numbers of calls and rounds."""
+_REGIONS_OPTION = "-XX:G1HeapRegionSize=8m"
+_HEAP_OF_REGIONS_MIN, _HEAP_OF_REGIONS_MAX = 1 << 30, 16 << 30
+"""Less are too few regions; of more, Java makes them as large or larger by itself."""
+_MEMORY = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_MEMORY_UNITS = MappingProxyType({"k": 1 << 10, "": 1 << 20, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40})
+_PAGE_BYTES_MIN, _PAGES_OF_TASK = 2 << 20, 8192
+_ARRAY_HEADER_BYTES = 16
 
 # A failing task is the statement's error, which is reported there; the two last loggers would say it again.
 _LOGGING = """\
@@ -135,8 +163,9 @@ class SparkOptions:
 class SparkDriver:
     """The running Spark, which is started again where it fails. :meth:`stop` ends its process and removes its files."""
 
-    def __init__(self, supervisor: Supervisor[SparkProcess], work_dir: Path, file_lists: FileLists) -> None:
-        self._supervisor, self._work_dir, self._file_lists = supervisor, work_dir, file_lists
+    def __init__(self, supervisor: Supervisor[SparkProcess], folder: PrivateFolder, file_lists: FileLists) -> None:
+        self._supervisor, self._folder, self._file_lists = supervisor, folder, file_lists
+        self._results = Spool(folder.path / "results")
 
     @classmethod
     def start(
@@ -152,7 +181,8 @@ class SparkDriver:
 
         Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
-        work_dir = make_work_dir(options.local_dir)
+        folder = PrivateFolder(options.local_dir)
+        work_dir = folder.path
         file_lists = FileLists()
         try:
             launch = Launch(
@@ -171,14 +201,14 @@ class SparkDriver:
             supervisor.start()
         except BaseException:
             file_lists.server.close()
-            shutil.rmtree(work_dir, ignore_errors=True)
+            folder.remove()
             raise
-        return cls(supervisor, work_dir, file_lists)
+        return cls(supervisor, folder, file_lists)
 
     @property
     def spool_dir(self) -> Path:
         """Where statements that run have their temporary files, a folder each."""
-        return self._work_dir / "spool"
+        return self._folder.path / "spool"
 
     @property
     def process(self) -> SparkProcess:
@@ -190,9 +220,17 @@ class SparkDriver:
         """Why statements that need Spark cannot run now; None where they can."""
         return self._supervisor.unready_reason
 
+    def metrics(self) -> Iterator[MetricFamily]:
+        """How Spark is, as far as it told last; returns at once."""
+        restarts = "Starts of Spark in the place of a process that failed."
+        yield counter("gateway_spark_restarts_total", restarts, self._supervisor.restarts)
+        with suppress(SparkRestarting):
+            if (vitals := self.process.vitals) is not None:
+                yield from vital_metrics(vitals)
+
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema."""
-        return ExecSession(self._supervisor)
+        return ExecSession(self._supervisor, self._results)
 
     def restart(self, reason: str) -> None:
         """Kill Spark's process, whatever runs in it, and start another; returns at once."""
@@ -202,7 +240,7 @@ class SparkDriver:
         """End Spark and its process; running statements fail."""
         self._supervisor.stop()
         self._file_lists.server.close()
-        shutil.rmtree(self._work_dir, ignore_errors=True)
+        self._folder.remove()
 
 
 def _allocation(pools: Mapping[str, int]) -> str:
@@ -211,9 +249,20 @@ def _allocation(pools: Mapping[str, int]) -> str:
     return f"<allocations>{''.join(pool.format(*each) for each in pools.items())}</allocations>"
 
 
+def _heap_bytes(driver_memory: str) -> int:
+    found = _MEMORY.fullmatch(driver_memory)
+    return int(found[1]) * _MEMORY_UNITS[found[2].lower()] if found else 0
+
+
+def _page_bytes(heap_bytes: int) -> int:
+    """Of one page of a task's memory, which has so few that all of them must not be less than the heap."""
+    enough = 1 << max(0, heap_bytes // _PAGES_OF_TASK - 1).bit_length()
+    return max(_PAGE_BYTES_MIN, enough) - _ARRAY_HEADER_BYTES  # with which it is an array of a power of two
+
+
 def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     """Spark's configuration, given at launch because memory and class path cannot be set later."""
-    for folder in ("spool", "warehouse"):
+    for folder in ("spool", "results", "warehouse"):
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=options.log_level))
@@ -231,6 +280,12 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
     given = options.conf.get(_JAVA_OPTIONS, "")
-    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism {given}".rstrip()
-    local = _LOCAL_CONF if _LOCAL.fullmatch(options.master) else {}
+    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism"
+    heap_bytes = _heap_bytes(options.driver_memory)
+    if _HEAP_OF_REGIONS_MIN <= heap_bytes <= _HEAP_OF_REGIONS_MAX:
+        java_options += f" {_REGIONS_OPTION}"
+    java_options = f"{java_options} {_COMPILER_OPTIONS} {given}".rstrip()
+    local: Mapping[str, str] = {}
+    if _LOCAL.fullmatch(options.master):
+        local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
     return {**_DEFAULT_CONF, **local, **options.conf, **owned, _JAVA_OPTIONS: java_options}

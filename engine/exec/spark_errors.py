@@ -21,6 +21,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
 from engine.errors.copy_errors import SourceWithoutColumns
+from engine.errors.disk_errors import DiskFull
 from engine.errors.policy_errors import PlacesUnderPolicy
 from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.errors.table_errors import MalformedLogEntry
@@ -29,7 +30,6 @@ from engine.exec.errors import (
     DataFileNotFound,
     DataFileNotReadable,
     DataFileWithoutFieldIds,
-    DiskFull,
     FunctionNotAvailable,
     OutOfMemory,
     ParameterNotBound,

@@ -84,6 +84,8 @@ class Supervisor(Generic[P]):
         self._changed = threading.Condition()
         """Guards all below, and is notified whenever any of it changes."""
         self._process: P | None = None
+        self.restarts = 0
+        """Starts after the first one."""
         self._reason: str | None = "it is starting"
         """Why the process cannot be taken; None where it can."""
         self._failure: SqlError | None = None
@@ -233,6 +235,7 @@ class Supervisor(Generic[P]):
             return False
         with self._changed:
             self._process, self._began = process, time.monotonic()
+            self.restarts += 1
             if not self._is_stopping:
                 self._reason = self._condemned = None
                 logger.warning("Spark is ready again, after %.1f s", self._began - began)

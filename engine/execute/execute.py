@@ -19,6 +19,7 @@ from engine.answers.variables import assign_variables, declare_variables, drop_v
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
+from engine.execute.cached_reads import cached_query, explained
 from engine.formats.writing import FormatWriters
 from engine.plan.rules.expression_checks import ensure_checked, ensure_examined
 from engine.plan.rules.row_checks import ensure_kept
@@ -73,12 +74,13 @@ def execute(plan: Plan, sources: Sources, writers: FormatWriters, run: Run) -> I
 def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
     match plan:
         case ReadPlan():
-            return Outcome(result=run.executor.stream_query(plan, run.context, run.parameters))
+            return Outcome(result=cached_query(plan, run, sources.results))
         case AnswerPlan(table=table, columns=columns, rows=rows):
             run.context.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
             return Outcome(result=small_result(columns, rows))
         case ExplainPlan(mode=mode, read=read, note=note):
-            return Outcome(result=run.executor.explain(read, mode, note, run.context, run.parameters))
+            notes = f"{note}\n{explained(read, run, sources.results)}"
+            return Outcome(result=run.executor.explain(read, mode, notes, run.context, run.parameters))
         case SchemaPlan(read=read):
             return Outcome(result=run.executor.describe(read, run.context, run.parameters))
         case CommandPlan(statement=statement, bound=bound):

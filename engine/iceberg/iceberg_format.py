@@ -11,14 +11,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from catalog.rest.names import RestCatalogs, is_rest
-from catalog.roots import canonical_location
+from catalog.errors import TableAlreadyExists
+from catalog.rest.errors import RestConflict
+from catalog.rest.names import RestCatalogs, is_rest, without_place
+from catalog.roots import AllowedRoots, canonical_location
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
 from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, load_newest
 from engine.iceberg.commit.metadata_store import MetadataStore
+from engine.iceberg.commit.rest_creation import NewRestTable, staged_address
 from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.definition.changes import define_table
 from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.definition.metadata_updates import creating_updates
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
@@ -150,7 +154,7 @@ class IcebergFormat:
             lambda: read_metadata(found.metadata, name, location),
             lambda parsed: 20_000 + 3000 * len(parsed.snapshots),
         )
-        storage = self._open(canonical_location(metadata.location))
+        storage = self._open_place(metadata.location)
         stamp = FileStatus(name=str(found.etag), size=0, modified_ms=metadata.last_updated_ms)
         return _Found(storage, name, metadata, stamp, address=location)
 
@@ -185,8 +189,34 @@ class IcebergFormat:
             if position >= _SNAPSHOTS_MAX or (position and kept > self._snapshots_bytes_max):
                 del self._snapshots[key]
 
+    def prepared(self, location: str, definition: TableDefinition) -> str:
+        """A REST catalog is asked for the place, if the statement did not say it. Raises as `staged_address`."""
+        if not is_rest(location):
+            return location
+        assert isinstance(definition, IcebergDefinition)
+        at = self._rest.place(location)
+        try:
+            staged = staged_address(location, at, creating_updates(definition))
+        except RestConflict as error:
+            raise TableAlreadyExists(f"{at.client.name}.{'.'.join(at.namespace)}.{at.table}") from error
+        self.folder(staged)
+        return staged
+
     def folder(self, location: str) -> Storage:
-        return self._open(location)
+        """Raises `PathNotAllowed` for a place that a REST catalog chose out of our roots."""
+        if not is_rest(location):
+            return self._open(location)
+        place = self._rest.place(location).location
+        assert place is not None, "a table of a REST catalog is prepared before its files are written"
+        return self._open_place(place)
+
+    def _open_place(self, location: str) -> Storage:
+        """Where a REST catalog says that a table lies. Raises `PathNotAllowed`."""
+        canonical = canonical_location(location)
+        storage = self._open(canonical)
+        if storage.allowed_roots is not None:
+            AllowedRoots(storage.allowed_roots).ensure_allowed(canonical)
+        return storage
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         return written
@@ -222,7 +252,12 @@ class IcebergFormat:
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
     ) -> IcebergTransaction:
         """`definition` is an `IcebergDefinition`."""
-        transaction = IcebergTransaction(self._store(self._open(location)), None, description, table=location)
+        store: MetadataStore = (
+            NewRestTable(at=self._rest.place(location), open=self._open_place, clock=self._clock)
+            if is_rest(location)
+            else self._store(self._open(location))
+        )
+        transaction = IcebergTransaction(store, None, description, table=without_place(location))
         transaction.define(definition)
         return transaction
 
@@ -238,10 +273,8 @@ class IcebergFormat:
     def _store_of(self, snapshot: IcebergSnapshot) -> MetadataStore:
         if snapshot.address is None:
             return self._store(snapshot.storage)
-        client, namespace, table = self._rest.place(snapshot.address)
-        return RestMetadataStore(
-            client=client, namespace=namespace, table=table, storage=snapshot.storage, clock=self._clock
-        )
+        at = self._rest.place(snapshot.address)
+        return RestMetadataStore(at=at, open=self._open_place, clock=self._clock, folder=snapshot.metadata.location)
 
     def changes(
         self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool

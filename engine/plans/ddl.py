@@ -81,10 +81,11 @@ class DropSchemaPlan:
 class DropTablePlan:
     """Take the name of `entry` away, then the files of a managed table; None: it is gone already (IF EXISTS).
 
-    `tolerated` and `condition` as in `CatalogPlan`.
+    `tolerated` and `condition` as in `CatalogPlan`, `purge` as in `catalog.changes.DropTable`.
     """
 
     entry: TableEntry | None
+    purge: bool = False
     tolerated: tuple[type[SqlError], ...] = ()
     condition: Condition | None = None
 

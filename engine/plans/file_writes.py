@@ -110,6 +110,8 @@ class RowRules:
     """Up to this estimate rows are shuffled all the same."""
     is_arranged: bool = False
     """Whether each task of the query has the rows of a file."""
+    literals: bool = False
+    """Whether rows that the optimizer has evaluated are written without a job."""
     curve: Curve | None = None
     partitions: tuple[PartitionValue, ...] = ()
     """Values by which the rows are divided, and which the files do not have, of `partition_columns`."""

@@ -59,7 +59,12 @@ class AlongCurve:
     """The part of the rows that tells how the values are distributed."""
 
 
-Arrangement = TaskPerFile | FilePerPartition | AlongCurve
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralRows:
+    """The query reads nothing: if its rows are literals, they are written without a job, else as the table says."""
+
+
+Arrangement = TaskPerFile | FilePerPartition | AlongCurve | LiteralRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

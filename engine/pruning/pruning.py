@@ -202,6 +202,8 @@ def _known_by_statistics(column: TableColumn, statistics: pa.Table | None) -> Kn
 
 def statistics_leaf(statistics: pa.Table, name: str, path: Path) -> pa.Array | None:
     """A column of the statistics, down a path of fields; None where there is none."""
+    if name not in statistics.schema.names:
+        return None
     level = statistics.schema.field(name).type
     for step in path:
         index = level.get_field_index(step) if pa.types.is_struct(level) else -1

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 
 from catalog.right_differences import RightDifference
 from engine.concurrency.cancel import CancelToken
+from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
-from engine.runtime.profile import Profile
+from engine.runtime.profile import Profile, SparkJob
 from engine.runtime.results import ResultStream
 from engine.runtime.variables import VisibleVariables
+from engine.spool.spool import Spool
 
 
 def _ignore(_: object) -> None:
@@ -28,14 +30,17 @@ class StatementContext:
     """One run: identity, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
-    `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
-    time in (None: one of its session). `variables` are those that its queries may name. `on_parsed` is told, once the
-    text is parsed, whether the statement may answer rows: some protocols have to say so before it has run. `on_rows`,
-    where it is given, is told of the result of a query that goes on computing its last rows, on any thread; a later
-    failure is the result's too. `on_authorized` is told what the statement will touch, each time before it is planned;
-    where it raises, nothing is done. `on_lineage`, where it is given, is told after each query of the run which columns
-    that read and wrote, `on_commit` of each version of a table that was made, `on_rights` of what a change of the
-    catalog did to rights.
+    `spool` holds what of its result is in files (None: one of the engine's). `scan_bytes_max` bounds the data files
+    that its queries read (0: no bound); `pool` is what its tasks share Spark's time in (None: one of its session).
+    `caches_results`: its answer may come from the result cache, and go there. `variables` are those that its queries
+    may name. `on_parsed` is told, once the text is parsed, whether the statement may answer rows: some protocols have
+    to say so before it has run. `on_rows`, where it is given, is told of the result of a query that goes on computing
+    its last rows, on any thread; a later failure is the result's too. `on_authorized` is told what the statement will
+    touch, each time before it is planned; where it raises, nothing is done. `on_lineage`, where it is given, is told
+    after each query of the run which columns that read and wrote, `on_commit` of each version of a table that was
+    made, `on_loss` of each commit of another writer because of which an attempt is made again, `on_rights` of what a
+    change of the catalog did to rights. `on_jobs`, where it is given, is told of the jobs that Spark ran for each
+    query.
     """
 
     identity: Identity
@@ -44,8 +49,10 @@ class StatementContext:
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
+    spool: Spool | None = None
     scan_bytes_max: int = 0
     pool: str | None = None
+    caches_results: bool = True
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
     on_parsed: Callable[[bool], None] = _ignore
@@ -53,4 +60,6 @@ class StatementContext:
     on_rows: Callable[[ResultStream], None] | None = None
     on_lineage: Callable[[Lineage], None] | None = None
     on_commit: Callable[[Commit], None] = _ignore
+    on_loss: Callable[[Loss], None] = _ignore
+    on_jobs: Callable[[Sequence[SparkJob]], None] | None = None
     on_rights: Callable[[Sequence[RightDifference]], None] = _ignore

@@ -16,7 +16,6 @@ _NAMES = frozenset(
     {
         # Databricks' parameters that have no counterpart
         *("enable_photon", "max_file_partition_bytes", "query_tags", "read_only_external_metastore"),
-        "use_cached_result",
         # options that impyla's users and Impala's scripts send before a statement
         *("batch_size", "mem_limit", "mt_dop", "num_nodes", "request_pool", "query_timeout_s", "sync_ddl"),
     }

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -52,6 +52,34 @@ class TaskCounts:
     failed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StageSpan:
+    """A time that a statement spent in a stage; in nanoseconds since the epoch."""
+
+    stage: Stage
+    began_ns: int
+    ended_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkJob:
+    """A job of Spark that ran for a statement; times in milliseconds since the epoch."""
+
+    id: int
+    began_ms: int
+    ended_ms: int
+    stages: int
+    tasks: int
+    failed_tasks: int
+    has_succeeded: bool
+
+
+SPANS_MAX, PART_READS_MAX = 200, 1000
+"""Times in stages that are kept of one statement, which may be planned again and again, and reads of the statements in
+a script.
+"""
+
+
 class Profile:
     """The lines of one statement, in the order in which they became known."""
 
@@ -59,13 +87,19 @@ class Profile:
         """`clock` is in seconds."""
         self._clock = clock
         self._spent: dict[Stage, float] = {}
+        self._spans: list[StageSpan] = []
+        self._part_spans: list[StageSpan] = []
+        self._epoch_ns = time.time_ns() - round(clock() * 1e9)
+        """What is added to the clock to get the time of day, which may be set back in between."""
         self._stage: tuple[Stage, float] | None = None
         self._is_over = False
         self._lock = threading.Lock()
         self._entries: list[TableRead | str] = []
         self._log: list[str] = []
+        self._steps: dict[str, float] = {}
         self._tasks = TaskCounts()
         self.hides_work = self.hides_texts = False
+        self.is_from_cache = False
 
     def enter(self, stage: Stage | None) -> None:
         """The statement leaves the stage that it was in for `stage`; None: it has ended, and whatever still runs for it
@@ -76,6 +110,9 @@ class Profile:
                 return
             now, self._is_over = self._clock(), stage is None
             self._spent = self._spent_until(now)
+            if self._stage is not None and len(self._spans) < SPANS_MAX:
+                left, since = self._stage
+                self._spans.append(StageSpan(left, self._time_ns(since), self._time_ns(now)))
             self._stage = None if stage is None else (stage, now)
 
     @property
@@ -91,11 +128,46 @@ class Profile:
             spent = self._spent_until(self._clock())
         return tuple(StageTime(stage, seconds * 1000) for stage, seconds in spent.items())
 
+    @property
+    def spans(self) -> tuple[StageSpan, ...]:
+        """The stages that were left, each time by itself; at most :data:`SPANS_MAX`."""
+        with self._lock:
+            return tuple(self._spans)
+
+    @property
+    def part_spans(self) -> tuple[StageSpan, ...]:
+        """Those of the statements in a script, in their order; at most :data:`SPANS_MAX`."""
+        with self._lock:
+            return tuple(self._part_spans)
+
+    def add_part(self, part: Profile) -> None:
+        """A statement of the script that this is of has ended."""
+        part.enter(None)
+        spans, reads = part.spans, part.reads
+        with self._lock:
+            self._part_spans += spans[: max(0, SPANS_MAX - len(self._part_spans))]
+            self._entries += reads[: max(0, PART_READS_MAX - len(self._entries))]
+
+    def _time_ns(self, clock_s: float) -> int:
+        return self._epoch_ns + round(clock_s * 1e9)
+
     def _spent_until(self, now: float) -> dict[Stage, float]:
         if self._stage is None:
             return self._spent
         stage, since = self._stage
         return self._spent | {stage: self._spent.get(stage, 0.0) + now - since}
+
+    def add_steps(self, steps: Mapping[str, float]) -> None:
+        """How many ms Spark took for which step of a query."""
+        with self._lock:
+            for step, duration_ms in steps.items():
+                self._steps[step] = self._steps.get(step, 0.0) + duration_ms
+
+    @property
+    def steps(self) -> Mapping[str, float]:
+        """How many ms Spark took for which step, of all queries that it ran for the statement."""
+        with self._lock:
+            return dict(self._steps)
 
     def hide_work(self, *, texts: bool = False) -> None:
         """From now on. `texts`: errors tell nothing of the text that runs either."""
@@ -114,6 +186,11 @@ class Profile:
             if not self.hides_work:
                 self._entries.append(text)
                 self._log.append(text)
+
+    def note_cached(self) -> None:
+        """The answer came from the result cache."""
+        self.add_note("result cache: the answer was there, and no file was read")
+        self.is_from_cache = not self.hides_work
 
     def log(self, text: str) -> None:
         """A line for the log alone."""

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 import pyarrow as pa
+
+from engine.spool.spool_file import AnyBatch, loaded
 
 SQL_TYPE = b"sql_type"
 
@@ -62,6 +65,16 @@ class RowCounts:
         return {name: count for name, count in parts if count is not None}
 
 
+class Repeatable(StrEnum):
+    """Whether the same query over the same versions of its tables, under the same settings, gives the same answer."""
+
+    ALWAYS = "always"
+    SESSION = "session"
+    """To the same principal, at the same current schema."""
+    NEVER = "never"
+    """It depends on the time or on chance, or that is unknown."""
+
+
 @dataclass(slots=True)
 class ResultStream:
     """The result of one statement: `schema`, and batches that are made as they are pulled.
@@ -72,12 +85,14 @@ class ResultStream:
     """
 
     schema: pa.Schema
-    source: Iterable[pa.RecordBatch] = ()
+    source: Iterable[AnyBatch] = ()
     has_rows: bool = True
     row_counts: RowCounts | None = None
     time_zone: str = "UTC"
     on_close: Callable[[], None] = field(default=_nothing)
     wait_ready: Callable[[float], bool] = field(default=_at_once)
+    repeatable: Repeatable = Repeatable.NEVER
+    """Known once all of a query has run."""
     _closed: bool = False
 
     @property
@@ -87,11 +102,15 @@ class ResultStream:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Pull the batches; each has `schema`."""
+        yield from map(loaded, self.source)
+
+    def pieces(self) -> Iterator[AnyBatch]:
+        """As :meth:`batches`, without reading those that are in files."""
         yield from self.source
 
     def limited(self, rows_max: int) -> ResultStream:
         """The first `rows_max` rows of this stream, which must not be pulled beside it."""
-        return replace(self, source=_first_rows(self.batches(), rows_max), on_close=self.close)
+        return replace(self, source=_first_rows(self.pieces(), rows_max), on_close=self.close)
 
     def close(self) -> None:
         if not self._closed:
@@ -99,7 +118,7 @@ class ResultStream:
             self.on_close()
 
 
-def _first_rows(batches: Iterator[pa.RecordBatch], rows_max: int) -> Iterator[pa.RecordBatch]:
+def _first_rows(batches: Iterator[AnyBatch], rows_max: int) -> Iterator[AnyBatch]:
     for batch in batches:
         yield batch.slice(0, rows_max)
         rows_max -= batch.num_rows

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from catalog.errors import SqlError
 from engine.runtime import query_settings
 from engine.runtime.foreign_settings import VALUE_CHARACTERS_MAX, foreign_key, is_foreign
+from engine.runtime.trace_parent import trace_parent_of
 
 
 @dataclass(eq=False)
@@ -90,6 +91,13 @@ def _time_zone(value: str) -> str | None:
     return value if value in zoneinfo.available_timezones() else None
 
 
+_SWITCH = {"on": "true", "off": "false"}
+
+
+def _switch(value: str) -> str | None:
+    return _boolean(_SWITCH.get(value.lower(), value))
+
+
 def _text(value: str) -> str | None:
     return value or None
 
@@ -128,7 +136,9 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
 TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+TRACE_PARENT = "traceparent"
 HIVE_SHAPE = "gateway.show_tables.hive_shape"
+RESULT_CACHE = "gateway.result_cache"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _PARTITIONS = Whole(1, 100_000)
@@ -145,7 +155,7 @@ _ROWS = (
     ),
     Setting(
         key="spark.sql.shuffle.partitions",
-        doc="Partitions of a join or an aggregation before they are coalesced.",
+        doc="Partitions of a join or an aggregation before they are coalesced. Unset: by the bytes that are read.",
         check=_PARTITIONS,
         expected=_PARTITIONS.expected,
     ),
@@ -179,10 +189,10 @@ _ROWS = (
         check=_one_of("EXCEPTION", "CORRECTED", "LEGACY"),
         expected="EXCEPTION, CORRECTED or LEGACY",
     ),
-    _flag("spark.sql.adaptive.enabled", "Replan a query from the sizes seen while it runs."),
+    _flag("spark.sql.adaptive.enabled", "Replan a query from the sizes seen while it runs. Unset: where that can pay."),
     _flag("spark.sql.adaptive.coalescePartitions.enabled", "Join small shuffle partitions."),
     _flag("spark.sql.adaptive.skewJoin.enabled", "Split skewed partitions of a join."),
-    _flag("spark.sql.cbo.enabled", "Plan joins by cost."),
+    _flag("spark.sql.cbo.enabled", "Plan joins by cost, as queries do unless this is set to false."),
     _flag("spark.sql.crossJoin.enabled", "Allow joins without a condition."),
     _flag(
         "spark.sql.optimizer.dynamicPartitionPruning.enabled",
@@ -229,6 +239,21 @@ _ROWS = (
         default="0",
         is_spark=False,
     ),
+    Setting(
+        key=RESULT_CACHE,
+        doc="Whether queries may be answered from the server's result cache, if it has one. Also USE_CACHED_RESULT.",
+        check=_switch,
+        expected="on or off",
+        default="true",
+        is_spark=False,
+    ),
+    Setting(
+        key=TRACE_PARENT,
+        doc="The span of the client that the traces of the session's statements belong to, as of W3C Trace Context.",
+        check=trace_parent_of,
+        expected="a traceparent, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01,",
+        is_spark=False,
+    ),
     _flag(
         HIVE_SHAPE,
         "SHOW TABLES, VIEWS and PARTITIONS answer Hive's one column, and no query is described: for clients of Hive.",
@@ -259,6 +284,7 @@ _ALIASES = {
     "legacy_time_parser_policy": "spark.sql.legacy.timeparserpolicy",
     "statement_timeout": "gateway.statement.timeout",
     "timezone": "spark.sql.session.timezone",
+    "use_cached_result": "gateway.result_cache",
 }
 """Databricks' parameters, which its clients may put into quotes."""
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")

@@ -66,8 +66,9 @@ class Confinement:
         self.root = root
         self._allowed = tuple(allowed_roots or ())
         self._is_bound = allowed_roots is not None
-        places = [spelling for place in (root, *self._allowed) for spelling in _spellings(place)]
-        self.places = tuple(dict.fromkeys(places))
+        self._own_spellings, *spellings = (_spellings(place) for place in (root, *self._allowed))
+        self._real_allowed = tuple(spelled[-1] for spelled in spellings if "://" not in spelled[-1])
+        self.places = tuple(dict.fromkeys(place for spelled in (self._own_spellings, *spellings) for place in spelled))
         """Below which absolute paths may lie, in every spelling, the table's own among them."""
         self._prefixes = tuple(place.rstrip("/") + "/" for place in self.places)
 
@@ -110,7 +111,7 @@ class Confinement:
     @cached_property
     def _own_prefixes(self) -> tuple[str, ...]:
         """What absolute paths below the table begin with, in every spelling of its root."""
-        return tuple(dict.fromkeys(f"{root.rstrip('/')}/" for root in _spellings(self.root)))
+        return tuple(dict.fromkeys(f"{root.rstrip('/')}/" for root in self._own_spellings))
 
     def ensure_paths(self, paths: Array) -> None:
         """`resolve` for a column of decoded paths; the ordinary ones cost a look at their bytes, all at once."""
@@ -161,15 +162,10 @@ class Confinement:
     @cached_property
     def _real_root(self) -> str:
         """The table's own folder. Raises `LogPathNotAllowed` where that leads out of the allowed roots itself."""
-        real = real_path(self.root)
+        real = self._own_spellings[-1]
         if self._is_bound and not _is_below(real, self._real_allowed):
             raise LogPathNotAllowed(self.root, self.root)
         return real
-
-    @cached_property
-    def _real_allowed(self) -> tuple[str, ...]:
-        places = (_one_spelling(place) for place in self._allowed)
-        return tuple(real_path(place) for place in places if "://" not in place)
 
     def ensure_real(self, place: str, *, to_write: bool = False) -> None:
         """For a local place: where it really lies, links followed. Raises `LogPathNotAllowed`.

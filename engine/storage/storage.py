@@ -101,6 +101,7 @@ class Storage(ABC):
 
     root: str
     """The table root: an absolute local path, or a URL. Never ends in a slash."""
+    LISTS_WHOLE_FOLDERS = False  # whether the names after a start cost as much as all of a folder
     allowed_roots: tuple[str, ...] | None = None
     """Where else the log's paths may lead, and below which the table itself must lie; None: only below the table."""
 
@@ -187,6 +188,8 @@ class Storage(ABC):
 
 class LocalStorage(Storage):
     """A folder of this machine."""
+
+    LISTS_WHOLE_FOLDERS = True
 
     def __init__(self, root: str, allowed_roots: Sequence[str] | None = None) -> None:
         self.root = os.path.abspath(root)

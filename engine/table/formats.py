@@ -45,8 +45,12 @@ class TableFormat(Protocol):
         """The snapshot that a name of the table's own refers to (a branch, a tag); None for an unknown name."""
         ...
 
+    def prepared(self, location: str, definition: TableDefinition) -> str:
+        """The location with all that `folder` and `create` have to know of a new table before it has files."""
+        ...
+
     def folder(self, location: str) -> Storage:
-        """Where the files of a table at a location are written."""
+        """Where the files of a table at a location are written. A new one's is `prepared`."""
         ...
 
     def describe_files(
@@ -123,7 +127,7 @@ class _Pinned:
     def __init__(self, inner: TableFormat) -> None:
         self.name, self.find = inner.name, inner.find
         self.changes, self.folder, self.describe_files = inner.changes, inner.folder, inner.describe_files
-        self.create, self.begin = inner.create, inner.begin
+        self.prepared, self.create, self.begin = inner.prepared, inner.create, inner.begin
         self.define, self.stored_properties = inner.define, inner.stored_properties
         self.load, self.load_at = cache(inner.load), cache(inner.load_at)
         self.find_reference = cache(inner.find_reference)

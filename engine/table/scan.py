@@ -116,6 +116,8 @@ class FileKind(StrEnum):
     PARQUET = "parquet"
     CSV = "csv"
     JSON = "json"
+    ORC = "orc"
+    """Of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,10 @@ class Scan:
     infers: bool = False
     """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+    pin: str | None = None
+    """Of a table's version, or of changes of one: with `table_root` it tells which rows the scan has, now and always.
+    None: nothing does.
+    """
     name: str = ""
     """What the record of what was read calls the table, who may not be named to the reader."""
     is_hidden: bool = False
@@ -182,13 +188,18 @@ class ScanPart:
 class ComposedScan:
     """One table whose files do not hold its rows as they are: `text` is the query over the scans of `parts` that does.
 
-    It is known as `relation`, and its columns are those of the table.
+    It is known as `relation`, and its columns are those of the table, and `hidden_columns`, which `*` does not show.
     """
 
     relation: str
     label: str
     parts: tuple[ScanPart, ...]
     text: str
+    hidden_columns: tuple[str, ...] = ()
+
+
+PLACE_FILE, PLACE_ROW = "place_file", "place_row"
+"""Columns of a query for places of rows: the position of the file in `TableSnapshot.files`, the row's index in it."""
 
 
 def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:

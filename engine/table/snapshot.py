@@ -7,7 +7,7 @@ first asked for, and belongs to the pinned version whatever is committed since.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ import pyarrow as pa
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange
@@ -40,6 +41,24 @@ class MetadataTable:
     rows: tuple[Mapping[str, Any], ...]
 
 
+class UnmarkedRows(Protocol):
+    """Rows of one snapshot that are deleted, and that the `deletion_vector` of no file tells: deleted by their values.
+
+    Statements that change rows know them by their places, so these are found first.
+    """
+
+    @property
+    def places(self) -> ComposedScan:
+        """Its columns are `PLACE_FILE` and `PLACE_ROW`; it may answer a place twice."""
+        ...
+
+    def marked(self, rows: Mapping[int, Rows]) -> TableSnapshot:
+        """The snapshot whose `files` tell these rows too, by position of the file, and that takes no others for
+        deleted. What is written of it does not depend on how rows were deleted.
+        """
+        ...
+
+
 class TableSnapshot(Protocol):
     """One version of one table."""
 
@@ -50,6 +69,13 @@ class TableSnapshot(Protocol):
 
     @property
     def version(self) -> int: ...
+
+    @property
+    def stamp(self) -> str:
+        """Tells this version from all others that a table at its root, be it another table, ever had or will have: two
+        snapshots with the same root and stamp have the same rows.
+        """
+        ...
 
     @property
     def table_root(self) -> str:
@@ -143,6 +169,16 @@ class TableSnapshot(Protocol):
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """All live files, as they are read; without a choice. Scans of parts have names that begin with `relation`."""
+        ...
+
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
+        """As `scan`, with hidden columns besides :data:`FILE_METADATA` that the format's tables have: those whose names
+        `asks` is true of, which the statement's text has.
+        """
+        ...
+
+    def unmarked_rows(self, relation: str, label: str) -> UnmarkedRows | None:
+        """None where there are none. Relations of the query have names that begin with `relation`."""
         ...
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:

@@ -19,7 +19,7 @@ class _Watched:
     def __init__(self, inner: TableFormat, pins: StatementPins) -> None:
         self._inner, self._pins = inner, pins
         self.name, self.folder, self.describe_files = inner.name, inner.folder, inner.describe_files
-        self.create, self.begin = inner.create, inner.begin
+        self.prepared, self.create, self.begin = inner.prepared, inner.create, inner.begin
         self.define, self.stored_properties = inner.define, inner.stored_properties
 
     def load(self, location: str, version: int | None = None) -> TableSnapshot:

@@ -234,8 +234,10 @@ def _parse_name(name: str) -> DataType:
 
 
 def _parse_field(value: Any, depth: int) -> StructField:
-    """Without a match statement, which would copy the rest of the object for each field."""
-    name = value.get("name") if isinstance(value, Mapping) else None
+    """Without a match statement, which would copy the rest of the object for each field, and with few calls: lists of
+    all columns parse a million.
+    """
+    name = value.get("name") if isinstance(value, dict) else None
     if not isinstance(name, str) or "type" not in value:
         raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no field")
     metadata = value.get("metadata")
@@ -243,7 +245,8 @@ def _parse_field(value: Any, depth: int) -> StructField:
         raise MalformedLogEntry(_SOURCE, f"the metadata of column {name} is no object")
     kind = value["type"]
     data_type = _parse_name(kind) if isinstance(kind, str) else parse_data_type(kind, depth)
-    return StructField(name, data_type, _flag(value, "nullable"), metadata or _NO_METADATA)
+    nullable = value.get("nullable")
+    return StructField(name, data_type, nullable is None or bool(nullable), metadata or _NO_METADATA)
 
 
 def _format_field(item: StructField) -> dict[str, Any]:

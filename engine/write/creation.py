@@ -16,6 +16,7 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateTable, DropTable
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
+from catalog.rest.names import is_rest
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
 from engine.errors.table_errors import naming
@@ -38,7 +39,8 @@ def commit_creation(
         policy.cancel.seal()
         catalog.change(CreateTable(entry))
         return None
-    catalog.view().ensure_location(entry.location)
+    if not is_rest(entry.location):
+        catalog.view().ensure_location(entry.location)
     with _marked(entry, staged, catalog):
         return _log_and_name(staged.transaction, entry, staged, policy, catalog)
 

@@ -39,6 +39,7 @@ from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
 from engine.types.arrow_types import Array, RecordBatch
 from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
 
+_MATCHING = "matching"
 _QUESTIONS_MAX = 50
 """Commits of others about which the query is asked again; about more of them it is as good to run the statement again.
 """
@@ -80,7 +81,7 @@ def find_rows(
     watched = _Watched.of(narrowed(places, given))
     kinds: dict[int, dict[int, RowSet]] = {}
     times: dict[int, int] = {}
-    for file, kind, number, bitmap, count in _answer(watched.read, run):
+    for file, kind, number, bitmap, count in answered_places(watched.read, run, _MATCHING):
         kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
         times[kind] = times.get(kind, 0) + count
     reads = _LaterRows(watched.file_predicate(table, given), table, places, run)
@@ -119,9 +120,11 @@ class _Narrowed:
         return conjunction((*conjuncts(predicate), self.given))
 
 
-def _answer(read: ReadPlan, run: Run) -> Iterator[tuple[int, int, int, bytes, int]]:
-    """What the query answers: file, kind, number of the bitmap, bitmap, how often."""
-    context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
+def answered_places(read: ReadPlan, run: Run, purpose: str) -> Iterator[tuple[int, int, int, bytes, int]]:
+    """What a query of `bitmaps` answers: file, kind, number of the bitmap, bitmap, how often. `purpose` tells it from
+    other queries of the statement.
+    """
+    context = replace(run.context, statement_id=f"{run.context.statement_id}-{purpose}")
     result = run.executor.run_query(read, context, run.parameters)
     try:
         for batch in result.batches():
@@ -152,7 +155,7 @@ class _LaterRows:
         try:
             added = self.table.snapshot.row_files.readable(pa.Table.from_batches([files]))
             read = _numbered(self.places.over(replace(self.places.scan, files=added, choice=None)))
-            return any(True for _ in _answer(read.read, self.run))
+            return any(True for _ in answered_places(read.read, self.run, _MATCHING))
         except (StatementCancelled, StatementTimedOut):
             raise
         except SqlError:  # a file that went again, or that cannot be read

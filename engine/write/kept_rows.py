@@ -61,6 +61,15 @@ def count_kept(storage: Storage, scan: Scan) -> int:
     return sum(_num_rows(storage, path) for path in scan.files["path"].to_pylist())
 
 
+def kept_column(storage: Storage, scan: Scan, name: str) -> pa.ChunkedArray:
+    """A column of those rows, by its name in the files."""
+    parts: list[pa.Array] = []
+    for path in scan.files["path"].to_pylist():
+        with storage.open_input(path) as file:
+            parts += pq.read_table(file, columns=[name]).column(0).chunks
+    return pa.chunked_array(parts) if parts else pa.chunked_array([], pa.null())
+
+
 def _num_rows(storage: Storage, path: str) -> int:
     with storage.open_input(path) as file:
         return int(pq.read_metadata(file).num_rows)

@@ -43,9 +43,11 @@ def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, run: Run) ->
     """Files, then the first version, then the name."""
     entry, label, now_ms = plan.entry, str(plan.entry.name), run.context.now_ms()
     own = formats[entry.format]
-    written = written_files(own, own.folder(entry.location), plan.source, plan.rows, run)
+    with naming(label):
+        location = own.prepared(entry.location, plan.definition)
+    written = written_files(own, own.folder(location), plan.source, plan.rows, run)
     with removal_told(entry), written as new, naming(label):
-        transaction = own.create(entry.location, plan.definition, with_file_metrics(plan.description, new), now_ms)
+        transaction = own.create(location, plan.definition, with_file_metrics(plan.description, new), now_ms)
         transaction.add_files(new)
         stage_number(transaction, plan.numbered, now_ms)
         yield StagedWrite(

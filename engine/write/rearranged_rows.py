@@ -16,7 +16,7 @@ import pyarrow as pa
 from engine.bind.bound import BoundTable
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
+from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, LiteralRows, TaskPerFile
 from engine.sql.query.composed import Names
 from engine.table.transaction import NewFiles
 from engine.write.copied_rows import copies_of, scan_of_files
@@ -53,5 +53,5 @@ def _parts(bins: Sequence[pa.Table], arrangement: Arrangement | None) -> list[tu
         case TaskPerFile():
             parts = [(files, "/*+ COALESCE(1) */") for files in bins]
             return [*parts, (bins[0].slice(0, 0), "")] if len(bins) > 1 else parts
-        case FilePerPartition() | AlongCurve() | None:
+        case FilePerPartition() | AlongCurve() | LiteralRows() | None:
             return [(pa.concat_tables(bins), "")]

@@ -31,7 +31,8 @@ from gateway.audit.lineage_events import LineageEvents
 from gateway.audit.trail import Trail
 from gateway.authenticators.errors import TooManyFailures
 from gateway.config import OnFailure, StatementText
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.origin import Origin
 from gateway.redaction import redact, without_literals
 from gateway.trace import Trace

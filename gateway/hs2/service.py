@@ -38,17 +38,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from engine.runtime.foreign_settings import is_foreign
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.bounded import EngineCalls
+from gateway.call_context import current_call, working_for
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
 from gateway.hs2.errors import (
     DelegationTokenNotSupported,
-    StatementSettingNotSupported,
     TransferNotSupported,
 )
 from gateway.hs2.fetching import ROWS_S, fetch, fetch_links, fetch_log, page_limits
@@ -70,8 +69,9 @@ from gateway.hs2.result_form import (
     plain_form,
 )
 from gateway.hs2.rowset import encode_with_results
-from gateway.hs2.variables import parse_configuration, substitute
-from gateway.operation import Operation, OperationState
+from gateway.hs2.variables import parse_configuration, statement_trace_parent, substitute
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.result_buffer import Page
@@ -235,21 +235,21 @@ class Service:
 
     def execute_statement(self, request: Any, client: Client) -> Any:
         session = self._session(request, client)
-        for key in request.confOverlay or {}:
-            if not is_foreign(key):
-                raise StatementSettingNotSupported(key)
+        trace_parent = statement_trace_parent(request.confOverlay or {})
         settings = self._client_settings[session]
         limit = request.resultRowLimit
-        operation = session.execute(
-            substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
-            parameters=parse_parameters(request.parameters or ()),
-            timeout_s=_timeout_s(request.queryTimeout),
-            wanted=WantedResult(
-                row_limit=limit if limit and limit > 0 else None,
-                streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
-                has_counts=client.reads_counts,
-            ),
-        )
+        call = current_call()
+        with working_for(replace(call, trace_parent=trace_parent or call.trace_parent)):
+            operation = session.execute(
+                substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
+                parameters=parse_parameters(request.parameters or ()),
+                timeout_s=_timeout_s(request.queryTimeout),
+                wanted=WantedResult(
+                    row_limit=limit if limit and limit > 0 else None,
+                    streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
+                    has_counts=client.reads_counts,
+                ),
+            )
         self._forms[operation] = asked_form(settings.version, request)
         if not request.runAsync:
             _await(session, operation, client)

@@ -17,7 +17,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gateway.hs2.errors import ExpansionTooLong
+from engine.runtime.foreign_settings import is_foreign
+from engine.runtime.settings import TRACE_PARENT
+from engine.runtime.trace_parent import trace_parent_of
+from gateway.hs2.errors import ExpansionTooLong, StatementSettingNotSupported
 
 PROXY_USER = "hive.server2.proxy.user"
 _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:")
@@ -65,6 +68,20 @@ def substitute(text: str, variables: Mapping[str, str], length_max: int) -> str:
     if len(text) + added > length_max:
         raise ExpansionTooLong(len(text) + added, length_max)
     return _REFERENCE.sub(lambda match: variables.get(match[1], match[0]), text)
+
+
+def statement_trace_parent(overlay: Mapping[str, str]) -> str | None:
+    """The client's span among the settings of a single statement, which may have no others but those of other programs.
+
+    Raises `StatementSettingNotSupported`.
+    """
+    found = None
+    for key, value in overlay.items():
+        if key.lower() == TRACE_PARENT:
+            found = trace_parent_of(value)
+        elif not is_foreign(key):
+            raise StatementSettingNotSupported(key)
+    return found
 
 
 def _without_prefix(key: str) -> str:

@@ -27,7 +27,7 @@ from gateway.http.errors import InvalidField
 from gateway.http.queries import number_of
 from gateway.http.requests import parse_handle
 from gateway.http.statements import StatementApi, parse_statement_id
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.session import Session
 
 _QUERIES_MAX = 1000
@@ -86,7 +86,7 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
 
 
 def query_info(info: StatementInfo) -> dict[str, object]:
-    """A statement in Databricks' form, with `condition`, `session_id` and the interface beyond it."""
+    """A statement in Databricks' form, with `condition`, `session_id`, `stages` and the interface beyond it."""
     body: dict[str, object] = {
         "query_id": str(info.id),
         "session_id": str(info.session_id),
@@ -98,7 +98,12 @@ def query_info(info: StatementInfo) -> dict[str, object]:
         "query_start_time_ms": info.created_ms,
         "rows_produced": info.rows,
         "is_final": info.state.is_terminal,
-        "metrics": {"read_bytes": info.bytes_read, "rows_produced_count": info.rows},
+        "metrics": {
+            "read_bytes": info.bytes_read,
+            "pruned_bytes": info.bytes_pruned,
+            "rows_produced_count": info.rows,
+        },
+        "stages": [{"name": each.stage, "duration_ms": round(each.duration_ms, 3)} for each in info.stages],
     }
     if info.ended_ms is not None:
         body |= {"query_end_time_ms": info.ended_ms, "duration": info.ended_ms - info.created_ms}

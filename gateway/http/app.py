@@ -29,6 +29,7 @@ from gateway.http.links import LinkSigner
 from gateway.http.log_in import log_in_blueprint
 from gateway.http.metrics import metrics_blueprint
 from gateway.http.openapi import openapi_blueprint
+from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
@@ -88,7 +89,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         calls=EngineCalls(options.threads),
         public_url=options.public_url.rstrip("/"),
     )
-    app.wsgi_app = Forwarded(app.wsgi_app, options.proxies)  # type: ignore[assignment]
+    app.wsgi_app = RequestIds(Forwarded(app.wsgi_app, options.proxies))  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
     for routes in (result_blueprint, browse_blueprint, activity_blueprint):
         app.register_blueprint(routes(api))

@@ -15,6 +15,7 @@ from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, NoAudit
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
+from gateway.call_context import note_user
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
 from gateway.http.errors import CookieRefused, ForeignPage, UnsupportedMediaType
@@ -39,6 +40,11 @@ class Callers:
 
     def identity(self) -> Identity:
         """Raises an error of class 28 for a client that is not known, and :class:`ForeignPage`."""
+        identity = self._identity()
+        note_user(identity.principal)
+        return identity
+
+    def _identity(self) -> Identity:
         header, cookie = request.headers.get("Authorization"), request.cookies.get(self._name)
         if header is not None or cookie is None:
             if header is None and request.method not in _SAFE_METHODS:

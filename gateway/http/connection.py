@@ -1,12 +1,12 @@
 """One client's connection as a small state machine over a socket that never blocks.
 
-    READING ──► ANSWERING ──► WRITING ──► READING …
+    READING ──► ANSWERING ◄─► WRITING ──► READING …  (back to ANSWERING for the next piece of a long answer)
        │                         └──► LINGERING      (the answer was the last one)
        └──► WRITING (a refusal: what came is no request, or came too late)
 
 In every state but ANSWERING the connection belongs to the server's loop; while ANSWERING it belongs to one worker, and
-nothing is read. A worker gets whole requests only, and gives back whole answers, so a client that is slow in either
-direction holds a place in a table and never a thread.
+nothing is read. A worker gets whole requests only, and gives back whole answers or pieces of one, so a client that is
+slow in either direction holds a place in a table and never a thread.
 
 Each state has a deadline. READING has five: one for a silent connection, which may be kept alive, a longer one where it
 has carried calls of Thrift, one for a handshake of TLS, one for a head that has begun, one for its body. WRITING has
@@ -37,6 +37,7 @@ from gateway.http.wire import (
     Head,
     Request,
     RequestRefused,
+    Rest,
     find_head_end,
     format_refusal,
     parse_head,
@@ -97,6 +98,8 @@ class Connection:
         self.descriptor, self.port = self._channel.descriptor, self._channel.port
         self.state = State.READING
         self.request: Request | None = None
+        self.rest: Rest | None = None
+        """What the answer still lacks: a worker makes it, as if it were the answer to a request."""
         self.conversation: Conversation | None = None
         self.caller: KnownCaller | None = None
         self.since = time.monotonic()
@@ -164,7 +167,7 @@ class Connection:
 
     def answer(self, answer: Answer) -> None:
         """Begin to write; called by the worker that made the answer, which does not touch the connection again."""
-        self.request = None
+        self.request, self.rest = None, answer.rest
         self._ends_after_writing = answer.is_last
         self._channel.write(answer.content)
         self._enter(State.WRITING, self._limits.write_s)
@@ -181,6 +184,9 @@ class Connection:
     def finish_writing(self) -> None:
         """After the whole answer was written: the next request, or the end."""
         if self._channel.unsent_bytes or self.state is not State.WRITING:
+            return
+        if self.rest is not None:
+            self._enter(State.ANSWERING, float("inf"))
             return
         if self._ends_after_writing:
             self._channel.end_writing()
@@ -205,6 +211,8 @@ class Connection:
 
     def close(self) -> None:
         self.state = State.CLOSED
+        if self.rest is not None:
+            self.rest.close()
         self._incoming = bytearray()
         self._channel.close()
 

@@ -1,8 +1,8 @@
 """How one statement's result reaches its client: cut to its limits, in chunks, in a format, inline or as links.
 
-A chunk is a range of rows of the held result, so any chunk can be asked for again while the statement is open. All
-chunks but the last have the same number of rows, chosen so that a chunk of average rows has about `_CHUNK_BYTES` of
-Arrow memory: small enough to be made in one piece, large enough that a million rows are a few dozen requests.
+A chunk is a range of rows of the held result, so any chunk can be asked for again while the statement is open. Chunks
+have about `_CHUNK_BYTES` of Arrow memory or less: small enough to be made in one piece, large enough that a million
+rows are a few dozen requests.
 
 Byte counts are those of the rows in Arrow, before they are spelled in a format; a chunk's is its share by rows.
 """
@@ -18,6 +18,7 @@ from typing import assert_never
 import pyarrow as pa
 
 from engine.runtime.results import ResultStream, counts_as_row
+from engine.spool.spool_file import AnyBatch
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
@@ -53,6 +54,7 @@ class Delivery:
         self._compression = request.compression if request.format is Format.ARROW_STREAM else Compression.NONE
         self._row_limit, self._byte_limit = request.row_limit, request.byte_limit
         self._is_truncated = False
+        self._chunks: list[Chunk] = []
 
     def cut(self, stream: ResultStream) -> ResultStream:
         """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row."""
@@ -66,10 +68,10 @@ class Delivery:
             on_close=stream.close,
         )
 
-    def _within_limits(self, stream: ResultStream) -> Iterator[pa.RecordBatch]:
+    def _within_limits(self, stream: ResultStream) -> Iterator[AnyBatch]:
         rows_left = self._row_limit if self._row_limit is not None else 1 << 63
         bytes_left = self._byte_limit if self._byte_limit is not None else 1 << 63
-        for batch in stream.batches():
+        for batch in stream.pieces():
             if not batch.num_rows:
                 continue
             fitting = min(batch.num_rows, rows_left, bytes_left * batch.num_rows // max(1, batch.nbytes))
@@ -100,14 +102,13 @@ class Delivery:
         """At least one where there are columns, which a result without rows has too; none for a statement without."""
         if not len(operation.schema):
             return []
-        total = operation.row_count()
-        rows = max(1, total * _CHUNK_BYTES // max(_CHUNK_BYTES, operation.result_bytes))
-        starts = range(0, max(1, total), rows)
-        counts = [min(rows, total - start) for start in starts]
-        return [
-            Chunk(index=i, row_offset=start, row_count=n, byte_count=operation.result_bytes * n // max(1, total))
-            for i, (start, n) in enumerate(zip(starts, counts, strict=True))
-        ]
+        if not self._chunks:
+            spans = operation.spans(_CHUNK_BYTES) or [(0, 0, 0)]
+            self._chunks = [
+                Chunk(index=index, row_offset=start, row_count=rows, byte_count=size)
+                for index, (start, rows, size) in enumerate(spans)
+            ]
+        return self._chunks
 
     def chunk(self, operation: Operation, index: int) -> Chunk:
         chunks = self.chunks(operation)

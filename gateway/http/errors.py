@@ -64,6 +64,16 @@ class ChunkNotFound(SqlError, condition="INVALID_HANDLE.CHUNK_NOT_FOUND", sqlsta
 
 
 @dataclass(eq=False)
+class ResultTooLargeToSort(SqlError, condition="RESULT_TOO_LARGE.SORTED", sqlstate="54000"):
+    column: str
+    bytes_max: int
+    template = (
+        "The result is too large to be sorted by {column} here, which takes more than {bytes_max} bytes of memory. "
+        "Sort it in the statement: ORDER BY."
+    )
+
+
+@dataclass(eq=False)
 class LinkRefused(SqlError, condition="RESULT_LINK_REFUSED", sqlstate="42501"):
     reason: str
     template = "The link to the result {reason}. Ask the statement for its chunk again to get a new one."

@@ -1,13 +1,14 @@
 """What the console asks of a statement beyond Databricks' API: rows by position, files, and its profile.
 
 GET /api/2.0/sql/statements/{id}/result/rows?offset=&limit=&order=&columns=&form=&cut=   Arrow stream (`result_rows.py`)
-GET /api/2.0/sql/statements/{id}/result/file?format=csv|parquet                     the whole result
+GET /api/2.0/sql/statements/{id}/result/file?format=csv|parquet|arrow               the whole result
 GET /api/2.0/sql/statements/{id}/profile                                            how far it is, what it read
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from flask import Blueprint, Response, request
 
@@ -17,13 +18,13 @@ from gateway.http.encode import arrow_stream
 from gateway.http.errors import InvalidField
 from gateway.http.queries import choice_of, number_of
 from gateway.http.requests import Format
-from gateway.http.result_rows import CellForm, FileFormat, Orders, Window, result_file, window_table
+from gateway.http.result_files import MEDIA_TYPES, FileFormat, result_file
+from gateway.http.result_rows import CellForm, Orders, Window, window_table
 from gateway.http.statements import StatementApi, parse_statement_id, state_name
 from gateway.operation import Operation
 
 _TEXT_ROWS_MAX, _NUMBER_ROWS_MAX = 10_000, 1_000_000
 _OFFSET_MAX = 2**62
-_MEDIA_TYPES = {FileFormat.CSV: "text/csv; charset=utf-8", FileFormat.PARQUET: "application/vnd.apache.parquet"}
 
 
 def result_blueprint(api: StatementApi) -> Blueprint:
@@ -41,7 +42,9 @@ def result_blueprint(api: StatementApi) -> Blueprint:
     def file(statement_id: str) -> Response:
         operation, _ = api.find(statement_id)
         format_ = choice_of("format", FileFormat.CSV)
-        answer = Response(result_file(operation, format_), content_type=_MEDIA_TYPES[format_])
+        pieces = result_file(operation, format_)
+        begun = next(pieces)  # what is wrong with the statement is an error still
+        answer = Response(_all(begun, pieces), content_type=MEDIA_TYPES[format_])
         answer.headers["Content-Disposition"] = f'attachment; filename="result-{statement_id[:8]}.{format_}"'
         return answer
 
@@ -54,6 +57,11 @@ def result_blueprint(api: StatementApi) -> Blueprint:
         return profile_body(operation)
 
     return routes
+
+
+def _all(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
 
 
 def profile_body(operation: Operation) -> dict[str, object]:

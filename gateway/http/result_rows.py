@@ -1,41 +1,37 @@
-"""Parts of a result that is held, for those who look at it: rows by position in any order, numbers to draw, files.
+"""Parts of a result that is held, for those who look at it: rows by position in any order, and numbers to draw.
 
 `rows` answers a window of a result as an Arrow stream whose cells are text, as JSON has them, or numbers: those of
 numeric columns as doubles, dates and timestamps as seconds since 1970 on the session's wall clock. With an order the
 window is one of the sorted result: nulls last, and equal rows as they came. The order that was asked for last is kept
-with its statement, so that scrolling does not sort again.
+with its statement, so that scrolling does not sort again. Sorting holds the one column and the order, and what is shown
+is read from where the rows are; a result with more rows than that is to be sorted by SQL.
 """
 
 from __future__ import annotations
 
-import io
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text, wall_clock
-from gateway.http.encode import csv_bytes
+from gateway.http.errors import ResultTooLargeToSort
 from gateway.operation import Operation
 
-_PIECE_BYTES = 4 << 20
-"""Of rows in memory, which become text at once."""
+_PAGE_BYTES = 4 << 20
+_SORTED_BYTES_MAX = 512 << 20
+"""Of the column by which a result is sorted, with the position of each row."""
 
 
 class CellForm(StrEnum):
     TEXT = "text"
     NUMBER = "number"
-
-
-class FileFormat(StrEnum):
-    CSV = "csv"
-    PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,37 +55,73 @@ class Orders:
     _kept: WeakKeyDictionary[Operation, tuple[tuple[int, bool], pa.Array]] = field(default_factory=WeakKeyDictionary)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def indices(self, operation: Operation, table: pa.Table, order: tuple[int, bool]) -> pa.Array:
+    def indices(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
+        """The positions of the rows in `order`; raises `ResultTooLargeToSort`."""
         with self._lock:
             known = self._kept.get(operation)
-        if known and known[0] == order and len(known[1]) == table.num_rows:
+        if known and known[0] == order:
             return known[1]
-        indices = sorted_indices(table, order, operation.time_zone)
+        indices = sorted_indices(_key(operation, order[0]), order[1])
         with self._lock:
             self._kept[operation] = order, indices
         return indices
 
 
-def sorted_indices(table: pa.Table, order: tuple[int, bool], time_zone: str) -> pa.Array:
-    """The positions of the rows in `order`; values that have no order of their own are sorted as text."""
-    position, descending = order
-    column = table.column(position)
+def _key(operation: Operation, position: int) -> pa.ChunkedArray:
+    """The column to sort by, alone in memory; values that have no order of their own as text."""
+    field, chunks, size = operation.schema.field(position), [], operation.row_count() * 8
+    for table in operation.pages(_PAGE_BYTES):
+        column = table.column(position)
+        if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+            chunk = to_text(column, sql_type_of(field), operation.time_zone)
+        else:
+            chunk = pa.concat_arrays([*column.chunks, pa.array([], column.type)])  # a copy, without the other columns
+        size += chunk.nbytes
+        if size > _SORTED_BYTES_MAX:
+            raise ResultTooLargeToSort(field.name, _SORTED_BYTES_MAX)
+        chunks.append(chunk)
+    return pa.chunked_array(chunks, None if chunks else field.type)
+
+
+def sorted_indices(column: pa.ChunkedArray, descending: bool) -> pa.Array:
+    """The positions of the values in their order."""
     direction = "descending" if descending else "ascending"
-    if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
-        column = pa.chunked_array([to_text(column, sql_type_of(table.schema.field(position)), time_zone)])
-    keyed = pa.table({"key": column})
-    return pc.sort_indices(keyed, sort_keys=[("key", direction, "at_end")])
+    return pc.sort_indices(pa.table({"key": column}), sort_keys=[("key", direction, "at_end")])
+
+
+def rows_at(operation: Operation, positions: pa.Array, columns: Sequence[int]) -> pa.Table:
+    """These rows in this order, of these columns; only the parts of the result that have one of them are read."""
+    order = pc.sort_indices(positions)
+    ascending = positions.take(order).to_numpy()
+    found = []
+    for start, count, _ in operation.spans(_PAGE_BYTES):
+        first, last = np.searchsorted(ascending, (start, start + count))
+        if first < last:
+            near = operation.page(start, count).rows.select(columns)
+            found.append(near.take(pa.array(ascending[first:last] - start)))
+    if not found:
+        return operation.schema.empty_table().select(columns)
+    return pa.concat_tables(found).take(pc.sort_indices(order))
 
 
 def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Table:
     """The rows of `window`, fewer at the result's end."""
     chosen = list(range(len(operation.schema)) if window.columns is None else window.columns)
     if window.order is None:
-        rows = operation.page(window.offset, window.limit).rows.select(chosen)
-    else:
-        whole = operation.page(0, operation.row_count()).rows
-        indices = orders.indices(operation, whole, window.order).slice(window.offset, window.limit)
-        rows = whole.select(chosen).take(indices)
+        end = window.offset + window.limit
+        pages = [
+            _shown(page.select(chosen), operation, window) for page in operation.pages(_PAGE_BYTES, window.offset, end)
+        ]
+        return (
+            pa.concat_tables(pages)
+            if pages
+            else _shown(operation.schema.empty_table().select(chosen), operation, window)
+        )
+    indices = orders.indices(operation, window.order).slice(window.offset, window.limit)
+    return _shown(rows_at(operation, indices, chosen), operation, window)
+
+
+def _shown(rows: pa.Table, operation: Operation, window: Window) -> pa.Table:
     convert = _number if window.form is CellForm.NUMBER else _text
     columns = [
         convert(column, field, operation.time_zone) for column, field in zip(rows.columns, rows.schema, strict=True)
@@ -119,24 +151,3 @@ def _number(column: pa.ChunkedArray, field_: pa.Field, time_zone: str) -> pa.Arr
         local = wall_clock(values.cast(pa.timestamp("us", "UTC")), time_zone) if kind.tz else values
         return pc.divide(local.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64(), safe=False), 1e6)
     return _text(column, field_, time_zone)
-
-
-def result_file(operation: Operation, format_: FileFormat) -> bytes:
-    """The whole result as a file; Parquet has the types of Arrow, CSV the text of JSON.
-
-    CSV is made of a few rows at a time: on the way it exists several times.
-    """
-    table = operation.page(0, operation.row_count()).rows
-    sink = io.BytesIO()
-    if format_ is FileFormat.CSV:
-        step = max(1, table.num_rows * _PIECE_BYTES // max(1, table.nbytes))
-        for offset in range(0, max(1, table.num_rows), step):
-            sink.write(csv_bytes(table.slice(offset, step), operation.time_zone, header=offset == 0))
-        return sink.getvalue()
-    pq.write_table(table.rename_columns(_distinct(table.column_names)), sink, compression="zstd")
-    return sink.getvalue()
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Readers of Parquet tell columns apart by name: repeated names get the number of their column."""
-    return [f"{name}_{at}" if name in names[:at] else name for at, name in enumerate(names)]

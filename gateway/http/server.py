@@ -29,6 +29,8 @@ from gateway.tls import TlsServer
 _BACKLOG = 512
 _STOP_S = 5.0
 _THRIFT_THREADS = 4
+_PIECE_THREADS = 4
+"""Make the pieces of downloads, which take processor time and memory; short requests do not wait for them."""
 _CALLS_SHARE = 0.9
 """Of all connections, so many may wait for calls of Thrift; health checks find a place among the others."""
 
@@ -58,12 +60,12 @@ class HttpServer:
         self._thrift, self._address, self._on_death = thrift, (host, port), on_death
         settings = settings or HttpSettings()
         self._limits, self._tls = settings.limits, settings.tls
+        handler = partial(run_application, app)
         self._app_workers = Workers(
-            "http",
-            partial(run_application, app),
-            self._give_back,
-            threads=settings.threads,
-            threads_max=settings.threads,
+            "http", handler, self._give_back, threads=settings.threads, threads_max=settings.threads
+        )
+        self._piece_workers = Workers(
+            "http-piece", handler, self._give_back, threads=_PIECE_THREADS, threads_max=_PIECE_THREADS
         )
         self._thrift_workers = Workers(
             "http-thrift",
@@ -88,6 +90,7 @@ class HttpServer:
         loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch, self._recall, self._tls)
         self._thread = supervised("http-loop", loop.run, lambda: loop.is_stopping, self._on_death)
         self._app_workers.start()
+        self._piece_workers.start()
         self._thrift_workers.start()
         self._thread.start()
 
@@ -98,6 +101,7 @@ class HttpServer:
         self._loop.stop(_STOP_S)
         self._thread.join()
         self._app_workers.stop(_STOP_S)
+        self._piece_workers.stop(_STOP_S)
         self._thrift_workers.stop(_STOP_S)
 
     def connection_count(self) -> int:
@@ -109,7 +113,9 @@ class HttpServer:
 
     def _dispatch(self, connection: Connection) -> None:
         request = connection.request
-        if request is None or not self._thrift.matches(request.head):
+        if connection.rest is not None:
+            self._piece_workers.put(connection)
+        elif request is None or not self._thrift.matches(request.head):
             self._app_workers.put(connection)
         elif not self._thrift_workers.is_full:
             self._thrift_workers.put(connection)

@@ -40,7 +40,8 @@ from gateway.http.requests import (
 )
 from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.lifecycle import Lifecycle
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from gateway.session import Session
 from gateway.status import describe

@@ -26,11 +26,13 @@ from typing import Protocol
 from engine.runtime.identity import Identity
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.peer import Peer
+from gateway.call_context import current_call, note_user, working_for
 from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
 from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
 from gateway.http.hosts import KnownHosts
+from gateway.http.request_ids import REQUEST_ID, TRACE_PARENT, call_of
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.wire import Answer, Head, Request, format_answer
 from gateway.row_links import LinkedRows
@@ -76,7 +78,13 @@ class ThriftRoute:
 
     def answer(self, request: Request, connection: Connection) -> Answer:
         """The answer to a request that matches; never raises for what a client sends."""
-        headers, connection.caller = list(_HEADERS), None
+        head = request.head
+        call = call_of(head.value("x-request-id"), head.value(TRACE_PARENT))
+        with working_for(call):
+            return self._answer(request, connection, [*_HEADERS, (REQUEST_ID, call.request_id or "")])
+
+    def _answer(self, request: Request, connection: Connection, headers: list[tuple[str, str]]) -> Answer:
+        connection.caller = None
         try:
             if self._links.matches(request.head.target.partition("?")[0]):
                 return self._linked(request.head, connection.client)
@@ -84,6 +92,7 @@ class ThriftRoute:
             identity, cookie = self._log_in(request, connection.client)
             if cookie:
                 headers.append(("Set-Cookie", cookie))
+            note_user(identity.principal)
             links = self._links.links_for(request.head, is_encrypted=connection.is_encrypted)
             agent = request.head.value("user-agent") or ""
             reply = self._conversation(connection).answer(request.body, identity, links, agent)
@@ -151,6 +160,8 @@ class ThriftRoute:
         status = failure.http_status
         content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
         headers = [("Content-Type", "application/json"), _NO_STORE, (_ERROR_HEADER, one_line(failure.message))]
+        if request_id := current_call().request_id:
+            headers.append((REQUEST_ID, request_id))
         if status is HTTPStatus.UNAUTHORIZED:
             headers += challenges(self._authenticator)
         elif status is HTTPStatus.METHOD_NOT_ALLOWED:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
@@ -88,10 +88,42 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Bytes for the client, and whether the connection ends with them."""
+    """Bytes for the client, and whether the connection ends with them. `rest` makes what is to follow them."""
 
     content: bytes
     is_last: bool
+    rest: Rest | None = None
+
+
+class Rest:
+    """A body that is sent in pieces, each made when those before it were sent; one thread at a time."""
+
+    def __init__(self, pieces: Iterator[bytes], end: Callable[[], None], *, is_chunked: bool, is_last: bool) -> None:
+        """`end` is called once, when all is made or nobody wants more; where not `is_chunked`, the body ends with its
+        connection.
+        """
+        self._pieces, self._end = pieces, end
+        self._is_chunked, self._is_last = is_chunked, is_last
+
+    def next(self) -> Answer:
+        """The next piece. What making it raises leaves the body without its end, which a client sees."""
+        try:
+            piece = next((piece for piece in self._pieces if piece), b"")
+        except BaseException:
+            self.close()
+            raise
+        if not piece:
+            self.close()
+        if self._is_chunked:
+            piece = b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"0\r\n\r\n"
+        return Answer(content=piece, is_last=self._is_last, rest=None if self._has_ended else self)
+
+    def close(self) -> None:
+        if not self._has_ended:
+            self._has_ended = True
+            self._end()
+
+    _has_ended = False
 
 
 def skip_line_ends(buffer: bytearray, limit: int) -> int:
@@ -155,17 +187,38 @@ def format_answer(status: str, headers: Iterable[tuple[str, str]], body: Sequenc
     """An answer with the headers of HTTP itself; `head` is that of its request, None if the connection ends here."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
-    is_last = head is None or not head.is_kept_alive
     if "content-length" not in names and not status.startswith(("1", "204", "304")):
         given.append(("Content-Length", str(sum(map(len, body)))))
-    given += [("Date", formatdate(usegmt=True)), ("Server", SERVER_NAME)]
+    is_last = head is None or not head.is_kept_alive
+    sent = () if head and head.method == "HEAD" else body
+    return Answer(content=b"".join((_head_bytes(status, given, head, is_last=is_last), *sent)), is_last=is_last)
+
+
+def begin_answer(
+    status: str, headers: Iterable[tuple[str, str]], pieces: Iterator[bytes], end: Callable[[], None], head: Head
+) -> Answer:
+    """An answer whose body is made while it is sent; see `Rest`."""
+    is_chunked = head.version != "HTTP/1.0"
+    is_last = not is_chunked or not head.is_kept_alive
+    given = [*headers, ("Transfer-Encoding", "chunked")] if is_chunked else headers
+    content, rest = (
+        _head_bytes(status, given, head, is_last=is_last),
+        Rest(pieces, end, is_chunked=is_chunked, is_last=is_last),
+    )
+    if head.method == "HEAD":
+        rest.close()
+        return Answer(content=content, is_last=is_last)
+    return Answer(content=content, is_last=is_last, rest=rest)
+
+
+def _head_bytes(status: str, headers: Iterable[tuple[str, str]], head: Head | None, *, is_last: bool) -> bytes:
+    given = [*headers, ("Date", formatdate(usegmt=True)), ("Server", SERVER_NAME)]
     if is_last:
         given.append(("Connection", "close"))
     elif head and head.version == "HTTP/1.0":
         given.append(("Connection", "keep-alive"))
     lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in given), "", ""]
-    sent = () if head and head.method == "HEAD" else body
-    return Answer(content=b"".join(("\r\n".join(lines).encode("latin-1"), *sent)), is_last=is_last)
+    return "\r\n".join(lines).encode("latin-1")
 
 
 def format_refusal(status: HTTPStatus, reason: str) -> Answer:

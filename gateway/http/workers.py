@@ -3,9 +3,10 @@
 A worker is held by the work alone, since requests have arrived before and answers are sent after. It never ends by a
 request: whatever is raised becomes an answer.
 
-There are two pools. The application's has a fixed number of threads, and keeps account itself of how many of them may
-wait for statements (`waiting.py`). A call of Thrift may have to wait for as long as its statement runs, as it may over
-TCP, and has a thread of its own there; so that pool grows up to a thread per connection, and shrinks when they idle.
+There are three pools. Pieces of downloads have a few threads of their own. The application's has a fixed number of
+threads, and keeps account itself of how many of them may wait for statements (`waiting.py`). A call of Thrift may have
+to wait for as long as its statement runs, as it may over TCP, and has a thread of its own there; so that pool grows up
+to a thread per connection, and shrinks when they idle.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from collections.abc import Callable
 from http import HTTPStatus
 from queue import Empty, SimpleQueue
 
+from catalog.errors import SqlError
 from gateway.http.connection import Connection
-from gateway.http.wire import Answer, Request, format_refusal
+from gateway.http.wire import Answer, Request, Rest, format_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -78,19 +80,36 @@ class Workers:
 
     def _work(self) -> None:
         while (connection := self._next()) is not None:
-            answer = self._answer(connection)
-            with self._lock:  # before the client has it: its next request may come at once
-                self._unanswered -= 1
-            try:
+            self._serve(connection)
+            del connection  # with what it holds, for as long as this thread has nothing to do
+
+    def _serve(self, connection: Connection) -> None:
+        answer = self._answer(connection) if connection.rest is None else self._continue(connection, connection.rest)
+        with self._lock:  # before the client has it: its next request may come at once
+            self._unanswered -= 1
+        try:
+            if answer is None:
+                connection.close()
+            else:
                 connection.answer(answer)
-            except BaseException:
-                logger.exception("the connection from %s ended by an error of ours", connection.peer)
-                connection.close()
-            try:
-                self._done(connection)
-            except BaseException:
-                logger.exception("the connection from %s could not be given back", connection.peer)
-                connection.close()
+        except BaseException:
+            logger.exception("the connection from %s ended by an error of ours", connection.peer)
+            connection.close()
+        try:
+            self._done(connection)
+        except BaseException:
+            logger.exception("the connection from %s could not be given back", connection.peer)
+            connection.close()
+
+    def _continue(self, connection: Connection, rest: Rest) -> Answer | None:
+        """The next piece of an answer; None where there is none, though there should be."""
+        try:
+            return rest.next()
+        except SqlError as error:
+            logger.info("an answer to %s ends early: %s", connection.peer, error)
+        except BaseException:
+            logger.exception("an answer to %s ends early by an error of ours", connection.peer)
+        return None
 
     def _next(self) -> Connection | None:
         """The next connection; None for a thread that has to end, or found nothing to do and is one of many."""

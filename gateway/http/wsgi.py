@@ -1,4 +1,6 @@
-"""A request as the application sees it (WSGI, PEP 3333): its body has arrived, and its answer is bytes in memory."""
+"""A request as the application sees it (WSGI, PEP 3333): its body has arrived. An answer without a length is made while
+it is sent.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 from gateway.http.callers import PEER
 from gateway.http.connection import Connection
 from gateway.http.statements import CLIENT_DESCRIPTOR
-from gateway.http.wire import SERVER_NAME, Answer, Request, format_answer
+from gateway.http.wire import SERVER_NAME, Answer, Request, begin_answer, format_answer
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -25,15 +27,20 @@ def run_application(application: Application, request: Request, connection: Conn
         started.append((status, headers))
         return written.append
 
-    pieces = application(environment(request, connection), start_response)
-    try:
-        written += pieces
-    finally:
-        close = getattr(pieces, "close", None)
-        if close:
-            close()
+    body = application(environment(request, connection), start_response)
+    close = getattr(body, "close", _nothing)
     status, headers = started[-1]
+    if not any(name.lower() == "content-length" for name, _ in headers) and status.startswith("200"):
+        return begin_answer(status, headers, iter(body), close, request.head)
+    try:
+        written += body
+    finally:
+        close()
     return format_answer(status, headers, written, request.head)
+
+
+def _nothing() -> None:
+    pass
 
 
 def environment(request: Request, connection: Connection) -> dict[str, Any]:

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import socket
 import statistics
 import struct
-import subprocess
 import tempfile
 import time
 import urllib.request
@@ -25,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from databricks import sql
 from impala.dbapi import connect as impala_connect
 from pyhive import hive
@@ -35,64 +31,14 @@ from gateway.hs2.gen import TCLIService
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.messages import encode_struct, format_header
 from tests.bench.jdbc import Jdbc, jdbc
+from tests.bench.stock_server import stock_server
 from tests.server_process import ServerProcess
 
 Query = Callable[[str], int]
 """Runs a query, and answers the number of rows."""
-STOCK_CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 BIG = "SELECT id, cast(id AS string) AS s, id * 0.5 AS d FROM range({rows})"
-START_S = 180
 EMPTY_ANSWER_BYTES_MAX = 1000
 """A FetchResults without rows is smaller."""
-
-
-@contextmanager
-def stock_server(folder: Path) -> Iterator[int]:
-    """The Thrift port of a stock server with as many cores and as much memory as ours."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    home = Path(pyspark.__file__).parent
-    conf = {
-        "spark.ui.enabled": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true",
-    }
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "1500m"]
-    command += ["--class", STOCK_CLASS]
-    command += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-    hiveconf = {
-        "hive.server2.thrift.bind.host": "127.0.0.1",
-        "hive.server2.thrift.port": str(port),
-        "hive.server2.async.exec.wait.queue.size": "1000",  # with 100 it refuses statements of 200 connections
-    }
-    command += [
-        "spark-internal",
-        *(part for key, value in hiveconf.items() for part in ("--hiveconf", f"{key}={value}")),
-    ]
-    environment = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
-    with (folder / "stock.log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-        try:
-            wait_for(port, process)
-            yield port
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + START_S
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise RuntimeError("the stock server ended at its start")
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise RuntimeError("the stock server did not start")
 
 
 @contextmanager
@@ -232,7 +178,7 @@ def main() -> None:
         start = time.perf_counter()
         stock = servers.enter_context(stock_server(folder))
         print(f"start                    ours {ours:9.1f} s   stock {time.perf_counter() - start:9.1f} s")
-        measure(options, ports, {"ours": ports["thrift"], "stock": stock}, BIG.format(rows=options.rows))
+        measure(options, ports, {"ours": ports["thrift"], "stock": stock.port}, BIG.format(rows=options.rows))
 
 
 def measure(options: argparse.Namespace, ports: Mapping[str, int], both: Mapping[str, int], big: str) -> None:

@@ -84,10 +84,14 @@ def cell(page: Page, text: str) -> None:
 
 def test_a_statement_runs_and_cells_are_text(page: Page) -> None:
     html = "<img src=x onerror=alert(1)>"
-    run(page, f"SELECT '{html}' AS `<b>name</b>`, CAST(NULL AS INT) AS n, 12345678901234567890.10BD AS d")
+    run(
+        page,
+        f"SELECT '{html}' AS `<b>name</b>`, CAST(NULL AS INT) AS n, 12345678901234567890.10BD AS d, 'two\\nlines' AS t",
+    )
     cell(page, html)
     cell(page, "NULL")
     cell(page, "12345678901234567890.10")
+    cell(page, "two⏎lines")
     expect(page.get_by_role("columnheader").first).to_have_text("<b>name</b>string")
     expect(page.locator(".summary")).to_contain_text("1 row ·")
 
@@ -182,6 +186,42 @@ def test_tables_are_browsed(page: Page, server: RealServer) -> None:
     view.get_by_role("tab", name="files").click()
     expect(view.locator("rect")).to_have_count(2)
     page.get_by_label("Filter tables").fill("")
+
+
+def test_keys_alone_are_enough(page: Page) -> None:
+    new_tab(page)
+    page.keyboard.press("Control+k")
+    page.keyboard.insert_text("order_items")
+    tree = page.get_by_role("tree")
+    expect(tree.get_by_role("button", name="order_items")).to_be_visible()
+    page.keyboard.press("End")  # in the filter, not in the tree
+    page.keyboard.press("ArrowDown")
+    expect(tree.get_by_role("button", name="spark_catalog")).to_be_focused()
+    page.keyboard.press("End")
+    expect(tree.get_by_role("button", name="order_items")).to_be_focused()
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(".cm-content")).to_have_text("shop.order_items")
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="shop.order_items")).to_be_visible()
+    page.get_by_role("tab", name="columns").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="properties")).to_be_focused()
+    expect(page.get_by_role("tab", name="properties")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Alt+a")
+    expect(page.get_by_label("Search statements")).to_be_visible()
+    page.get_by_label("Filter tables").fill("")
+
+
+def test_what_became_of_a_statement_is_told(page: Page) -> None:
+    run(page, "SELECT gone_wrong")
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.keyboard.press("Alt+a")
+    page.get_by_label("Search statements").fill("gone_wrong")
+    page.get_by_role("button", name="SELECT gone_wrong").first.click()
+    expect(page.locator(".details")).to_contain_text("`gone_wrong` cannot be resolved")
+    expect(page.locator(".details .stages")).to_contain_text("analyze")
+    page.get_by_label("Search statements").fill("")
 
 
 def test_names_are_completed(page: Page) -> None:

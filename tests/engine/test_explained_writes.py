@@ -21,6 +21,7 @@ EXPLAINED = [
     ("DELETE FROM marked WHERE k = 1", "are marked in deletion vectors", "1 files, 1 after"),
     ("INSERT INTO parts SELECT k, p FROM parts WHERE p = 2", "no file is removed", "2 files, 1 after partition"),
     ("INSERT OVERWRITE parts VALUES (1, 1)", "all 2 files are removed", "LocalTableScan"),
+    ("INSERT INTO parts VALUES (1, 1)", "no file is removed; literals are written without a job", "LocalTableScan"),
     ("INSERT INTO parts REPLACE WHERE p = 1 VALUES (1, 1)", "the files of the partitions (p = 1) are removed", ""),
     (
         "MERGE INTO parts USING marked ON parts.k = marked.k WHEN MATCHED THEN DELETE",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
@@ -112,6 +112,10 @@ class FolderSnapshot:
     checks: tuple[Constraint, ...] = ()
     partition_generations: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def stamp(self) -> str:
+        return str(self.version)
+
     @cached_property
     def definition(self) -> FolderDefinition:
         content = self.content
@@ -192,6 +196,12 @@ class FolderSnapshot:
             partition_columns=self.partition_columns,
             files=self.files,
         )
+
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
+        return self.scan(relation, label)
+
+    def unmarked_rows(self, relation: str, label: str) -> None:
+        return None
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
         return TableColumns(schema=self.schema, partition_columns=self.partition_columns, time_zone=time_zone)
@@ -374,6 +384,9 @@ class FolderFormat:
 
     def find_reference(self, location: str, name: str) -> None:
         return None
+
+    def prepared(self, location: str, definition: TableDefinition) -> str:
+        return location
 
     def folder(self, location: str) -> Storage:
         return open_storage(location)

@@ -25,8 +25,10 @@ import pyarrow as pa
 
 from catalog.errors import SqlError
 from engine.errors.statement_errors import StatementCancelled
+from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import (
     INT,
@@ -204,6 +206,15 @@ class ArrowEngine:
     def restart(self, reason: str) -> None:
         self.restarts.append(reason)
 
+    activity: ActivitySource = NoActivity()
+    families: tuple[MetricFamily, ...] = ()
+
+    def show_activity(self, activity: ActivitySource) -> None:
+        self.activity = activity
+
+    def metrics(self) -> tuple[MetricFamily, ...]:
+        return self.families
+
     def open_session(
         self,
         identity: Identity,
@@ -243,6 +254,7 @@ class ArrowSession:
     current_catalog: str
     current_schema: str
     statement_timeout_s: float = 0.0
+    trace_parent: str | None = None
     closed: bool = False
 
     @property

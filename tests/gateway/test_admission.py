@@ -17,7 +17,8 @@ from gateway.admission import Admission
 from gateway.admission_rules import AdmissionRules, GroupRules
 from gateway.errors import QueuedTooLong, TooManyQueued
 from gateway.limits import Limits
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.test_registry import eventually

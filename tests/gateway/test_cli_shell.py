@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TextIO
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gateway.cli_client import ApiClient, Statement
@@ -113,6 +115,21 @@ def test_typed_lines_can_be_forgotten(live: Live) -> None:
 def test_rows_in_another_format(live: Live) -> None:
     out, _ = told(live, "\\format json", "SELECT 1;")
     assert json.loads(out.rpartition("]")[0] + "]") == [{"1": 1}]
+
+
+def test_rows_go_into_a_file(live: Live, tmp_path: Path) -> None:
+    lines = (
+        "\\format parquet",
+        f"\\o {tmp_path}/rows.parquet",
+        "ROWS 3;",
+        "\\format csv",
+        f"\\o {tmp_path}/rows.csv",
+        "ROWS 2;",
+    )
+    out, err = told(live, *lines, f"\\o {tmp_path}/no/such", "SELECT 1;", "\\o", "\\format table", "SELECT 1;")
+    assert pq.read_table(tmp_path / "rows.parquet").column("id").to_pylist() == [0, 1, 2]
+    assert (tmp_path / "rows.csv").read_text() == "id,name\n0,row 0\n1,row 1\n"
+    assert out.count("written to") == 2 and "1\n(1 row)" in out and "cannot be written: No such file" in err
 
 
 def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gateway.__main__ import main
@@ -22,7 +24,7 @@ from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually, thrift_route
@@ -72,6 +74,26 @@ def test_arrow_chunks_become_one_stream(server: Server, capfdbinary: pytest.Capt
     assert run(server, "ROWS 300", "--format", "arrow") == 0
     table = pa.ipc.open_stream(capfdbinary.readouterr().out).read_all()
     assert table["id"].to_pylist() == list(range(300))
+
+
+def test_parquet_is_written_as_it_comes(server: Server, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(server, "ROWS 300", "--format", "parquet") == 0
+    assert pq.read_table(pa.BufferReader(capfdbinary.readouterr().out))["id"].to_pylist() == list(range(300))
+
+
+def test_a_statement_is_watched_until_ctrl_c(
+    server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("gateway.cli_sql.time", SimpleNamespace(sleep=sleep))
+    assert run(server, "ROWS 1", "--watch", "2") == 130
+    assert slept == [2, 2, 2] and capsys.readouterr().out.count("(1 row)") == 3
 
 
 def test_a_failure_goes_to_the_error_output(server: Server, capsys: pytest.CaptureFixture[str]) -> None:

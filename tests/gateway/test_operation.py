@@ -17,7 +17,8 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
 from gateway.errors import OperationClosed, ResultNotReady
-from gateway.operation import TRANSITIONS, Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import TRANSITIONS, OperationState
 from gateway.result_buffer import ResultBuffer
 
 SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint")])

@@ -25,7 +25,8 @@ from gateway.errors import (
     TooManyStatementsOfUser,
 )
 from gateway.limits import Limits
-from gateway.operation import TEXT_KEPT_MAX, Operation, OperationState
+from gateway.operation import TEXT_KEPT_MAX, Operation
+from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
 

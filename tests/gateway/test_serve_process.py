@@ -166,6 +166,14 @@ def test_a_start_that_fails_is_one_line_that_says_why(
     assert last.startswith(f"delta-gateway: [{condition}]") and "Traceback" not in process.output
 
 
+def test_what_a_start_says_may_be_objects(start: Any) -> None:
+    process = start("/no/such/lake", "--log-format", "json")
+    assert process.end() == 2
+    (line,) = process.output.splitlines()
+    said = json.loads(line)
+    assert said["level"] == "ERROR" and said["message"].startswith("delta-gateway: [LAKE_NOT_FOUND]")
+
+
 def test_a_taken_port_is_named_at_once(start: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

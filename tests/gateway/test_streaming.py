@@ -14,13 +14,14 @@ from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.result_buffer import Page
 from tests.gateway.arrow_engine import Streams
 
 
 def started(answer: Streams, *, whole: bool = False, streams: bool = True) -> tuple[Operation, threading.Thread]:
-    made = Operation("ann", "SELECT", answer, result_bytes_max=1 << 20, whole=whole, streams=streams)
+    made = Operation(Identity("ann"), "SELECT", answer, result_bytes_max=1 << 20, whole=whole, streams=streams)
     thread = threading.Thread(target=made.run)
     thread.start()
     return made, thread

@@ -6,6 +6,7 @@ makes a snapshot there is a tag `s0`, `s1`, …, and all tags are read too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 Step = str | list[object]
@@ -90,11 +91,17 @@ _TYPES = (
     ("s", "TIMESTAMP", "TIMESTAMP'1969-12-31 20:30:00.123456' + make_dt_interval(0, cast(id AS int), 29)"),
     ("n", "TIMESTAMP_NTZ", "TIMESTAMP_NTZ'1969-11-30 22:30:00.5' + make_dt_interval(cast(id * 9 AS int), 1)"),
 )
-_TYPED_COLUMNS = "id BIGINT, " + ", ".join(f"{name} {kind}" for name, kind, _ in _TYPES)
-_TYPED_ROWS = "INSERT INTO {t} SELECT id, " + ", ".join(
-    f"CASE WHEN id <> {11 + number % 3} THEN {value} END" for number, (_, _, value) in enumerate(_TYPES)
-)
-_TYPED_STEPS: tuple[Step, ...] = (f"{_TYPED_ROWS} FROM range(14)", "DELETE FROM {t} WHERE id = 2")
+
+
+def _typed_columns(types: Sequence[tuple[str, str, str]]) -> str:
+    return "id BIGINT, " + ", ".join(f"{name} {kind}" for name, kind, _ in types)
+
+
+def _typed_steps(types: Sequence[tuple[str, str, str]]) -> tuple[Step, ...]:
+    values = (f"CASE WHEN id <> {11 + number % 3} THEN {value} END" for number, (_, _, value) in enumerate(types))
+    return f"INSERT INTO {{t}} SELECT id, {', '.join(values)} FROM range(14)", "DELETE FROM {t} WHERE id = 2"
+
+
 _TYPED_READS = (
     "SELECT id FROM {t} WHERE s < TIMESTAMP'1969-12-31 23:00:00' ORDER BY id",
     "SELECT id FROM {t} WHERE s >= TIMESTAMP'1970-01-01 00:00:00' ORDER BY id",
@@ -113,9 +120,9 @@ _TYPED_READS = (
 def _typed(clauses: str, **more: object) -> Made:
     return Made(
         **{  # type: ignore[arg-type]
-            "columns": _TYPED_COLUMNS,
+            "columns": _typed_columns(_TYPES),
             "clauses": clauses,
-            "steps": _TYPED_STEPS,
+            "steps": _typed_steps(_TYPES),
             "reads": _TYPED_READS,
             "properties": {"write.distribution-mode": "hash"},
             **more,
@@ -187,7 +194,34 @@ _EQUAL_STEPS: tuple[Step, ...] = (
     ["delete_equal", "{t}", "SELECT 2L AS id, 0 AS part", ["id"]],
 )
 
+_ORC = {"write.format.default": "orc", "write.delete.format.default": "parquet"}
+_IN_ORC = tuple(each for each in _TYPES if each[1] != "TIMESTAMP_NTZ")
+
+
+def _orc_typed(clauses: str) -> Made:
+    reads = tuple(each for each in _TYPED_READS if "TIMESTAMP_NTZ" not in each)
+    columns, steps = _typed_columns(_IN_ORC), _typed_steps(_IN_ORC)
+    return Made(columns=columns, clauses=clauses, steps=steps, reads=reads, properties=_ORC)
+
+
 TABLES: dict[str, Made] = {
+    "orc": _changed(properties=_ORC, clauses="PARTITIONED BY (day)"),
+    "orc_types": _orc_typed(""),
+    "orc_by_value": _orc_typed("PARTITIONED BY (s, c, y)"),
+    "orc_by_value_more": _orc_typed("PARTITIONED BY (t, x, w)"),
+    "orc_nested": Made(columns=_NESTED, steps=_EVOLVED, properties=_ORC),
+    "orc_reused_names": Made(
+        steps=_REUSED, reads=("SELECT * FROM {t} WHERE name = 'n7' OR old = 5 ORDER BY id",), properties=_ORC
+    ),
+    "orc_specs": _changed(steps=_SPECS, reads=_FILTERS[:-1], properties=_ORC),
+    "orc_and_parquet": _changed(
+        steps=(
+            f"INSERT INTO {{t}} {_ROWS}",
+            "ALTER TABLE {t} SET TBLPROPERTIES ('write.format.default' = 'orc')",
+            *_CHANGES,
+        )
+    ),
+    "orc_equal": Made(**_EQUAL, steps=_EQUAL_STEPS, properties=_ORC),
     "plain_v1": _changed(version=1, clauses="PARTITIONED BY (day)"),
     "plain_v2": _changed(clauses="PARTITIONED BY (bucket(3, id))"),
     "plain_v3": _changed(version=3),

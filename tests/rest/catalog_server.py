@@ -41,7 +41,7 @@ class State:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lock = threading.Lock()
-        self.namespaces: list[tuple[str, ...]] = []
+        self.namespaces: dict[tuple[str, ...], dict[str, str]] = {}
         self.tables: dict[tuple[tuple[str, ...], str], tuple[int, TableMetadata]] = {}
         self.faults: list[dict[str, Any]] = []
         self.requests: list[str] = []
@@ -127,9 +127,11 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/v1/config":
             return 200, {"defaults": {}, "overrides": {"prefix": PREFIX}}, None
         parts = url.path.removeprefix(f"/v1/{PREFIX}/").split("/")
+        body = json.loads(data) if data else {}
+        if (method, parts) == ("POST", ["tables", "rename"]):
+            return self._rename(body)
         if parts[0] != "namespaces" or not url.path.startswith(f"/v1/{PREFIX}/"):
             raise Refusal(404, "no such path")
-        body = json.loads(data) if data else {}
         namespace = tuple(unquote(parts[1]).split("\x1f")) if len(parts) > 1 else ()
         match method, parts[2:]:
             case "GET", [] if not namespace:
@@ -137,11 +139,26 @@ class Handler(BaseHTTPRequestHandler):
                 found = [each for each in self.state.namespaces if each[:-1] == parent]
                 return 200, self._page("namespaces", [list(each) for each in found], query), None
             case "POST", []:
-                self.state.namespaces.append(tuple(body["namespace"]))
-                return 200, {"namespace": body["namespace"], "properties": {}}, None
+                made = tuple(body["namespace"])
+                if made in self.state.namespaces:
+                    raise Refusal(409, "the namespace is there")
+                self.state.namespaces[made] = body.get("properties") or {}
+                return 200, {"namespace": list(made), "properties": self.state.namespaces[made]}, None
             case (("GET" | "HEAD"), []):
                 self._known(namespace)
-                return 200, {"namespace": list(namespace), "properties": {}}, None
+                return 200, {"namespace": list(namespace), "properties": self.state.namespaces[namespace]}, None
+            case "DELETE", []:
+                self._known(namespace)
+                if any(each == namespace for each, _ in self.state.tables):
+                    raise Refusal(409, "the namespace is not empty")
+                del self.state.namespaces[namespace]
+                return 204, {}, None
+            case "POST", ["properties"]:
+                self._known(namespace)
+                mine = self.state.namespaces[namespace]
+                mine |= body.get("updates") or {}
+                removed = [key for key in body.get("removals") or () if mine.pop(key, None) is not None]
+                return 200, {"updated": list(body.get("updates") or ()), "removed": removed, "missing": []}, None
             case "GET", ["tables"]:
                 self._known(namespace)
                 names = [
@@ -159,6 +176,15 @@ class Handler(BaseHTTPRequestHandler):
                     raise Refusal(404, "no such table")
                 return 204, {}, None
         raise Refusal(404, "no such path")
+
+    def _rename(self, body: Any) -> tuple[int, Any, str | None]:
+        old, new = ((tuple(body[key]["namespace"]), body[key]["name"]) for key in ("source", "destination"))
+        self._known(new[0])
+        if new in self.state.tables:
+            raise Refusal(409, "the table is there")
+        self.state.tables[new] = self._table(*old)
+        del self.state.tables[old]
+        return 204, {}, None
 
     def _token(self, form: dict[str, list[str]]) -> Any:
         if (form.get("client_id"), form.get("client_secret")) != ([CLIENT_ID], [CLIENT_SECRET]):

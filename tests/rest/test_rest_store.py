@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from catalog.rest.names import RestAddress
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.commit.updates import AddSnapshot, AssertRefSnapshotId, SetProperties, SetSnapshotRef
@@ -18,9 +19,11 @@ NO_ANSWERS: list[dict[str, Any]] = [{"status": 502}, {"status": 504}, {"status":
 
 
 def store(server: RestServer, table: str = "empty") -> RestMetadataStore:
-    storage = open_storage(str(server.folder / "shop" / table))
     return RestMetadataStore(
-        client=server.client(), namespace=("shop",), table=table, storage=storage, clock=lambda: 1_900_000_000_000
+        at=RestAddress(client=server.client(), namespace=("shop",), table=table),
+        open=open_storage,
+        clock=lambda: 1_900_000_000_000,
+        folder=str(server.folder / "shop" / table),
     )
 
 

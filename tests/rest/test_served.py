@@ -78,24 +78,6 @@ def test_grants_hold(lake: GuardedLake) -> None:
     assert lake.outcome("mal", "SELECT * FROM elsewhere.shop.orders.files") in NOT_THERE | {"42601"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "CREATE SCHEMA elsewhere.more",
-        "DROP SCHEMA elsewhere.a",
-        "DROP CATALOG elsewhere",
-        "DROP TABLE elsewhere.shop.`Mixed`",
-        "DROP TABLE elsewhere.shop.orders",
-        "ALTER TABLE elsewhere.shop.`Mixed` RENAME TO elsewhere.shop.other",
-        "CREATE TABLE elsewhere.shop.made (id INT)",
-        "CREATE TABLE elsewhere.shop.made AS SELECT 1 AS id",
-    ],
-)
-def test_nothing_is_made_or_removed_there(lake: GuardedLake, text: str) -> None:
-    error = lake.error("root", text)
-    assert error is not None and error.condition == "REST_CATALOG_NOT_CHANGED_HERE"
-
-
 def test_a_table_outside_of_the_roots_is_not_read(tmp_path: Path, server: RestServer) -> None:
     (tmp_path / "lake").mkdir()
     elsewhere = GuardedLake(tmp_path / "lake", rest=(server.options(),))

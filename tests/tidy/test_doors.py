@@ -16,6 +16,7 @@ DOORS = {
     "cryptography": r"gateway/audit/heads\.py$",
     "ldap3": r"gateway/authenticators/ldap\.py$",
     "argon2": r"gateway/authenticators/passwords\.py$",
+    "opentelemetry": r"gateway/open_telemetry\.py$",
     "sqlglot": r"engine/sql/",
     "pyspark": r"engine/exec/",
     "py4j": r"engine/exec/",
@@ -26,6 +27,8 @@ DOORS = {
     "fsspec": r"engine/storage/storage\.py$|catalog/(file_store|remote)\.py$",
 }
 # Comes with a library that is declared.
+OPTIONAL = {"opentelemetry": "otel"}
+"""With the extra that declares it."""
 COMES_WITH = {"argon2": "argon2_cffi", "py4j": "pyspark", "werkzeug": "flask"}
 
 
@@ -44,5 +47,7 @@ def test_every_imported_library_is_declared_and_every_declared_one_imported() ->
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in project["dependencies"]}
     imported = {name.partition(".")[0] for module in MODULES.values() for name, _ in module.imports}
-    libraries = imported - set(sys.stdlib_module_names) - set(PACKAGES)
+    libraries = imported - set(sys.stdlib_module_names) - set(PACKAGES) - set(OPTIONAL)
     assert {COMES_WITH.get(name, name) for name in libraries} == declared
+    for library, extra in OPTIONAL.items():
+        assert library in imported and all(line.startswith(library) for line in project["optional-dependencies"][extra])

@@ -13,12 +13,12 @@ RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
 
 ROOMS = (
     ("engine.errors",),
-    ("engine.concurrency", "engine.types"),
+    ("engine.concurrency", "engine.types", "engine.spool"),
     ("engine.pruning", "engine.storage"),
     ("engine.table",),
     ("engine.delta.spec", "engine.iceberg.spec", "engine.sql.dialect"),
     ("engine.delta.log", "engine.delta.schema", "engine.iceberg.manifests", "engine.iceberg.commit", "engine.runtime"),
-    ("engine.delta.checkpoint", "engine.delta.definition", "engine.iceberg.definition"),
+    ("engine.cache", "engine.delta.checkpoint", "engine.delta.definition", "engine.iceberg.definition"),
     ("engine.iceberg.writing",),
     ("engine.delta.snapshot", "engine.iceberg.snapshot"),
     ("engine.delta.commit", "engine.iceberg.transaction"),

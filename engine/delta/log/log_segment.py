@@ -73,24 +73,34 @@ def find_segment(
 ) -> LogSegment:
     """The segment of `version`, or of the newest version. One listing, or two where the hint misled.
 
+    A folder of this machine is listed as a whole whatever is asked for, so it is listed first: most logs have no hint.
+
     `avoid` holds the names of checkpoint and compaction files that must not be used.
     Raises `DeltaTableNotFound`, `VersionNotFound`, `VersionsNotContiguous`, `LogTruncated`, `MissingPartFiles`.
     """
-    if use_hint and not avoid:
+    names = storage.list_names(LOG_DIR) if storage.LISTS_WHOLE_FOLDERS else None
+    if use_hint and not avoid and (names is None or LAST_CHECKPOINT in names):
         hinted = _read_hint(storage)
         if hinted is not None and (version is None or hinted <= version):
             try:
-                segment = select_segment(list_log(storage, hinted), version, storage.root)
+                start = version_prefix(hinted)
+                later = storage.list_names(LOG_DIR, start) if names is None else names
+                files = _log_paths(name for name in later if name >= start)
+                segment = select_segment(files, version, storage.root)
                 if segment.checkpoint is not None:
                     return segment
             except DeltaError:
                 pass  # a stale hint, or a broken log: the whole listing tells which
-    return select_segment(list_log(storage), version, storage.root, avoid)
+            names = None  # which may be older than the hint
+    return select_segment(list_log(storage) if names is None else _log_paths(names), version, storage.root, avoid)
 
 
 def list_log(storage: Storage, start: int = 0) -> list[LogPath]:
     """The log's files from a version on, sorted; foreign files are left out."""
-    names = storage.list_names(LOG_DIR, version_prefix(start))
+    return _log_paths(storage.list_names(LOG_DIR, version_prefix(start)))
+
+
+def _log_paths(names: Iterable[str]) -> list[LogPath]:
     return [path for path in map(parse_log_path, names) if path is not None]
 
 

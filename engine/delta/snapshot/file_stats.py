@@ -42,6 +42,8 @@ _TOP = {
     "max_values": "maxValues",
     "null_count": "nullCount",
 }
+COUNTS_SCHEMA: Any = pa.schema([("num_records", pa.int64()), ("tight_bounds", pa.bool_())])
+"""What questions about numbers of rows need of a `stats_schema`."""
 _BLOCK_BYTES = 1 << 24
 _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
 
@@ -51,19 +53,15 @@ def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> A
     left_out = set(partition_columns)
     data = StructType(tuple(field for field in schema.fields if field.name not in left_out))
     bounds = pa.struct(list(_bounds_fields(data)))
-    return pa.schema(
-        [
-            ("num_records", pa.int64()),
-            ("tight_bounds", pa.bool_()),
-            ("min_values", bounds),
-            ("max_values", bounds),
-            ("null_count", pa.struct(list(_count_fields(data)))),
-        ]
-    )
+    counts = pa.struct(list(_count_fields(data)))
+    return pa.schema([*COUNTS_SCHEMA, ("min_values", bounds), ("max_values", bounds), ("null_count", counts)])
 
 
 def parse_stats(texts: Array, schema: Any) -> RecordBatch:
-    """One row of `schema` (a `stats_schema`) for each JSON text. Never raises for what the texts hold."""
+    """One row of `schema` (a `stats_schema`, or some of its fields) for each JSON text.
+
+    Never raises for what the texts hold.
+    """
     if texts.null_count == len(texts):
         return pa.RecordBatch.from_arrays([nulls(field.type, len(texts)) for field in schema], schema=schema)
     wire = pa.schema([pa.field(_TOP[field.name], _json_type(field.type)) for field in schema])

@@ -15,6 +15,7 @@ by `config`, see `engine.delta.definition.table_config`.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
@@ -42,7 +43,7 @@ from engine.delta.log.log_segment import LogSegment, extend_segment, find_segmen
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
 from engine.delta.schema.column_mapping import physical_names, physical_schema
 from engine.delta.schema.type_widening import ensure_readable_changes
-from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_stats, stats_schema
 from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.live_files import LiveFiles, Rows
 from engine.delta.snapshot.replay import (
@@ -139,6 +140,13 @@ class Snapshot:
     @property
     def version(self) -> int:
         return self.log_segment.version
+
+    @cached_property
+    def stamp(self) -> str:
+        """By the file of its commit, as :meth:`advance` knows it again; without one this very object is meant."""
+        if self._commit is None:
+            return uuid.uuid4().hex
+        return f"{self.metadata.id} {self.version} {self._commit.size} {self._commit.modified_ms}"
 
     @property
     def table_root(self) -> str:
@@ -289,6 +297,12 @@ class Snapshot:
         self.ensure_files_allowed()
         return table_scan(self.config, self.storage, self.files, relation, label)
 
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
+        return self.scan(relation, label)
+
+    def unmarked_rows(self, relation: str, label: str) -> None:
+        """None: vectors tell all rows that are deleted."""
+
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
         """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
         return table_columns(self.config, time_zone)
@@ -307,8 +321,15 @@ class Snapshot:
         return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
-        """The live files with all of their statistics, to answer from."""
+        """The live files with all of their statistics, or with the numbers of rows alone where no data column is asked
+        for: these take a quarter of the time and little memory.
+        """
         self.ensure_files_allowed()
+        if set(columns) <= set(self.partition_columns):
+            counts = self.live_files.derive(
+                COUNTS_SCHEMA, lambda batch: parse_stats(batch.column("stats"), COUNTS_SCHEMA)
+            )
+            return CountedFiles(files=self.files, statistics=counts)
         return CountedFiles(files=self.files, statistics=self.stats())
 
     @property

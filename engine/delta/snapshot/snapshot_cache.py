@@ -31,11 +31,13 @@ class _Entry:
 class SnapshotCache:
     def __init__(self, bytes_max: int) -> None:
         """At most about `bytes_max` bytes are kept, the most recently used table always."""
-        self._bytes_max = bytes_max
+        self.bytes_max = bytes_max
         self._lock = Lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._loads = 0
         """Since all sizes were looked at."""
+        self.hits = self.misses = self.evictions = 0
+        """Tables that were there, that had to be loaded from the beginning, and that made room."""
 
     def load(self, storage: Storage, version: int | None = None) -> Snapshot:
         """The newest version of the table, or `version`. Errors as in `load_snapshot`."""
@@ -48,6 +50,9 @@ class SnapshotCache:
             entry = self._entries.setdefault(storage.root, _Entry())
             self._entries.move_to_end(storage.root)
         with entry.lock:
+            with self._lock:
+                is_there = entry.snapshot is not None
+                self.hits, self.misses = self.hits + is_there, self.misses + (not is_there)
             try:
                 entry.snapshot = entry.snapshot.advance() if entry.snapshot else Snapshot.load(storage)
                 fresh = entry.snapshot
@@ -66,6 +71,11 @@ class SnapshotCache:
         """Drops a table, such as one that was dropped."""
         with self._lock:
             self._entries.pop(root, None)
+
+    @property
+    def num_tables(self) -> int:
+        with self._lock:
+            return len(self._entries)
 
     @property
     def num_bytes(self) -> int:
@@ -88,5 +98,6 @@ class SnapshotCache:
             for root in list(reversed(self._entries)):
                 snapshot = self._entries[root].snapshot
                 kept += snapshot.num_bytes if snapshot else 0
-                if kept > self._bytes_max and root != next(reversed(self._entries)):
+                if kept > self.bytes_max and root != next(reversed(self._entries)):
                     del self._entries[root]
+                    self.evictions += 1

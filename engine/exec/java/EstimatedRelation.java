@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeMap;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap$;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnStat;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
@@ -34,13 +35,19 @@ import org.apache.spark.sql.types.TimestampType$;
  * text or a floating point number differ no log says: where rows are joined or grouped by it, it is taken for
  * a key; else, so that a condition on it is not thought to leave next to nothing, for one of a few values.
  *
- * A copy that Spark makes of it for itself may be a plain relation. Its size is still that of the files that are left.
+ * It is public, for Spark copies it by its constructor. A copy that Spark makes otherwise may be a plain relation, whose
+ * size is still that of the files that are left.
  */
-final class EstimatedRelation extends LogicalRelation {
+public final class EstimatedRelation extends LogicalRelation {
   private static final long FEW_VALUES = 3;
 
   EstimatedRelation(LogicalRelation leaf, ListedFileIndex files) {
-    this(over((HadoopFsRelation) leaf.relation(), files), leaf.output(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
+    this(leaf, files, null);
+  }
+
+  /** `spark` is the session of a plan that is kept for others; null: the leaf's. */
+  EstimatedRelation(LogicalRelation leaf, ListedFileIndex files, SparkSession spark) {
+    this(over((HadoopFsRelation) leaf.relation(), files, spark), leaf.output(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
   }
 
   /** As Spark's, which makes copies by it. */
@@ -53,7 +60,7 @@ final class EstimatedRelation extends LogicalRelation {
     super(relation, output, table, isStreaming, stream);
   }
 
-  private static HadoopFsRelation over(HadoopFsRelation relation, ListedFileIndex files) {
+  private static HadoopFsRelation over(HadoopFsRelation relation, ListedFileIndex files, SparkSession spark) {
     return new HadoopFsRelation(
         files,
         relation.partitionSchema(),
@@ -61,7 +68,7 @@ final class EstimatedRelation extends LogicalRelation {
         relation.bucketSpec(),
         relation.fileFormat(),
         relation.options(),
-        relation.sparkSession());
+        spark == null ? relation.sparkSession() : spark);
   }
 
   /** Not to a plain relation of the same files: Spark would keep that one. What is compared to be reused is plain. */

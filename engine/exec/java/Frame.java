@@ -15,8 +15,9 @@ import org.apache.spark.sql.types.StructType;
  * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the header, and the
  * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling,
  * comment), the session's time zone, and the segments: for each partition the file that holds its messages (null: the
- * body of this frame), offset and length, and how many rows are in all of them; or, of columns alone, the traits ({@link Traits}) and the
- * variables that are read.
+ * body of this frame), offset and length, how many rows are in all of them, whether the query gives them again
+ * ({@link Repeatability}), and how long the steps took ({@link Steps}); or, of columns alone, the traits ({@link Traits})
+ * and the variables that are read.
  */
 final class Frame {
   private Frame() {}
@@ -28,9 +29,12 @@ final class Frame {
     return frame(header, new byte[0]);
   }
 
-  static byte[] ofResult(StructType schema, String timeZone, ResultSpool spool) throws Exception {
+  static byte[] ofResult(StructType schema, String timeZone, ResultSpool spool, String repeatable, Steps steps)
+      throws Exception {
     ObjectNode header = header(schema, timeZone);
+    header.set("steps_us", steps.micros());
     header.put("rows", spool.rows());
+    header.put("repeatable", repeatable);
     ArrayNode segments = header.putArray("segments");
     for (Iterator all = spool.segments().iterator(); all.hasNext(); ) {
       ResultSpool.Segment segment = (ResultSpool.Segment) all.next();

@@ -1,8 +1,13 @@
 package deltagateway;
 
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.sql.classic.SparkSession;
 
@@ -10,6 +15,7 @@ import org.apache.spark.sql.classic.SparkSession;
 public final class GatewayDriver {
   /** Spark keeps every pool it ever heard of, so there are only so many. */
   private static final int POOLS = 32;
+  private static final long EVENTS_MS = 1000L;
 
   private final AtomicInteger opened = new AtomicInteger();
   private final SparkSession root;
@@ -17,6 +23,7 @@ public final class GatewayDriver {
   private final Questions questions;
   private final MemoryGuard memory;
   private final TaskCounts tasks = new TaskCounts();
+  private final KeptPlans plans = new KeptPlans();
   private final Thread scheduler;
 
   /**
@@ -83,13 +90,41 @@ public final class GatewayDriver {
     return tasks.lines(ids);
   }
 
+  /** Used, committed and largest bytes of the heap, ms in collections, then {@link TaskCounts#totals}. */
+  public String vitals() {
+    MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
+    long collecting = 0L;
+    Iterator collectors = ManagementFactory.getGarbageCollectorMXBeans().iterator();
+    while (collectors.hasNext()) {
+      collecting += Math.max(0L, ((GarbageCollectorMXBean) collectors.next()).getCollectionTime());
+    }
+    String sizes = heap.getUsed() + " " + heap.getCommitted() + " " + heap.getMax();
+    return sizes + " " + collecting + " " + tasks.totals();
+  }
+
+  /** From now on the statement's jobs are kept until {@link #jobs} is called. */
+  public void follow(String id) {
+    tasks.follow(id);
+  }
+
+  /** See {@link TaskCounts#jobs}; waits shortly for what Spark has yet to tell. */
+  public String jobs(String id) throws InterruptedException {
+    try {
+      root.sparkContext().listenerBus().waitUntilEmpty(EVENTS_MS);
+    } catch (TimeoutException late) {
+      return tasks.jobs(id); // what is known by now
+    }
+    return tasks.jobs(id);
+  }
+
   private static Set names(String text) {
     return new HashSet(Arrays.asList((Object[]) text.split(" ")));
   }
 
   public GatewaySession openSession() {
     String pool = "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS);
-    return new GatewaySession(root.newSession(), root.sessionState().conf(), guard, pool, questions, memory, tasks);
+    return new GatewaySession(
+        root.newSession(), root.sessionState().conf(), guard, pool, questions, memory, tasks, plans);
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

@@ -44,6 +44,7 @@ public final class GatewaySession {
   private final Questions questions;
   private final MemoryGuard memory;
   private final TaskCounts tasks;
+  private final KeptPlans plans;
 
   /** Id -> thread of each statement that runs. Locked where a thread must not go on to the next statement. */
   private final Map running = new ConcurrentHashMap();
@@ -54,7 +55,7 @@ public final class GatewaySession {
 
   /**
    * Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. `ofServer` are
-   * settings that no session changes.
+   * settings that no session changes. `plans` are those of all sessions.
    */
   public GatewaySession(
       SparkSession spark,
@@ -63,7 +64,8 @@ public final class GatewaySession {
       String pool,
       Questions questions,
       MemoryGuard memory,
-      TaskCounts tasks) {
+      TaskCounts tasks,
+      KeptPlans plans) {
     this.spark = spark;
     this.settings = new SessionSettings(spark);
     this.ofServer = ofServer;
@@ -72,6 +74,7 @@ public final class GatewaySession {
     this.questions = questions;
     this.memory = memory;
     this.tasks = tasks;
+    this.plans = plans;
   }
 
   SessionSettings settings() {
@@ -125,8 +128,10 @@ public final class GatewaySession {
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
         Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
-        QueryExecution query = writer.enforced(statement.analyzed(), guard, parsed.id);
-        String files = writer.write(statement.atItsTime(query));
+        QueryExecution source = statement.analyzed();
+        QueryExecution literals = writer.literals(source, statement, guard, parsed.id);
+        QueryExecution query = literals == null ? writer.enforced(source, guard, parsed.id) : literals;
+        String files = literals == null ? writer.write(statement.atItsTime(query)) : writer.writeLiterals(literals);
         keepLineage(parsed, query.analyzed());
         return files;
       }
@@ -215,6 +220,10 @@ public final class GatewaySession {
 
   Questions questions() {
     return questions;
+  }
+
+  KeptPlans plans() {
+    return plans;
   }
 
   void ensureLive(String statementId) {

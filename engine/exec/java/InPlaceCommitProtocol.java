@@ -40,7 +40,7 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   private final TableRoot root;
   private final String folder;
   private transient List taskFiles;
-  private transient List jobFiles;
+  private transient List jobFiles = new ArrayList();
 
   InPlaceCommitProtocol(TableRoot root) {
     this.root = root;
@@ -60,9 +60,13 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     }
   }
 
-  /** Spark does not abort a task that it kills while the first file is opened; its failure listeners are called. */
+  /**
+   * Spark does not abort a task that it kills while the first file is opened; its failure listeners are called. Rows may
+   * be written without a task, see {@link LiteralWriter}.
+   */
   public void setupTask(final TaskAttemptContext task) {
     taskFiles = new ArrayList();
+    if (TaskContext.get() == null) return;
     TaskContext.get().addTaskFailureListener(new TaskFailureListener() {
       public void onTaskFailure(TaskContext context, Throwable failure) {
         abortTask(task);

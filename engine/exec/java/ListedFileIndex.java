@@ -53,6 +53,11 @@ public final class ListedFileIndex implements FileIndex {
     return new ListedFileIndex(statementId, scan, listing, listing.estimate(filters, columns), keys);
   }
 
+  /** With what is known of those of a plan that was kept: it was made of tables of the same sizes. */
+  ListedFileIndex estimatedAs(ListedFileIndex before) {
+    return new ListedFileIndex(statementId, scan, listing, before.estimate, before.keys);
+  }
+
   /** Whether rows are joined or grouped by a column of an estimated scan. */
   boolean isKey(String column) {
     return keys.contains(column);

@@ -4,13 +4,14 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.types.StructType;
 
-/** Files that are no table's, read by Spark's own readers where they really lie. */
+/** Files that are no table's, or not Parquet, read by Spark's own readers where they really lie. */
 final class OtherFiles {
   private OtherFiles() {}
 
   static FileFormat format(Request.Scan scan) {
     if (scan.format.kind.equals("csv")) return new ConfinedCsv(scan.tableRoot());
     if (scan.format.kind.equals("json")) return new ConfinedJson(scan.tableRoot());
+    if (scan.format.kind.equals("orc")) return new TableOrcFormat(scan);
     return new TableFileFormat(scan, false);
   }
 

@@ -1,7 +1,9 @@
 package deltagateway;
 
 import java.io.Serializable;
+import java.util.Collections;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.util.QuotingUtils$;
 import org.apache.spark.sql.sources.And;
@@ -32,6 +34,9 @@ import org.apache.spark.sql.types.StructType;
  */
 final class PhysicalColumns implements Serializable {
   private static final String PUSHED_NAME = "gateway.pushed.name";
+
+  /** What Spark does not quote; its parser takes longer than all else that is done for a filter. */
+  private static final Pattern SIMPLE_NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]*");
 
   private final StructType logical;
   private final StructType physical;
@@ -138,7 +143,9 @@ final class PhysicalColumns implements Serializable {
   }
 
   private String translated(String name, StructType constants, boolean byId) {
-    List parts = Scala.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
+    List parts = SIMPLE_NAME.matcher(name).matches()
+        ? Collections.singletonList(name)
+        : Scala.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
     if (indexOf(constants, (String) parts.get(0)) >= 0) return null;
     if (byId) return pushedName(parts);
     String[] found = new String[parts.size()];

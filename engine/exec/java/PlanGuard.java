@@ -103,31 +103,7 @@ final class PlanGuard {
     new PlaceWalk().visit(plan);
   }
 
-  /** Visits tree nodes wherever they hang: in fields, options, collections, maps, tuples and arrays. */
-  private abstract static class Walk {
-    abstract void visit(TreeNode node);
-
-    final void visitFields(TreeNode node) {
-      scala.collection.Iterator fields = node.productIterator();
-      while (fields.hasNext()) visitValue(fields.next());
-    }
-
-    final void visitValue(Object value) {
-      if (value instanceof TreeNode) visit((TreeNode) value);
-      else if (value instanceof scala.collection.Iterable) {
-        scala.collection.Iterator items = ((scala.collection.Iterable) value).iterator();
-        while (items.hasNext()) visitValue(items.next());
-      } else if (value instanceof Object[]) {
-        Object[] items = (Object[]) value;
-        for (int i = 0; i < items.length; i++) visitValue(items[i]);
-      } else if (value instanceof scala.Product && value.getClass().getName().startsWith("scala.")) {
-        scala.collection.Iterator items = ((scala.Product) value).productIterator();
-        while (items.hasNext()) visitValue(items.next());
-      }
-    }
-  }
-
-  private final class ParsedWalk extends Walk {
+  private final class ParsedWalk extends TreeWalk {
     private final Set relations;
     private Set ctes = new HashSet();
 
@@ -192,7 +168,7 @@ final class PlanGuard {
     return builtin && lower((String) parts.get(last - 1)).equals("builtin") ? parts.subList(last, last + 1) : parts;
   }
 
-  private final class AnalyzedWalk extends Walk {
+  private final class AnalyzedWalk extends TreeWalk {
     private final String statementId;
 
     AnalyzedWalk(String statementId) {
@@ -219,7 +195,7 @@ final class PlanGuard {
     }
   }
 
-  private static final class PlaceWalk extends Walk {
+  private static final class PlaceWalk extends TreeWalk {
     void visit(TreeNode node) {
       if (node instanceof LogicalRelation) return;
       if (PLACES.contains(simpleName(node.getClass()))) throw new Refusal("place", ((Expression) node).prettyName());

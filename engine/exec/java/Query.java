@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.QueryExecution$;
  * A query of Spark that runs no command and may be prepared without adaptive execution, whatever its session says: Spark
  * asks the session itself for that, whose settings are those of other statements too.
  */
-final class Query extends QueryExecution {
+class Query extends QueryExecution {
   private final SparkSession spark;
   private volatile boolean isAdaptive = true;
 

@@ -28,9 +28,14 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 final class Relations {
   private final Map plans = new HashMap();
+  private final Map unlisted = new HashMap();
 
   void add(String name, LogicalPlan plan) {
     plans.put(name.toLowerCase(Locale.ROOT), plan);
+  }
+
+  void add(String name, UnlistedColumns columns) {
+    unlisted.put(name.toLowerCase(Locale.ROOT), columns);
   }
 
   /** Names that are not known here stay: those of views and of common table expressions. */
@@ -49,7 +54,8 @@ final class Relations {
     private LogicalPlan named(UnresolvedRelation relation) {
       List parts = Scala.list(relation.multipartIdentifier());
       String name = ((String) parts.get(parts.size() - 1)).toLowerCase(Locale.ROOT);
-      return parts.size() > 1 || defined.contains(name) ? null : (LogicalPlan) plans.get(name);
+      if (parts.size() > 1 || defined.contains(name)) return null;
+      return unlisted.containsKey(name) ? ((UnlistedColumns) unlisted.get(name)).fresh() : (LogicalPlan) plans.get(name);
     }
 
     public boolean isDefinedAt(Object node) {

@@ -2,9 +2,12 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -17,7 +20,11 @@ import scala.jdk.javaapi.CollectionConverters;
 /** One statement as Python hands it over: everything in one JSON text, so that it takes one call. */
 final class Request {
   static final ObjectMapper JSON = new ObjectMapper();
+  private static final List OF_ONE_RUN = Arrays.asList((Object[]) new String[] {
+    "id", "instant_us", "spool", "result_bytes_max", "pool", "announces_rows", "tells_lineage",
+  });
 
+  final Steps steps = new Steps();
   final String id;
   final String principal;
   final long instantMicros;
@@ -34,6 +41,8 @@ final class Request {
   final String pool;
   /** Whether it is asked where its columns come from. */
   final boolean tellsLineage;
+  /** All but what is of this run alone: requests of the same meaning have the same plan under the same settings. */
+  final String meaning;
 
   Request(String json) throws Exception {
     JsonNode node = JSON.readTree(json);
@@ -54,6 +63,8 @@ final class Request {
     JsonNode stored = node.get("views");
     views = new View[stored.size()];
     for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
+    ((ObjectNode) node).remove(OF_ONE_RUN);
+    meaning = node.toString();
   }
 
   boolean hasBarrier() {
@@ -195,7 +206,8 @@ final class Request {
   /**
    * A view of the statement: its name in the text, its query, and what the query's columns are called. Only those of the
    * session see its variables. Nothing of what is above a `barrier` is evaluated below it; nor what may fail above a
-   * `hidden` one. A `policy`'s means the same whatever the session's settings are.
+   * `hidden` one. A `policy`'s means the same whatever the session's settings are. `unlisted` are columns of its query
+   * that `*` does not show.
    */
   static final class View {
     final String relation;
@@ -205,6 +217,7 @@ final class Request {
     final boolean barrier;
     final boolean hidden;
     final boolean policy;
+    final Set unlisted = new HashSet();
     final String[] sources;
     final String[] names;
 
@@ -216,6 +229,9 @@ final class Request {
       barrier = node.get("is_barrier").booleanValue();
       hidden = node.get("is_hidden").booleanValue();
       policy = node.get("is_policy").booleanValue();
+      for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
+        unlisted.add(((JsonNode) names.next()).textValue());
+      }
       JsonNode columns = node.get("columns");
       sources = new String[columns.size()];
       names = new String[columns.size()];

@@ -71,12 +71,15 @@ final class RowEnforcer {
   private final PlanGuard guard;
   private final String statementId;
   private final JsonNode request;
+  private final boolean withoutJob;
 
-  RowEnforcer(SparkSession spark, PlanGuard guard, String statementId, JsonNode request) {
+  /** `withoutJob`: rows of literals are left to {@link LiteralWriter}. */
+  RowEnforcer(SparkSession spark, PlanGuard guard, String statementId, JsonNode request, boolean withoutJob) {
     this.spark = spark;
     this.guard = guard;
     this.statementId = statementId;
     this.request = request;
+    this.withoutJob = withoutJob;
   }
 
   QueryExecution enforced(QueryExecution source) throws Exception {
@@ -108,7 +111,7 @@ final class RowEnforcer {
   }
 
   /** Rows of literals fit into one task; a task per row would write a file per row. */
-  private static boolean isLiteral(LogicalPlan plan) {
+  static boolean isLiteral(LogicalPlan plan) {
     List leaves = Scala.list(plan.collectLeaves());
     for (int i = 0; i < leaves.size(); i++) {
       if (!(leaves.get(i) instanceof LocalRelation || leaves.get(i) instanceof ResolvedInlineTable)) return false;
@@ -197,7 +200,7 @@ final class RowEnforcer {
 
   /** A partitioned table gets few files for each partition, at the price of a shuffle; others for few rows, or asked. */
   private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names) {
-    if (isLiteral) return new Repartition(1, false, plan);
+    if (isLiteral) return withoutJob ? plan : new Repartition(1, false, plan);
     if (names.size() > 0 || request.get("rebalanced").booleanValue() || isSmall(plan)) {
       return rebalanced(plan, named(plan, names));
     }

@@ -29,6 +29,11 @@ final class RunSettings {
   private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
   private static final String PARTITIONS = "spark.sql.shuffle.partitions";
 
+  private static final String BROADCAST = "spark.sql.autoBroadcastJoinThreshold";
+
+  /** Spark's default, for sizes that are guessed from files. Those of estimates are of rows in memory. */
+  private static final long SPARK_BROADCAST = 10L << 20;
+
   /** What Spark makes joins of. */
   private static final scala.collection.immutable.Seq JOINING = Scala.seq(Arrays.asList(
       (Object) TreePattern$.MODULE$.JOIN(), TreePattern$.MODULE$.EXISTS_SUBQUERY(), TreePattern$.MODULE$.LIST_SUBQUERY(),
@@ -56,14 +61,19 @@ final class RunSettings {
     this.session = session;
   }
 
-  /** Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. */
-  void choose(final Query query) {
+  /** The query's optimized plan; its joins are planned by cost, if it has any. */
+  LogicalPlan optimized(final Query query) {
     if (query.analyzed().containsAnyPattern(JOINING)) planByCost();
-    LogicalPlan optimized = (LogicalPlan) during(new scala.runtime.AbstractFunction0() {
+    return (LogicalPlan) during(new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return query.optimizedPlan();
       }
     });
+  }
+
+  /** Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. */
+  void choose(Query query) {
+    LogicalPlan optimized = optimized(query);
     FilesLeft left = new FilesLeft(optimized);
     if (left.isEmpty()) return;
     long bytes = 0;
@@ -84,6 +94,7 @@ final class RunSettings {
 
   private void planByCost() {
     changes = new HashMap();
+    if (session.with(changes).autoBroadcastJoinThreshold() == SPARK_BROADCAST) changes.put(BROADCAST, "32MB");
     changes.put("spark.sql.cbo.enabled", "true");
     changes.put("spark.sql.cbo.joinReorder.enabled", "true");
     changes.put("spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold", "64MB");

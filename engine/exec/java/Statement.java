@@ -36,7 +36,8 @@ import org.apache.spark.unsafe.Platform;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and run.
+ * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and run; or only run, where
+ * that was done before ({@link KeptPlans}).
  *
  * Commands never run: Spark is told to skip them, besides being refused by the guard. Views of the catalog become
  * temporary views of Spark, which are gone as soon as the plan is analyzed.
@@ -50,6 +51,7 @@ final class Statement {
   private final Request request;
   private final GatewaySession session;
   private final String timeZone;
+  private final Steps steps;
   private Relations relations;
   private LogicalPlan asked;
 
@@ -58,6 +60,8 @@ final class Statement {
     this.guard = guard;
     this.request = request;
     this.session = session;
+    this.steps = request.steps;
+    steps.end("request");
     this.timeZone = spark.sessionState().conf().sessionLocalTimeZone();
   }
 
@@ -66,15 +70,16 @@ final class Statement {
   }
 
   byte[] run() throws Exception {
-    final Query execution = (Query) atItsTime(analyzed());
+    final RunSettings settings = new RunSettings(session.settings());
+    final Query execution = toRun(settings);
     session.ensureLive(request.id);
     final StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
         request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
     final ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
     try {
-      RunSettings settings = new RunSettings(session.settings());
       settings.choose(execution);
+      steps.end("optimization");
       settings.during(new scala.runtime.AbstractFunction0() {
         public Object apply() {
           collect(execution, schema, spool);
@@ -87,13 +92,35 @@ final class Statement {
       spool.close();
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-    return Frame.ofResult(schema, timeZone, spool);
+    steps.end("last stage");
+    return Frame.ofResult(schema, timeZone, spool, Repeatability.of(asked), steps);
+  }
+
+  /** The query, which may have been planned before. */
+  private Query toRun(RunSettings settings) throws Exception {
+    String key = KeptPlans.key(spark, request);
+    KeptPlans.Kept kept = key == null ? null : session.plans().get(key);
+    if (kept != null) {
+      KeptPlans.Placing placing = new KeptPlans.Placing(spark, files());
+      asked = kept.asked;
+      return new OptimizedQuery(spark, kept.analyzed, placing.over(kept.optimized));
+    }
+    QueryExecution analyzed = analyzed();
+    Query execution = (Query) atItsTime(analyzed);
+    steps.end("analysis");
+    if (key != null && execution == analyzed && !Repeatability.of(asked).equals(Repeatability.NEVER)) {
+      session.plans().put(key, asked, execution.analyzed(), settings.optimized(execution));
+    }
+    return execution;
   }
 
   QueryExecution analyzed() throws Exception {
     LogicalPlan parsed = parsed();
+    steps.end("parse");
     guard.ensureMayAnalyze(parsed, request.relations());
+    steps.end("guard");
     QueryExecution execution = analyzed(parsed);
+    steps.end("analysis");
     return guarded(execution, execution.analyzed());
   }
 
@@ -120,6 +147,7 @@ final class Statement {
   QueryExecution guarded(QueryExecution execution, LogicalPlan query) {
     guard.ensureMayRun(query, request.id);
     if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
+    steps.end("guard");
     LogicalPlan rows = TableScan.rows(spark, request.hasHidden() ? HiddenViews.settled(query) : query);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
@@ -136,17 +164,31 @@ final class Statement {
   }
 
   /** What the names of the scans stand for. */
-  private Relations relations() {
+  private Relations relations() throws Exception {
     if (relations == null) {
       relations = new Relations();
+      Map files = files();
       for (int i = 0; i < request.scans.length; i++) {
-        Request.Scan scan = request.scans[i];
-        FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
-        ListedFileIndex files = new ListedFileIndex(request.id, scan, listing);
-        relations.add(scan.relation, new TableScan(spark, files).relation());
+        String name = request.scans[i].relation;
+        relations.add(name, new TableScan(spark, (ListedFileIndex) files.get(name)).relation());
+      }
+      for (int i = 0; i < request.views.length; i++) {
+        Request.View view = request.views[i];
+        if (!view.unlisted.isEmpty()) relations.add(view.relation, new UnlistedColumns(rows(view), view.unlisted));
       }
     }
     return relations;
+  }
+
+  /** Those of each scan by its name. */
+  private Map files() {
+    Map files = new HashMap();
+    for (int i = 0; i < request.scans.length; i++) {
+      Request.Scan scan = request.scans[i];
+      FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
+      files.put(scan.relation, new ListedFileIndex(request.id, scan, listing));
+    }
+    return files;
   }
 
   /** Names of views are unique in a statement only, so statements of one session take turns for this moment. */
@@ -159,6 +201,7 @@ final class Statement {
       ArrayList created = new ArrayList();
       try {
         for (int i = 0; i < request.views.length; i++) {
+          if (!request.views[i].unlisted.isEmpty()) continue; // its name is no view's
           createView(request.views[i]);
           created.add(request.views[i].relation);
         }
@@ -200,18 +243,22 @@ final class Statement {
 
   /** A view's own text takes the same two checks; its columns are those of its record. */
   private void create(Request.View view) throws Exception {
+    LogicalPlan rows = rows(view);
+    if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
+    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
+    if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
+    else if (view.hidden) rows = HiddenViews.marked(rows);
+    Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
+  }
+
+  private LogicalPlan rows(Request.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
     guard.ensureMayAnalyze(parsed, request.relations());
     QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
     if (view.temporary) analyzeWithVariables(execution);
     else execution.assertAnalyzed();
     guard.ensureMayRun(execution.analyzed(), request.id);
-    LogicalPlan rows = execution.analyzed();
-    if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
-    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
-    if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
-    else if (view.hidden) rows = HiddenViews.marked(rows);
-    Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
+    return execution.analyzed();
   }
 
   /** Found by name, and among columns of one name by their order, whose number must be what it was. As Spark's views. */
@@ -265,6 +312,7 @@ final class Statement {
 
   private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) {
     final SparkPlan plan = execution.executedPlan();
+    steps.end("planning");
     session.ensureLive(request.id);
     if (plan instanceof LocalTableScanExec) {
       addRows(plan.executeCollect(), schema, spool);
@@ -272,8 +320,13 @@ final class Statement {
     }
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        if (isSmallLimit(plan, schema)) addRows(plan.executeCollect(), schema, spool);
-        else runJob(plan.execute(), schema, spool);
+        if (isSmallLimit(plan, schema)) {
+          addRows(plan.executeCollect(), schema, spool);
+          return null;
+        }
+        RDD rows = plan.execute();
+        steps.end("stages");
+        runJob(rows, schema, spool);
         return null;
       }
     });

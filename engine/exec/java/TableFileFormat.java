@@ -68,7 +68,8 @@ public final class TableFileFormat extends ParquetFileFormat {
       StructType requiredSchema,
       scala.collection.immutable.Seq filters,
       scala.collection.immutable.Map options,
-      Configuration conf) {
+      Configuration asked) {
+    Configuration conf = new TaskConf(asked);
     conf.setBoolean(READ_BY_ID, byId);
     conf.setBoolean(IDS_MAY_LACK, false);
     scala.Function1 reader = super.buildReaderWithPartitionValues(

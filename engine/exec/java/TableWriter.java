@@ -15,6 +15,7 @@ import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
@@ -59,24 +60,60 @@ final class TableWriter {
   /** What {@link #write} takes: the query with what the table demands on top of it. */
   QueryExecution enforced(QueryExecution query, PlanGuard guard, String statementId) throws Exception {
     if (rules.isNull()) return query;
-    return new RowEnforcer(spark, guard, statementId, rules).enforced(query);
+    return new RowEnforcer(spark, guard, statementId, rules, false).enforced(query);
+  }
+
+  /** What {@link #writeLiterals} takes; null where rows are no literals, or Spark cannot evaluate them without a job. */
+  QueryExecution literals(QueryExecution query, Statement statement, PlanGuard guard, String statementId)
+      throws Exception {
+    if (rules.isNull() || !rules.get("literals").booleanValue()) return null;
+    if (!RowEnforcer.isLiteral(query.analyzed())) return null;
+    QueryExecution enforced = new RowEnforcer(spark, guard, statementId, rules, true).enforced(query);
+    LogicalPlan plan = statement.atItsTime(enforced).analyzed();
+    List partitions = partitionAttributes(Scala.list(plan.output()));
+    QueryExecution literals = statement.planned(LiteralWriter.withNullPartitions(plan, partitions));
+    return LiteralWriter.relation(literals.optimizedPlan()) == null ? null : literals;
+  }
+
+  /** As {@link #write}, without a job. */
+  String writeLiterals(QueryExecution literals) throws Exception {
+    LogicalPlan rows = literals.optimizedPlan();
+    InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
+    List output = Scala.list(rows.output());
+    NullCounts nulls = new NullCounts(rowsOf(output));
+    new LiteralWriter(spark, options, configuration())
+        .write(rows, partitionAttributes(output), committer, root.path(), trackers(nulls));
+    return answer(committer, nulls);
   }
 
   /** JSON: an array of path (relative to the folder), size, modification time and {@link NullCounts}. */
   String write(QueryExecution execution) throws Exception {
     final SparkPlan plan = execution.executedPlan();
     final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
-    final Configuration configuration = spark.sessionState().newHadoopConf();
-    configuration.setInt(BOUND_LENGTH, BOUND_BYTES_MAX);
-    final NullCounts nulls = new NullCounts(rowsOf(plan));
+    final Configuration configuration = configuration();
+    final NullCounts nulls = new NullCounts(rowsOf(Scala.list(plan.output())));
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
         boolean isPlain = rules.isNull() || rules.hasNonNull("curve") || rules.get("order").size() > 0;
         SparkPlan divided = isPlain ? plan : divided(plan, configuration);
-        List counted = nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls);
-        return run(divided, committer, partitionAttributes(divided), counted, configuration);
+        List attributes = partitionAttributes(Scala.list(divided.output()));
+        return run(divided, committer, Scala.seq(attributes), trackers(nulls), configuration);
       }
     });
+    return answer(committer, nulls);
+  }
+
+  private Configuration configuration() {
+    Configuration configuration = spark.sessionState().newHadoopConf();
+    configuration.setInt(BOUND_LENGTH, BOUND_BYTES_MAX);
+    return configuration;
+  }
+
+  private static List trackers(NullCounts nulls) {
+    return nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls);
+  }
+
+  private static String answer(InPlaceCommitProtocol committer, NullCounts nulls) throws Exception {
     ArrayNode files = Request.JSON.createArrayNode();
     for (Iterator written = committer.files().iterator(); written.hasNext(); ) {
       InPlaceCommitProtocol.WrittenFile file = (InPlaceCommitProtocol.WrittenFile) written.next();
@@ -152,10 +189,9 @@ final class TableWriter {
         FileFormatWriter$.MODULE$.write$default$12());
   }
 
-  /** What a file has of the plan's columns. */
-  private StructType rowsOf(SparkPlan plan) {
+  /** What a file has of a plan's columns. */
+  private StructType rowsOf(List output) {
     StructType columns = new StructType();
-    List output = Scala.list(plan.output());
     for (int i = 0; i < output.size(); i++) {
       Attribute column = (Attribute) output.get(i);
       if (!partitionColumns.contains(column.name())) columns = columns.add(column.name(), column.dataType());
@@ -163,8 +199,7 @@ final class TableWriter {
     return columns;
   }
 
-  private scala.collection.immutable.Seq partitionAttributes(SparkPlan plan) {
-    List output = Scala.list(plan.output());
+  private List partitionAttributes(List output) {
     List attributes = new ArrayList();
     for (int i = 0; i < partitionColumns.size(); i++) {
       for (int j = 0; j < output.size(); j++) {
@@ -172,8 +207,8 @@ final class TableWriter {
       }
     }
     if (attributes.size() != partitionColumns.size()) {
-      throw new IllegalArgumentException("partition columns " + partitionColumns + " of " + plan.output());
+      throw new IllegalArgumentException("partition columns " + partitionColumns + " of " + output);
     }
-    return Scala.seq(attributes);
+    return attributes;
   }
 }

@@ -16,11 +16,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * expression found, as SQL. Where a rule of a table may only look at one row, such expressions are refused.
  */
 final class Traits {
-  private static final Set CLOCK = set(new String[] {
+  static final Set CLOCK = set(new String[] {
     "CurrentBatchTimestamp", "CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentTimestampNanos",
     "CurrentTimestampPrecision", "LocalTimestamp", "Now",
   });
-  private static final Set SESSION = set(new String[] {
+  static final Set SESSION = set(new String[] {
     "CurrentCatalog", "CurrentDatabase", "CurrentPath", "CurrentTimeZone", "CurrentUser",
   });
 

@@ -5,7 +5,8 @@ meanwhile still apply to them. New files of others are no conflict; position del
 written again are, and so is their removal. Deletes that apply to no other file go.
 
 A table whose files do not hold its rows as they are (equality deletes, several partitionings) is read by the query that
-makes its rows of them, bin by bin.
+makes its rows of them, bin by bin. That query knows no row ids: where rows have some, those that equality deletes
+delete are found first, and files are read without them.
 
 Source: Iceberg documentation, "Spark procedures"; table specification, "Sequence Number Inheritance".
 """
@@ -44,11 +45,14 @@ from engine.statements.calls.procedures import RewriteDataFiles
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.scan import ComposedScan, Scan
 from engine.table.transaction import NewFiles
+from engine.write.dml.unmarked_rows import marked_snapshot
 from engine.write.rearranged_rows import rearranged_rows
 from engine.write.staged_files import drop_told, new_files
 
 _BINS_MAX = 32
 """In one job: each is a scan in its plan."""
+_NO_ROW_IDS = 2
+"""The last version of the format in which rows have none."""
 _ZORDER = re.compile(r"\s*zorder\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
 _COLUMNS = {
     "rewritten_data_files_count": INT,
@@ -78,6 +82,10 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
     bins = chosen_bins(snapshot, within, options)
     if not bins:
         return small_result(_COLUMNS, [(0, 0, 0, 0, 0)])
+    if snapshot.metadata.format_version > _NO_ROW_IDS:
+        marked = marked_snapshot(table, run)
+        assert isinstance(marked, IcebergSnapshot)
+        table, snapshot = replace(table, snapshot=marked), marked
     removed = files_at(snapshot, np.concatenate(bins))
     with drop_told(table), ExitStack() as written:
         new: list[NewFiles] = [
@@ -187,7 +195,7 @@ def _writes(
     """What writes the files of the bins, a job each."""
     scan = read_scan(Names(snapshot.schema.names).new("scan"), table)
     if isinstance(scan, ComposedScan):
-        if snapshot.metadata.format_version > 2:
+        if snapshot.metadata.format_version > _NO_ROW_IDS:
             raise IcebergFeatureNotSupported(table.label, "rows that would lose their ids when they are written again")
         for each in bins:
             yield _composed_rows(table, scan, each, run)

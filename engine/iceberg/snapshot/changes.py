@@ -27,7 +27,9 @@ from engine.iceberg.manifests.manifest import EQUALITY_DELETES
 from engine.iceberg.snapshot.footers import NAME_MAPPING
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
-from engine.iceberg.snapshot.scans import needs_footers, with_constants
+from engine.iceberg.snapshot.orc_files import are_orc
+from engine.iceberg.snapshot.own_columns import with_constants
+from engine.iceberg.snapshot.scans import needs_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergChangesNotTold, IcebergFeatureNotSupported
 from engine.iceberg.spec.metadata import SnapshotInfo
@@ -242,10 +244,14 @@ def _in_both(files: pa.Table, others: pa.Table) -> tuple[Any, Any]:
 
 
 def _files(table: IcebergSnapshot, entries: pa.Table, left_out: Any, selected: Any | None = None) -> pa.Table:
-    """Without the rows `left_out`, and of `selected` alone; files of which none would be read are none of these."""
+    """Without the rows `left_out`, and of `selected` alone; files of which none would be read are none of these.
+    Raises `IcebergFeatureNotSupported`.
+    """
     if selected is not None:
         there = selected.is_valid()
         entries, left_out, selected = entries.filter(there), left_out.filter(there), selected.filter(there)
+    if pc.any(are_orc(entries, table.label)).as_py():
+        raise IcebergFeatureNotSupported(table.label, "changes of data files in ORC")
     files = table.as_scanned(entries, left_out)
     chosen = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected
     return files.append_column("selected_rows", chosen)

@@ -243,6 +243,14 @@ def rows_of(storage: Storage, vector: VectorRow | None) -> Rows:
     return parse_rows(unframe(frame, size, text), text, vector["cardinality"])
 
 
+def with_rows(storage: Storage, deleted: pa.Array, more: Mapping[int, Rows]) -> pa.Array:
+    """The vectors of `vectors`, with more rows of the data files at these places. Raises as `rows_of`."""
+    found = deleted.to_pylist()
+    for place, rows in more.items():
+        found[place] = inline_vector(np.union1d(rows_of(storage, found[place]), rows))
+    return pa.array(found, DELETION_VECTOR)
+
+
 def own_marks(data: pa.Table, deletes: pa.Table) -> pa.Table:
     """The entries of deletion vectors and of files of positions that are about one of these data files alone."""
     found = deletes.filter(pc.equal(deletes["content"], POSITION_DELETES))

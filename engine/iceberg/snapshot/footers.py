@@ -1,19 +1,21 @@
 """What data files say of their own columns: field ids, or names for a name mapping.
 
-Only asked for where a table has a name mapping, or defaults inside of nested columns; a file is looked at once.
+Only asked for where a table has a name mapping, or defaults inside of nested columns, and of all ORC files, which Spark
+reads by names; a file is looked at once.
 
-Source: Iceberg table specification, "Name Mapping Serialization", "Column Projection"; "Appendix A: Parquet".
+Source: Iceberg table specification, "Name Mapping Serialization", "Column Projection"; "Appendix A: Parquet", "ORC".
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.decoded import Decoded
@@ -21,6 +23,9 @@ from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.storage.storage import Storage
 
 _FIELD_ID = b"PARQUET:field_id"
+_ORC_ID = b"iceberg.id"
+_BY_POSITION = "_col"
+"""Spark takes the columns of an ORC file by position where all names begin so: old versions of Hive gave them these."""
 _AT_ONCE = 8
 _ENTRY_BYTES = 200
 NAME_MAPPING = "schema.name-mapping.default"
@@ -37,10 +42,15 @@ class MappedName:
 
 @dataclass(frozen=True, slots=True)
 class FileColumns:
-    """`ids` are the fields that a file has. `names` are what it calls them, None where it has their ids itself."""
+    """`ids` are the fields that a file has. `names` are what it calls them, None where it is read by its own ids."""
 
     ids: frozenset[int]
     names: tuple[tuple[int, str], ...] | None
+    is_orc: bool = False
+
+
+READ_BY_IDS = FileColumns(frozenset(), None)
+"""Of a file that was not looked at."""
 
 
 def parse_name_mapping(text: str) -> tuple[MappedName, ...]:
@@ -67,18 +77,32 @@ def read_footers(
 ) -> list[FileColumns]:
     """For each data file. Raises `MalformedIcebergFile` for a file without ids where there is no mapping."""
 
-    def schema_of(path: str) -> pa.Schema:
-        return decoded.get(("footer", storage.root, path), lambda: _schema(storage, path), _size)
-
-    with ThreadPoolExecutor(_AT_ONCE, "footers") as threads:
-        schemas = list(threads.map(schema_of, paths))
+    schemas = _schemas(storage, paths, decoded, pq.read_schema)
     return [_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
-def _schema(storage: Storage, path: str) -> pa.Schema:
+def read_orc_footers(
+    storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
+) -> list[FileColumns]:
+    """For each data file in ORC. Raises as `read_footers`, and for files that Spark would read by position."""
+    schemas = _schemas(storage, paths, decoded, lambda file: po.ORCFile(file).schema)
+    return [_orc_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
+
+
+def _schemas(
+    storage: Storage, paths: Sequence[str], decoded: Decoded, read: Callable[[Any], pa.Schema]
+) -> list[pa.Schema]:
+    def schema_of(path: str) -> pa.Schema:
+        return decoded.get(("footer", storage.root, path), lambda: _schema(storage, path, read), _size)
+
+    with ThreadPoolExecutor(_AT_ONCE, "footers") as threads:
+        return list(threads.map(schema_of, paths))
+
+
+def _schema(storage: Storage, path: str, read: Callable[[Any], pa.Schema]) -> pa.Schema:
     try:
         with storage.open_input(path) as file:
-            return pq.read_schema(file)
+            return read(file)
     except (pa.ArrowException, OSError) as error:
         raise MalformedIcebergFile(path, str(error)[:100]) from error
 
@@ -97,12 +121,30 @@ def _columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: st
     return FileColumns(frozenset(id for id, _ in names), names)
 
 
+def _orc_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
+    if all(name.startswith(_BY_POSITION) for name in schema.names):
+        raise MalformedIcebergFile(path, f"all its columns have names that begin with {_BY_POSITION}")
+    fields = list(_identified(list(schema), _ORC_ID))
+    if not fields:
+        return replace(_columns(schema, mapping, path), is_orc=True)
+    return FileColumns(
+        frozenset(id for id, _ in fields),
+        tuple((id, field.name) for id, field in fields),
+        is_orc=True,
+    )
+
+
 def _ids(fields: Sequence[pa.Field]) -> Iterator[int]:
+    return (id for id, _ in _identified(fields, _FIELD_ID))
+
+
+def _identified(fields: Sequence[pa.Field], key: bytes) -> Iterator[tuple[int, pa.Field]]:
+    """Fields with ids, at any depth; `key` is that of the ids in their metadata."""
     for field in fields:
-        text = (field.metadata or {}).get(_FIELD_ID)
+        text = (field.metadata or {}).get(key)
         if text is not None and int(text) >= 0:
-            yield int(text)
-        yield from _ids([inner for _, inner in _inner(field.type)])
+            yield int(text), field
+        yield from _identified([inner for _, inner in _inner(field.type)], key)
 
 
 def _names(fields: Sequence[pa.Field], mapping: Sequence[MappedName]) -> Iterator[tuple[int, str]]:

@@ -12,22 +12,21 @@ import base64
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
-from engine.iceberg.definition.column_types import table_type
-from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, PARTITION_PREFIX, POSITION_DELETES, SPEC_ID
+from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS, pairs
+from engine.iceberg.snapshot.partition_struct import PartitionStruct, Row, result_type
 from engine.iceberg.snapshot.partition_values import json_value
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
-from engine.iceberg.spec.partitions import PartitionField, TransformKind
-from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, StructOfType, walk
+from engine.iceberg.spec.partitions import PartitionField
+from engine.iceberg.spec.types import IcebergSchema, Kind
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
-Row: TypeAlias = Mapping[str, Any]
 _LONG, _INT, _TEXT, _FLAG = PrimitiveType.LONG, PrimitiveType.INTEGER, PrimitiveType.STRING, PrimitiveType.BOOLEAN
 _TIME, _BYTES = PrimitiveType.TIMESTAMP, PrimitiveType.BINARY
 _COUNTS, _BOUNDS = MapType(_INT, _LONG), MapType(_INT, _BYTES)
@@ -244,63 +243,6 @@ def _bound_text(schema: IcebergSchema, field: PartitionField, data: bytes | None
 _WHOLE = frozenset([Kind.INT, Kind.LONG, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ])
 
 
-def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | None:
-    """The type of a field's partition values; None where it is not known."""
-    found = next((each.type for _, each in walk(StructOfType(schema.fields)) if each.id == field.source_id), None)
-    match field.transform.kind:
-        case TransformKind.BUCKET | TransformKind.YEAR | TransformKind.MONTH | TransformKind.HOUR:
-            return SimpleType(Kind.INT)
-        case TransformKind.DAY:
-            return SimpleType(Kind.DATE)
-        case TransformKind.IDENTITY | TransformKind.TRUNCATE:
-            return found if isinstance(found, SimpleType) else None
-        case TransformKind.VOID | TransformKind.UNKNOWN:
-            return None
-
-
-def partition_fields(metadata: TableMetadata) -> Mapping[int, tuple[PartitionField, SimpleType]]:
-    """The partition fields of all specs by their id, each by its newest name, with the types of their values."""
-    found: dict[int, tuple[PartitionField, SimpleType]] = {}
-    for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
-        for field in spec.fields:
-            kind = result_type(metadata.schema, field)
-            if kind is not None:
-                found[field.field_id] = (field, kind)
-    return found
-
-
-class _Partitions:
-    """Partition values of all specs as one struct."""
-
-    def __init__(self, metadata: TableMetadata) -> None:
-        self._fields = partition_fields(metadata)
-
-    @property
-    def schema(self) -> StructType | None:
-        fields = tuple(
-            StructField(field.name, table_type(kind, "")) for field, kind in self._fields.values() if _is_shown(kind)
-        )
-        return StructType(fields) if fields else None
-
-    def of(self, row: Row) -> Row:
-        return {
-            field.name: _shown_value(row.get(f"{PARTITION_PREFIX}{id}"), kind)
-            for id, (field, kind) in self._fields.items()
-            if _is_shown(kind)
-        }
-
-
-def _is_shown(kind: SimpleType) -> bool:
-    return kind.kind not in (Kind.VARIANT, Kind.GEOMETRY, Kind.GEOGRAPHY, Kind.UNKNOWN)
-
-
-def _shown_value(value: Any, kind: SimpleType) -> Any:
-    try:
-        return None if value is None else json_value(value, kind)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
 _FILE_TYPES: Mapping[str, DataType] = {
     "content": _INT,
     "file_path": _TEXT,
@@ -330,14 +272,14 @@ _CONTENTS: Mapping[str, frozenset[int]] = {
 }
 
 
-def _file_schema(partitions: _Partitions) -> StructType:
+def _file_schema(partitions: PartitionStruct) -> StructType:
     fields = [StructField(name, kind) for name, kind in _FILE_TYPES.items()]
     if partitions.schema is not None:
         fields.insert(4, StructField("partition", partitions.schema))
     return StructType(tuple(fields))
 
 
-def _file_row(row: Row, partitions: _Partitions) -> Row:
+def _file_row(row: Row, partitions: PartitionStruct) -> Row:
     shown = {name: row[name] for name in _FILE_TYPES}
     for name in ("lower_bounds", "upper_bounds"):
         shown[name] = [{"key": pair["key"], "value": _base64(pair["value"])} for pair in row[name] or ()]
@@ -356,13 +298,13 @@ def _rows(source: TableMetadataSource, *, of_all: bool, metrics: Sequence[str] =
 
 
 def _files(source: TableMetadataSource, kind: str, *, of_all: bool) -> MetadataTable:
-    partitions, contents = _Partitions(source.metadata), _CONTENTS[kind]
+    partitions, contents = PartitionStruct(source.metadata), _CONTENTS[kind]
     rows = (_file_row(row, partitions) for row in _rows(source, of_all=of_all) if row["content"] in contents)
     return MetadataTable(schema=_file_schema(partitions), rows=tuple(rows))
 
 
 def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
-    partitions = _Partitions(source.metadata)
+    partitions = PartitionStruct(source.metadata)
     schema = StructType(
         (
             *_columns(status=_INT, snapshot_id=_LONG, sequence_number=_LONG, file_sequence_number=_LONG).fields,
@@ -389,7 +331,7 @@ _PARTITION_COUNTS = {
 
 
 def _partitions(source: TableMetadataSource) -> MetadataTable:
-    partitions = _Partitions(source.metadata)
+    partitions = PartitionStruct(source.metadata)
     found: dict[Any, dict[str, Any]] = {}
     for row in _rows(source, of_all=False, metrics=()):
         value = partitions.of(row)

@@ -6,6 +6,7 @@ Most tables are one group: files that are read by field ids, with deletion vecto
   value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
   files of different specs that all have it, by their metrics, are read alike;
 - files have no ids, and a name mapping says which columns are which;
+- files are ORC, where Spark finds columns by name, and no row by its index: none is deleted by position;
 - files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
@@ -35,12 +36,25 @@ from engine.iceberg.definition.column_types import (
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.footers import FileColumns
+from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
+from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
 from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.scan import PUSHED_NAME, ComposedScan, FileLayout, Scan, ScanPart
+from engine.table.scan import (
+    PLACE_FILE,
+    PLACE_ROW,
+    PUSHED_NAME,
+    ComposedScan,
+    FileFormat,
+    FileKind,
+    FileLayout,
+    RowTracking,
+    Scan,
+    ScanPart,
+)
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 Codes = npt.NDArray[np.int64]
@@ -65,6 +79,7 @@ class ScanSource:
     footers: Sequence[FileColumns] | None
     pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
+    hidden: HiddenColumns = NO_HIDDEN_COLUMNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +87,7 @@ class _Group:
     """Files that are read alike: `rows` are their positions."""
 
     rows: Codes
+    kind: FileKind = FileKind.PARQUET
     names: Mapping[int, str] | None = None
     """What the files call the fields; None: they have ids."""
     constants: tuple[PartitionField, ...] = ()
@@ -111,6 +127,11 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
     return _Builder(source, relation, label).build()
 
 
+def build_deleted(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
+    """The places of the rows that equality deletes match; None where none can. Raises as `build_scan`."""
+    return _Builder(source, relation, label).build_deleted()
+
+
 def with_partition_values(source: ScanSource) -> pa.Table:
     """The files of a source as the scan of a table with one group has them."""
     groups = list(_groups(source))
@@ -127,17 +148,36 @@ class _Builder:
     def build(self) -> Scan | ComposedScan:
         source = self.source
         groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
-        if len(groups) == 1 and not deletes and self._is_plain(groups[0]):
+        if len(groups) == 1 and not deletes and self._is_plain(groups[0]) and source.hidden.are_of_scans:
             files, keys = self._with_partition(source.files, groups[0])
             return self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
         texts = [text for group in groups for text in self._texts(group, deletes)]
         return ComposedScan(
-            relation=self.relation, label=self.label, parts=tuple(self.parts), text="\nUNION ALL\n".join(texts)
+            relation=self.relation,
+            label=self.label,
+            parts=tuple(self.parts),
+            text="\nUNION ALL\n".join(texts),
+            hidden_columns=source.hidden.names,
         )
+
+    def build_deleted(self) -> ComposedScan | None:
+        source, deletes = self.source, applied_deletes(self.source, self.label)
+        texts = []
+        for group in _groups(source) if deletes else ():
+            applied = [(each, _applies(source, group.rows, each)) for each in deletes]
+            for each, mask in applied:
+                if mask.any():
+                    texts.append(self._matched(replace(group, rows=group.rows[mask]), each))
+        if not texts:
+            return None
+        text = "\nUNION ALL\n".join(texts)
+        return ComposedScan(relation=self.relation, label=self.label, parts=tuple(self.parts), text=text)
 
     def _is_plain(self, group: _Group) -> bool:
         """Whether the columns of the files are those of the table."""
         columns = self.source.schema.fields
+        if group.kind is not FileKind.PARQUET:
+            return False
         if len({column.name.casefold() for column in columns}) < len(columns):
             return False  # Spark finds columns without regard to case
         if any(not is_constant(_type_of(self.source.schema, each)) for each in group.constants):
@@ -148,7 +188,7 @@ class _Builder:
         """Files with the partition values that Spark takes for constants, and the names of these columns."""
         found = [(each, _type_of(self.source.schema, each)) for each in group.constants]
         data = self.source.data.take(pa.array(group.rows)) if found else self.source.data
-        names = _OwnNames(self.source.schema)
+        names = OwnNames(self.source.schema)
         constants = {
             names.column(column): constant_texts(data, each, kind)
             for each, kind in found
@@ -170,7 +210,34 @@ class _Builder:
 
     def _rows(self, group: _Group, deletes: Sequence[_Deletes]) -> str:
         """The rows of a group's files without those that `deletes` match."""
-        names, columns = _OwnNames(self.source.schema), self.source.schema.fields
+        names, columns = OwnNames(self.source.schema), self.source.schema.fields
+        scan, listed = self._read(group, deletes)
+        self.parts.append(ScanPart(scan=scan, rows=pa.array(group.rows)))
+        if not deletes:
+            return f"SELECT {', '.join(listed)} FROM {scan.relation}"
+        joins = [self._join("LEFT ANTI JOIN", each, names, number) for number, each in enumerate(deletes)]
+        shown = (*(column.name for column in columns), *self.source.hidden.names)
+        selected = ", ".join(f"d.{quoted(name)}" for name in shown)
+        return "\n".join([f"SELECT {selected} FROM (SELECT {', '.join(listed)} FROM {scan.relation}) AS d", *joins])
+
+    def _matched(self, group: _Group, deletes: _Deletes) -> str:
+        """The places of the rows of a group's files that `deletes` match."""
+        names = OwnNames(self.source.schema)
+        scan, listed = self._read(group, (deletes,))
+        files, positions = scan.files, pa.array(group.rows)
+        for name in ("base_row_id", "default_row_commit_version"):
+            files = files.set_column(files.schema.get_field_index(name), name, positions)
+        tracking = RowTracking(row_id_column=None, row_commit_version_column=None)
+        scan = replace(scan, files=files, metadata=names.place, row_tracking=tracking)
+        self.parts.append(ScanPart(scan=scan, rows=None))
+        listed += [f"{names.place}.base_row_id AS {names.file}", f"{names.place}.row_index AS {names.row}"]
+        join = self._join("LEFT SEMI JOIN", deletes, names, 0)
+        rows = f"(SELECT {', '.join(listed)} FROM {scan.relation}) AS d"
+        return f"SELECT d.{names.file} AS {PLACE_FILE}, d.{names.row} AS {PLACE_ROW} FROM {rows}\n{join}"
+
+    def _read(self, group: _Group, deletes: Sequence[_Deletes]) -> tuple[Scan, list[str]]:
+        """The scan of a group's files, and a list to select of it: the columns, and what `deletes` are joined by."""
+        names, columns = OwnNames(self.source.schema), self.source.schema.fields
         files, keys = self._with_partition(self.source.files.take(pa.array(group.rows)), group)
         added: dict[str, Any] = {}
         listed = []
@@ -182,22 +249,25 @@ class _Builder:
         if deletes:
             data = self.source.data.take(pa.array(group.rows))
             added[names.sequence], added[names.partition] = data["sequence_number"], data[PARTITION]
+        hidden = self.source.hidden
+        added |= hidden.constants(self.source.data.take(pa.array(group.rows)), names)
+        listed += hidden.listed(names)
         files = with_constants(files, added)
         scan = self._scan(
             f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
         )
-        self.parts.append(ScanPart(scan=scan, rows=pa.array(group.rows)))
-        if not deletes:
-            return f"SELECT {', '.join(listed)} FROM {scan.relation}"
-        listed += [
-            f"{shown_sql(quoted(each.name), each) or quoted(each.name)} AS {quoted(each.name)}" for each in extra
-        ]
-        listed += [f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in (names.sequence, names.partition)]
-        joins = [self._without(each, names, number) for number, each in enumerate(deletes)]
-        selected = ", ".join(f"d.{quoted(column.name)}" for column in columns)
-        return "\n".join([f"SELECT {selected} FROM (SELECT {', '.join(listed)} FROM {scan.relation}) AS d", *joins])
+        if hidden.names and group.kind is FileKind.PARQUET:
+            scan = replace(scan, metadata=names.place, row_tracking=hidden.row_tracking)
+        if deletes:
+            listed += [
+                f"{shown_sql(quoted(each.name), each) or quoted(each.name)} AS {quoted(each.name)}" for each in extra
+            ]
+            listed += [
+                f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in (names.sequence, names.partition)
+            ]
+        return scan, listed
 
-    def _shown(self, column: IcebergField, group: _Group, names: _OwnNames, added: dict[str, Any]) -> str | None:
+    def _shown(self, column: IcebergField, group: _Group, names: OwnNames, added: dict[str, Any]) -> str | None:
         """What the table shows of a column. Partition values that Spark has no constants for come as texts."""
         name = quoted(names.column(column))
         field = next((each for each in group.constants if each.source_id == column.id), None)
@@ -210,8 +280,8 @@ class _Builder:
         added[own] = partition_texts(self.source.data.take(pa.array(group.rows)), field, column.type)
         return f"coalesce({partition_sql(quoted(own), column.type)}, {shown or name})"
 
-    def _without(self, deletes: _Deletes, names: _OwnNames, number: int) -> str:
-        """The join that leaves out the rows that these deletes match."""
+    def _join(self, kind: str, deletes: _Deletes, names: OwnNames, number: int) -> str:
+        """The join that leaves out, or finds, the rows that these deletes match."""
         columns = {key.column.id: key.column for key in deletes.keys}
         files = self.source.equality_files.take(pa.array(deletes.rows))
         entries = self.source.equality.take(pa.array(deletes.rows))
@@ -238,7 +308,7 @@ class _Builder:
         ]
         own += [] if deletes.is_global else [f"d.{quoted(names.partition)} <=> {alias}.p"]
         own.append(f"d.{quoted(names.sequence)} < {alias}.s")
-        return f"LEFT ANTI JOIN ({found}) AS {alias} ON {' AND '.join(own)}"
+        return f"{kind} ({found}) AS {alias} ON {' AND '.join(own)}"
 
     def _scan(
         self,
@@ -250,7 +320,7 @@ class _Builder:
         keys: tuple[str, ...] = (),
     ) -> Scan:
         """`added` are constants that are no columns, as texts; `keys` columns that are constants."""
-        names = _OwnNames(self.source.schema)
+        names = OwnNames(self.source.schema)
         own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
         scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
         stored = tuple(self._stored(column, group.names) for column in columns)
@@ -265,6 +335,7 @@ class _Builder:
             partition_columns=(*keys, *added),
             files=files,
             empty_is_null=False,
+            format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
             allowed_roots=self.source.allowed_roots,
         )
 
@@ -272,31 +343,6 @@ class _Builder:
         found = file_field(column, names, is_column=True)
         pushed = self.source.pushed.get(column.id) if names is None else None
         return found if pushed is None else replace(found, metadata={**found.metadata, PUSHED_NAME: pushed})
-
-
-class _OwnNames:
-    """Names of columns that no column of the table has."""
-
-    def __init__(self, schema: IcebergSchema) -> None:
-        taken = "\n".join(column.name.casefold() for column in schema.fields)
-        stem = "__own"
-        while stem in taken:
-            stem += "_"
-        self._stem = stem
-        self.sequence, self.partition = f"{stem}_sequence", f"{stem}_partition"
-
-        names = [column.name.casefold() for column in schema.fields]
-        self._twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
-
-    def column(self, column: IcebergField) -> str:
-        """What a column is called in a scan: its name, unless that of another differs from it in case alone."""
-        return f"{self._stem}_column_{column.id}" if column.name.casefold() in self._twice else column.name
-
-    def filled(self, id: int) -> str:
-        return f"{self._stem}_{id}"
-
-    def key(self, id: int) -> str:
-        return f"{self._stem}_key_{id}"
 
 
 def _type_of(schema: IcebergSchema, field: PartitionField) -> SimpleType:
@@ -308,27 +354,6 @@ def _type_of(schema: IcebergSchema, field: PartitionField) -> SimpleType:
 
 def _path_sql(path: Sequence[str]) -> str:
     return ".".join(map(quoted, path))
-
-
-def with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
-    """Files with these texts or numbers, by name, beside the partition values that they have."""
-    if not constants:
-        return files
-    count, old = files.num_rows, _one(files["partition_values"])
-    kept = len(old.keys) // count if count else 0
-    keys = [*old.keys[:kept].to_pylist(), *constants]
-    columns = [old.items.take(pa.array(np.arange(count) * kept + place)) for place in range(kept)]
-    columns += [_one(values).cast(pa.string()) for values in constants.values()]
-    order = pa.array(np.arange(count * len(keys)).reshape(len(keys), count).T.ravel())
-    items = pa.concat_arrays(columns).take(order) if count else pa.array([], pa.string())
-    offsets = pa.array(np.arange(count + 1) * len(keys), pa.int32())
-    at = files.schema.get_field_index("partition_values")
-    values = pa.MapArray.from_arrays(offsets, pa.array(keys * count, pa.string()), items)
-    return files.set_column(at, files.schema.field(at), values)
-
-
-def _one(values: Any) -> pa.Array:
-    return pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
 
 
 def _groups(source: ScanSource) -> Iterator[_Group]:
@@ -345,17 +370,23 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
     for spec in present:
         members = rows[specs == spec]
         if source.footers is None:
-            kinds.setdefault((None, constants[spec], frozenset()), []).append(members)
+            kinds.setdefault((FileKind.PARQUET, None, constants[spec], frozenset()), []).append(members)
             continue
         for row in members.tolist():
             found = source.footers[row]
-            key = (found.names, constants[spec], _sql_defaults(source.schema) - found.ids)
+            key = (
+                FileKind.ORC if found.is_orc else FileKind.PARQUET,
+                found.names,
+                constants[spec],
+                _sql_defaults(source.schema) - found.ids,
+            )
             kinds.setdefault(key, []).append(np.array([row]))
     if not kinds:
         yield _Group(rows=rows)
-    for (names, constant, missing), pieces in kinds.items():
+    for (kind, names, constant, missing), pieces in kinds.items():
         found_rows = np.sort(np.concatenate(pieces))
-        yield _Group(rows=found_rows, names=None if names is None else dict(names), constants=constant, missing=missing)
+        given = None if names is None else dict(names)
+        yield _Group(rows=found_rows, kind=kind, names=given, constants=constant, missing=missing)
 
 
 def _not_in_files(

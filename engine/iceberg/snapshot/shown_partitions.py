@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
-from engine.iceberg.snapshot.metadata_tables import partition_fields
+from engine.iceberg.snapshot.partition_struct import partition_fields
 from engine.iceberg.snapshot.partition_values import json_value
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, TransformKind

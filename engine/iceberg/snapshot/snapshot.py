@@ -9,13 +9,14 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,15 +28,30 @@ from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
-from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
+from engine.iceberg.snapshot.footers import (
+    NAME_MAPPING,
+    READ_BY_IDS,
+    FileColumns,
+    parse_name_mapping,
+    read_footers,
+    read_orc_footers,
+)
+from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, may_have
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
+from engine.iceberg.snapshot.orc_files import are_orc, ensure_readable
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
-from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_scan, needs_footers
+from engine.iceberg.snapshot.scans import (
+    ScanSource,
+    applied_deletes,
+    build_deleted,
+    build_scan,
+    needs_footers,
+)
 from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -50,7 +66,7 @@ from engine.iceberg.writing.new_files import scanned_files
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -72,7 +88,6 @@ ROW_LINEAGE = RowTracking(
 _LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
-_PARQUET = "parquet"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +107,10 @@ class IcebergSnapshot:
     decoded: Decoded
     address: str | None = None
     branch: str | None = MAIN
+    marked: Mapping[int, Rows] | None = None
+    """Rows that equality deletes delete, by position in `files`, where a statement has found them all: nobody looks for
+    others then.
+    """
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -100,6 +119,13 @@ class IcebergSnapshot:
     @property
     def version(self) -> int:
         return self.info.snapshot_id if self.info else NO_VERSION
+
+    @cached_property
+    def stamp(self) -> str:
+        """By its metadata, whose files never change, and what of it is read."""
+        metadata, schema = self.metadata, self.iceberg_schema.schema_id
+        found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
+        return repr((*found, self.branch))
 
     @property
     def table_root(self) -> str:
@@ -237,7 +263,10 @@ class IcebergSnapshot:
         """Row for row beside `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
-        return self.as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
+        deleted = vectors(found.data, found.deletes, reader, self.label)
+        if self.marked:
+            deleted = with_rows(self.storage, deleted, self.marked)
+        return self.as_scanned(found.data, deleted)
 
     def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
@@ -269,7 +298,8 @@ class IcebergSnapshot:
 
     @cached_property
     def _equality(self) -> pa.Table:
-        return equality_deletes(self.live_files.deletes, self.label)
+        found = equality_deletes(self.live_files.deletes, self.label)
+        return found if self.marked is None else found.slice(0, 0)
 
     @cached_property
     def has_equality_deletes(self) -> bool:
@@ -281,22 +311,57 @@ class IcebergSnapshot:
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
+        return self._scan(relation, label, NO_HIDDEN_COLUMNS)
+
+    def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
+        """Raises as `scan`."""
+        has_orc = bool(pc.any(are_orc(self.live_files.data, label)).as_py())
+        hidden = asked_columns(
+            self.metadata, self.iceberg_schema, self._row_tracking, lambda name: asks(name) and may_have(name, has_orc)
+        )
+        return self._scan(relation, label, hidden)
+
+    def _scan(self, relation: str, label: str, hidden: HiddenColumns) -> Scan | ComposedScan:
+        found = build_scan(replace(self._whole_source(label), hidden=hidden), relation, label)
+        return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
+
+    def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:
+        """Raises as `scan`."""
+        if not self._equality.num_rows:
+            return None
+        places = build_deleted(self._whole_source(label), relation, label)
+        return None if places is None else EqualityDeleted(self, places)
+
+    def _whole_source(self, label: str) -> ScanSource:
         data = self.live_files.data
-        self._ensure_parquet(data, label)
-        mapping = self.metadata.properties.get(NAME_MAPPING)
-        footers = None
-        if needs_footers(self.iceberg_schema, mapping is not None):
-            names = None if mapping is None else parse_name_mapping(mapping)
-            footers = read_footers(self.storage, self.files["path"].to_pylist(), names, self.decoded)
         equality = self._equality
-        source = replace(
+        return replace(
             self.scan_source(self.files, data),
             equality=equality,
             equality_files=self.as_scanned(equality),
-            footers=footers,
+            footers=self._footers(are_orc(data, label), label),
         )
-        found = build_scan(source, relation, label)
-        return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
+
+    def _footers(self, are_orc: pa.ChunkedArray, label: str) -> list[FileColumns] | None:
+        """Of all data files, where any has to be looked at. Raises as `scan`."""
+        text = self.metadata.properties.get(NAME_MAPPING)
+        has_orc = bool(pc.any(are_orc).as_py())
+        asks_all = needs_footers(self.iceberg_schema, text is not None)
+        if not (has_orc or asks_all):
+            return None
+        mapping = None if text is None else parse_name_mapping(text)
+        found = [READ_BY_IDS] * self.num_files
+        for is_orc, read in ((False, read_footers), (True, read_orc_footers)):
+            if not (is_orc or asks_all):
+                continue
+            places = np.flatnonzero(np.asarray(are_orc) == is_orc)
+            files = self.files.take(pa.array(places))
+            columns = read(self.storage, files["path"].to_pylist(), mapping, self.decoded)
+            if is_orc and has_orc:
+                ensure_readable(self.iceberg_schema, files, columns, label)
+            for place, each in zip(places.tolist(), columns, strict=True):
+                found[place] = each
+        return found
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
         """Of these data files, without equality deletes and footers."""
@@ -321,11 +386,6 @@ class IcebergSnapshot:
         if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
             return None
         return ROW_LINEAGE
-
-    def _ensure_parquet(self, data: pa.Table, label: str) -> None:
-        other = pc.not_equal(pc.utf8_lower(data["file_format"]), _PARQUET)
-        if pc.any(other).as_py():
-            raise IcebergFeatureNotSupported(label, f"data files of the format {data['file_format'].filter(other)[0]}")
 
     # --- What is known of them ---
 
@@ -406,3 +466,14 @@ class IcebergSnapshot:
             return not self.storage.exists(self.metadata_name)
         except OSError:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityDeleted:
+    """See :class:`engine.table.snapshot.UnmarkedRows`."""
+
+    snapshot: IcebergSnapshot
+    places: ComposedScan
+
+    def marked(self, rows: Mapping[int, Rows]) -> IcebergSnapshot:
+        return replace(self.snapshot, marked=rows)

@@ -164,8 +164,8 @@ class IcebergPartitioningRefused(DeltaError, condition="ICEBERG_PARTITIONING_REF
 class IcebergRowsNotChangeable(DeltaError, condition="ICEBERG_ROWS_NOT_CHANGEABLE", sqlstate="0A000"):
     table: str
     template = (
-        "Rows of the Iceberg table {table} cannot be changed one by one: it has equality deletes, or data files that"
-        " are read in different ways. Write its files again first: CALL system.rewrite_data_files(table => ...,"
+        "Rows of the Iceberg table {table} cannot be changed one by one: it has data files that are read in different"
+        " ways. Write its files again first: CALL system.rewrite_data_files(table => ...,"
         " options => map('rewrite-all', 'true'))."
     )
 

@@ -233,7 +233,8 @@ class IcebergTransaction:
         """
         assert not self._is_closed, "a transaction is committed once"
         self._is_closed = True
-        self.store.storage.ensure_writable()
+        if self._changes_files:
+            self.store.storage.ensure_writable()
         attempts = _Attempts(self)
         try:
             done, count = (policy or RetryPolicy()).rebase(attempts.attempt)

@@ -158,7 +158,7 @@ def _metrics(storage: Storage, table: FileSchema, files: Sequence[DataFile]) -> 
 
     found = []
     with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
-        for footer in threads.map(footer_of, files):
+        for footer in threads.map(footer_of, files) if len(files) > 1 else map(footer_of, files):
             schema = footer.schema
             if known is None or not schema.equals(known):
                 leaves, known = leaves_of(table.schema, footer), schema

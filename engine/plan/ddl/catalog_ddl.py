@@ -81,17 +81,18 @@ def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> Catalo
 
 
 def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> CatalogPlan:
-    """A schema with its location and comment; properties have no meaning here and are refused."""
-    if statement.properties:
+    """A schema with its location and comment; properties have a meaning to REST catalogs alone."""
+    name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
+    if statement.properties and not bound.view.is_rest(name.catalog_name):
         raise StatementNotSupported("WITH DBPROPERTIES")
     entry = SchemaEntry(
-        name=SchemaName.from_parts(statement.schema_parts, bound.state.catalog),
+        name=name,
         location=statement.location,
         owner=bound.state.principal,
         comment=statement.comment,
     )
     return CatalogPlan(
-        change=CreateSchemaChange(entry),
+        change=CreateSchemaChange(entry, statement.properties),
         tolerated=(SchemaAlreadyExists,) if statement.if_not_exists else (),
         condition=bound.condition,
     )

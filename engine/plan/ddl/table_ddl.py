@@ -71,7 +71,7 @@ def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePla
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
     tolerated_ = (TableNotFound,) if statement.if_exists else ()
-    return DropTablePlan(entry=entry, tolerated=tolerated_, condition=bound.condition)
+    return DropTablePlan(entry=entry, purge=statement.purge, tolerated=tolerated_, condition=bound.condition)
 
 
 def ensure_creatable(statement: CreateTable) -> None:

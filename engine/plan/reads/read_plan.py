@@ -111,14 +111,22 @@ class Reading:
     def scan(self, table: BoundTable) -> str:
         if not table.snapshot.schema.fields:
             raise TableWithoutColumns(table.label)
-        return self._add(read_scan(self._new_names.new("scan"), table))
+        return self._add(read_scan(self._new_names.new("scan"), table, self._new_names.are_said))
 
     def _add(self, scan: Scan | ComposedScan, *, is_hidden: bool = False) -> str:
         """The name under which the rows of a table are read, of one scan or of a query over several."""
         parts = tuple(part.scan for part in scan.parts) if isinstance(scan, ComposedScan) else (scan,)
         self.scans += (replace(each, is_hidden=True) for each in parts) if is_hidden else parts
         if isinstance(scan, ComposedScan):
-            self.views.append(ViewScan(relation=scan.relation, label=scan.label, text=scan.text, columns=()))
+            self.views.append(
+                ViewScan(
+                    relation=scan.relation,
+                    label=scan.label,
+                    text=scan.text,
+                    columns=(),
+                    unlisted_columns=scan.hidden_columns,
+                )
+            )
         return scan.relation
 
     def _table(self, table: BoundTable) -> str:

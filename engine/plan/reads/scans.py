@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from engine.bind.bound import BoundChanges, BoundFiles, BoundTable
@@ -29,30 +30,33 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
     return scan
 
 
-def read_scan(relation: str, table: BoundTable) -> Scan | ComposedScan:
-    """The scan that the rewritten text calls `relation`.
+def read_scan(relation: str, table: BoundTable, asks: Callable[[str], bool] | None = None) -> Scan | ComposedScan:
+    """The scan that the rewritten text calls `relation`; `asks` as for `TableSnapshot.scan_for_query`.
 
     Raises, by name, what of the table we cannot read (`TableSnapshot.ensure_supported`, `TableSnapshot.scan`).
     """
     assert table.policy is None, "its rows are read through a view"
-    return unfiltered_scan(relation, table)
+    return unfiltered_scan(relation, table, asks)
 
 
-def unfiltered_scan(relation: str, table: BoundTable) -> Scan | ComposedScan:
+def unfiltered_scan(relation: str, table: BoundTable, asks: Callable[[str], bool] | None = None) -> Scan | ComposedScan:
     """As :func:`read_scan`, for who applies the table's policy above it."""
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
-        scan = table.snapshot.scan(relation, table.label)
+        own = table.snapshot
+        scan = own.scan(relation, table.label) if asks is None else own.scan_for_query(relation, table.label, asks)
     if isinstance(scan, ComposedScan):
         return replace(scan, parts=tuple(_chosen(part, table) for part in scan.parts))
-    return replace(scan, choice=FileChoice(table.label, table.snapshot), name=table.own_label)
+    choice = FileChoice(table.label, table.snapshot)
+    return replace(scan, choice=choice, name=table.own_label, pin=table.snapshot.stamp)
 
 
 def _chosen(part: ScanPart, table: BoundTable) -> ScanPart:
-    if part.rows is None:
-        return part
-    choice = FileChoice(table.label, table.snapshot, part.rows)
-    return replace(part, scan=replace(part.scan, choice=choice, name=table.own_label))
+    scan = replace(part.scan, pin=table.snapshot.stamp)
+    if part.rows is not None:
+        choice = FileChoice(table.label, table.snapshot, part.rows)
+        scan = replace(scan, choice=choice, name=table.own_label)
+    return replace(part, scan=scan)
 
 
 def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructField, ...]:
@@ -73,11 +77,14 @@ def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructFiel
 
 
 def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:
-    """Row ids are left out where no text names the column they are in: they make every file's constants different."""
+    """Row ids are left out where no text names the column they are in: they make every file's constants different. A
+    scan whose column has a name of its own is made for who asks.
+    """
     texts = (plan.text, *(view.text for view in plan.views))
     if any(FILE_METADATA in text.casefold() for text in texts):
         return plan
-    return replace(plan, scans=tuple(replace(scan, row_tracking=None) for scan in plan.scans))
+    scans = (replace(scan, row_tracking=None) if scan.metadata == FILE_METADATA else scan for scan in plan.scans)
+    return replace(plan, scans=tuple(scans))
 
 
 def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan:
@@ -94,6 +101,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         files=kind.files,
         allowed_roots=feed.allowed_roots,
         choice=ChangeChoice(changes.label, feed, kind) if feed.versions else None,
+        pin=f"{changes.table.snapshot.stamp} {feed.versions[0]} {feed.versions[-1]}" if feed.versions else "",
     )
 
 

@@ -11,7 +11,7 @@ from engine.errors.statement_errors import DuplicateKey, StatementNotSupported
 from engine.plan.rules.conditions import own_condition
 from engine.plan.rules.default_values import DefaultValues, find_defaults
 from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import WritePlan
+from engine.plans.write_plan import LiteralRows, WritePlan
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import Expression
 from engine.sql.query.splice import Edit
@@ -84,4 +84,5 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
         static_partitions=MappingProxyType(static_partitions),
         replaces=None if own is None else own.text,
         removes=statement.overwrite or statement.replace is not None,
+        arrangement=None if statement.source.relations else LiteralRows(),
     )

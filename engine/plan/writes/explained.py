@@ -14,6 +14,7 @@ from engine.plan.writes.inserts import plan_insert
 from engine.plan.writes.merges import plan_merge
 from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.reads import ExplainPlan
+from engine.plans.write_plan import LiteralRows
 from engine.plans.writes import (
     DeletePlan,
     InsertPlan,
@@ -39,7 +40,8 @@ def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> Expla
     match statement.inner:
         case Insert() as insert:
             plan = plan_insert(analyzed, insert)
-            return ExplainPlan(mode=statement.mode, read=plan.source, note=f"{plan.table.label}: {_inserts(plan)}")
+            note = f"{plan.table.label}: {_inserts(plan)}{_literals(plan)}"
+            return ExplainPlan(mode=statement.mode, read=plan.source, note=note)
         case Delete() as delete:
             found = plan_delete(analyzed.bound, delete)
             return ExplainPlan(
@@ -80,6 +82,11 @@ def _inserts(plan: InsertPlan) -> str:
             return f"new files are added; of the rows that match a new one by {shown}, {_one_by_one(table)}"
         case _:
             assert_never(plan.replacement)
+
+
+def _literals(plan: InsertPlan) -> str:
+    """Which rows are, Spark finds when it has analyzed the query: its plan is then a LocalTableScan."""
+    return "; literals are written without a job" if isinstance(plan.rows.arrangement, LiteralRows) else ""
 
 
 def _deletes(plan: DeletePlan) -> str:

@@ -113,7 +113,7 @@ def _read_kind(cursor: Cursor) -> FileKind:
     cursor.read("FILEFORMAT")
     cursor.read("=")
     name = (cursor.take_string() or cursor.read_name()).lower()
-    if name not in tuple(FileKind):
+    if name not in _OPTIONS:
         raise UnsupportedClause(f"FILEFORMAT = {name.upper()}", "The formats are PARQUET, CSV and JSON.")
     return FileKind(name)
 

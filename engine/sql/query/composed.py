@@ -9,6 +9,7 @@ A relation is kept apart from columns too: `t.x` is column x of relation t, and 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -36,6 +37,10 @@ class Names:
             stem = f"_{stem}"
         self._counts[kind] += 1
         return f"{stem}{self._counts[kind] - 1}"
+
+    def are_said(self, name: str) -> bool:
+        """Whether the texts have this word."""
+        return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", self._taken) is not None
 
     def several(self, kind: str, count: int) -> list[str]:
         return [self.new(kind) for _ in range(count)]

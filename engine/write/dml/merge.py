@@ -80,7 +80,8 @@ def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
 
 def _found(plan: MergePlan, source: Scan, run: Run) -> FoundRows:
     """Raises `SeveralSourceRows`."""
-    keys = source_keys(plan.table, plan.keys, source, run)
+    kept = plan.table.snapshot.storage if plan.source_query is not None else None
+    keys = source_keys(plan.table, plan.keys, source, run, kept)
     found = find_rows(plan.table, plan.places.over(source), run, once=False, given=keys)
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)

@@ -42,7 +42,8 @@ def rows_found(table: BoundTable, places: TargetRead, queried: QueriedKey | None
     with kept_rows(table.snapshot.storage, scan, queried.query, run) as kept:
         read = queried.places.read
         over_kept = replace(queried.places, read=replace(read, scans=(*read.scans, kept)))
-        yield find_rows(table, over_kept, run, given=source_keys(table, (_key(queried, kept),), kept, run))
+        given = source_keys(table, (_key(queried, kept),), kept, run, table.snapshot.storage)
+        yield find_rows(table, over_kept, run, given=given)
 
 
 def _scan_to_keep(table: BoundTable, queried: QueriedKey, run: Run) -> Scan | None:

@@ -5,6 +5,8 @@ partition values leave no room for any of them holds no row that matches. Of mor
 asked which ranges they lie in: values are grouped by their distance from the lowest, each group is one range, and of
 the gaps between ranges the widest are kept. However they are grouped, the ranges hold all values.
 
+Rows that are kept in files (`engine.write.kept_rows`), and are not too many, are looked at here: that takes no job.
+
 Nothing is asked where the table has few files, or the source is so small that Spark broadcasts it: then the scan is
 told the keys while the join runs.
 """
@@ -19,6 +21,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
@@ -35,23 +38,32 @@ from engine.pruning.predicates import (
     Predicate,
     conjunction,
 )
+from engine.storage.storage import Storage
 from engine.table.scan import Scan
 from engine.types.schema import DataType, PrimitiveType
+from engine.write.kept_rows import count_kept, kept_column
 
 FILES_MIN = 16
 _BROADCAST, _BROADCAST_BYTES = "spark.sql.autoBroadcastJoinThreshold", 64 << 10
 _LISTED_MAX = 20_000
+_LOOKED_AT_MAX = 5_000_000
+"""Rows; up to so many are read without Spark."""
 _GROUPS = 10_000
 _RANGES_MAX = 256
 
 Range = tuple[Any, Any]
 
 
-def source_keys(table: BoundTable, keys: Sequence[MatchedKey], source: Scan, run: Run) -> Predicate:
-    """What is true of each row of `table` that matches one of `source`."""
+def source_keys(
+    table: BoundTable, keys: Sequence[MatchedKey], source: Scan, run: Run, kept: Storage | None = None
+) -> Predicate:
+    """What is true of each row of `table` that matches one of `source`, whose files are those of kept rows where they
+    are `kept` there.
+    """
     if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, run):
         return ALWAYS
-    lists = _distinct_values(keys, source, run)
+    lists = None if kept is None else _kept_values(keys, source, kept)
+    lists = _distinct_values(keys, source, run) if lists is None else lists
     return conjunction(
         tuple(
             _among(key, values) if len(values) <= _LISTED_MAX else _within(key, _ranges(key, source, run))
@@ -64,6 +76,20 @@ def _is_broadcast(source: Scan, run: Run) -> bool:
     """Whether the join will tell the scan its keys, in a list, while it runs (`JoinFilePruning`)."""
     num_bytes = pc.sum(source.files["size"]).as_py() or 0
     return num_bytes <= _BROADCAST_BYTES and not (run.executor.get_setting(_BROADCAST) or "").startswith("-")
+
+
+def _kept_values(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> list[list[Any]] | None:
+    """As `_distinct_values`; None for fields of columns, and of too many rows."""
+    assert source.layout is not None
+    fields = zip(source.schema.fields, source.layout.schema.fields, strict=True)
+    stored = {f"{source.relation}.{quote(field.name)}": of_file.name for field, of_file in fields}
+    if any(key.of_source not in stored for key in keys) or count_kept(kept, source) > _LOOKED_AT_MAX:
+        return None
+    columns = (kept_column(kept, source, stored[key.of_source]) for key in keys)
+    return [
+        _values(pc.unique(column.drop_null()).slice(0, _LISTED_MAX + 1), key.data_type)
+        for column, key in zip(columns, keys, strict=True)
+    ]
 
 
 def _distinct_values(keys: Sequence[MatchedKey], source: Scan, run: Run) -> list[list[Any]]:
@@ -156,7 +182,7 @@ def _read(text: str, source: Scan, run: Run) -> pa.Table:
         result.close()
 
 
-def _values(column: pa.ChunkedArray, data_type: DataType) -> list[Any]:
+def _values(column: Any, data_type: DataType) -> list[Any]:
     """As :class:`Literal` has them."""
     if data_type is PrimitiveType.DATE:
         column = column.cast(pa.int32())

@@ -61,6 +61,8 @@ CALLED = {
     f"{DATASOURCES}.PartitionDirectory$": "apply(InternalRow,FileStatus[])",
     f"{DATASOURCES}.FileFormatWriter$": "write(SparkSession,SparkPlan,FileFormat,FileCommitProtocol,"
     "FileFormatWriter$OutputSpec,Configuration,Seq,Option,Seq,Map,int,Function0)",
+    f"{DATASOURCES}.WriteJobDescription": "(String,SerializableConfiguration,OutputWriterFactory,Seq,Seq,Seq,Option,"
+    "String,Map,long,String,Seq)",
     "org.apache.spark.sql.execution.arrow.ArrowConverters$": "toBatchIterator(Iterator,StructType,long,String,boolean,"
     "boolean,TaskContext)",
     "org.apache.spark.sql.internal.SessionState": "executePlan(LogicalPlan,Enumeration$Value)",

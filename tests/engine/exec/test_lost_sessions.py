@@ -22,6 +22,7 @@ from engine.plans.file_writes import WriteTarget
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spool.spool import Spool
 from tests.gateway.http.conftest import eventually
 
 PLAN = ReadPlan(text="SELECT 1", scans=())
@@ -106,6 +107,7 @@ class Spark:
     supervisor: Supervisor[Any]
     runs: list[Process]
     may_start: threading.Event
+    results: Spool
 
     def lose(self) -> None:
         """Spark is away when this returns."""
@@ -130,7 +132,7 @@ def spark(tmp_path: Path) -> Iterator[Spark]:
 
     supervisor: Supervisor[Any] = Supervisor(launch, Supervision(wait_s=0.05))
     supervisor.start()
-    yield Spark(supervisor, runs, may_start)
+    yield Spark(supervisor, runs, may_start, Spool(tmp_path))
     may_start.set()
     supervisor.stop()
     file_lists.server.close()
@@ -141,7 +143,7 @@ def write(session: ExecSession, context: StatementContext | None = None) -> None
 
 
 def test_the_session_of_the_next_spark_is_as_this_one_was(spark: Spark) -> None:
-    session = ExecSession(spark.supervisor)
+    session = ExecSession(spark.supervisor, spark.results)
     session.set_setting("a", "1")
     session.set_setting("b", "1")
     session.set_current_schema("lake", "sales")
@@ -162,7 +164,7 @@ def test_the_session_of_the_next_spark_is_as_this_one_was(spark: Spark) -> None:
 
 def test_a_session_is_opened_without_spark(spark: Spark) -> None:
     spark.lose()
-    session = ExecSession(spark.supervisor)
+    session = ExecSession(spark.supervisor, spark.results)
     session.set_current_schema("lake", "sales")
     spark.come_back()
     write(session)
@@ -171,7 +173,7 @@ def test_a_session_is_opened_without_spark(spark: Spark) -> None:
 
 def test_a_session_and_its_schema_need_no_java_until_a_statement_does(spark: Spark) -> None:
     """A Java that is stopped counts as ready for seconds, in which every call to it waits."""
-    session = ExecSession(spark.supervisor)
+    session = ExecSession(spark.supervisor, spark.results)
     session.set_current_schema("lake", "sales")
     assert spark.runs[0].sessions == []
     write(session)
@@ -194,7 +196,7 @@ def test_a_session_and_its_schema_need_no_java_until_a_statement_does(spark: Spa
 def test_a_connection_that_is_lost_is_one_error_and_is_told_to_the_supervision(
     spark: Spark, fault: Callable[[], Exception], tmp_path: Path
 ) -> None:
-    session = ExecSession(spark.supervisor)
+    session = ExecSession(spark.supervisor, spark.results)
     write(session)
     spark.runs[0].sessions[0].fault = fault
     with pytest.raises(SparkRestarting) as caught:
@@ -206,7 +208,7 @@ def test_a_connection_that_is_lost_is_one_error_and_is_told_to_the_supervision(
 
 
 def test_a_setting_that_meets_the_loss_is_kept_for_the_next_spark(spark: Spark) -> None:
-    session = ExecSession(spark.supervisor)
+    session = ExecSession(spark.supervisor, spark.results)
     write(session)
     spark.runs[0].sessions[0].fault = lambda: Py4JNetworkError("Answer from Java side is empty")
     session.set_setting("a", "1")
@@ -215,7 +217,7 @@ def test_a_setting_that_meets_the_loss_is_kept_for_the_next_spark(spark: Spark) 
 
 
 def test_a_call_that_java_does_not_know_is_a_bug_and_no_loss(spark: Spark) -> None:
-    session = ExecSession(spark.supervisor)
+    session = ExecSession(spark.supervisor, spark.results)
     write(session)
     spark.runs[0].sessions[0].fault = lambda: Py4JError("o1.write. Trace:\npy4j.Py4JException: no such method")
     with pytest.raises(Py4JError):
@@ -224,7 +226,7 @@ def test_a_call_that_java_does_not_know_is_a_bug_and_no_loss(spark: Spark) -> No
 
 
 def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) -> None:
-    session, context = ExecSession(spark.supervisor), StatementContext(identity=Identity("ann"))
+    session, context = ExecSession(spark.supervisor, spark.results), StatementContext(identity=Identity("ann"))
     write(session)
 
     def cancel_and_die() -> Exception:
@@ -238,7 +240,7 @@ def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) 
 
 
 def test_a_session_that_is_closed_is_forgotten_by_its_process(spark: Spark) -> None:
-    session = ExecSession(spark.supervisor)
+    session = ExecSession(spark.supervisor, spark.results)
     write(session)
     session.close()
     session.close()

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
+from engine.errors.disk_errors import DiskFull
 from engine.errors.statement_errors import SparkFailure, StatementCancelled, StatementTimedOut
-from engine.exec.errors import DataFileNotFound, DiskFull
+from engine.exec.errors import DataFileNotFound
 from engine.exec.query import temporary_folder
 from engine.exec.session import ExecSession, SparkDriver
 from engine.exec.spark_errors import translated

@@ -10,12 +10,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.errors import SqlError
+from engine.errors.disk_errors import SpoolFull, SpoolFullOfOwner
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled
 from engine.exec.session import ExecSession, SparkDriver
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import sql_type_of
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import Spool
+from engine.spool.spool_file import StoredBatch, loaded
 from tests.engine.exec.scans import DataFile, query, rows, write_scan
 
 pytestmark = pytest.mark.spark
@@ -164,6 +169,24 @@ def test_refuses_results_over_the_limit(spark: ExecSession, spark_driver: SparkD
         query(spark, text, context=context)
     assert refused.value.bytes_max == 1_000_000
     assert not list(spark_driver.spool_dir.iterdir())
+
+
+@pytest.mark.parametrize(("total", "own", "error"), [(2 << 20, None, SpoolFull), (1 << 30, 2 << 20, SpoolFullOfOwner)])
+@pytest.mark.parametrize("rows_made", [200_000, 15_000], ids=["while it runs", "when it is kept"])
+def test_a_result_that_does_not_fit_beside_others_is_refused(
+    spark: ExecSession, tmp_path: Path, total: int, own: int | None, error: type[SqlError], rows_made: int
+) -> None:
+    spool = Spool(tmp_path, SpoolBudget(total, own, setting="results.disk_bytes_max"))
+    context = StatementContext(identity=Identity("alice"), spool=spool)
+    text = "SELECT repeat('x', 100) AS s FROM range(0, {}, 1, 2)"
+    held = list(spark.run_query(ReadPlan(text=text.format(12_000), scans=()), context).pieces())
+    assert 1 << 20 < spool.held_bytes() < 2 << 20 and all(isinstance(piece, StoredBatch) for piece in held)
+    with pytest.raises(error):
+        query(spark, text.format(rows_made), context=context)
+    assert query(spark, "SELECT 1 AS n", context=context).to_pylist() == [{"n": 1}]
+    assert [loaded(piece).num_rows for piece in reversed(held)] == [piece.num_rows for piece in reversed(held)]
+    held.clear()
+    assert spool.held_bytes() == 0 and not list(tmp_path.iterdir())
 
 
 def test_files_of_a_large_result_are_gone_when_it_is_answered(spark: ExecSession, spark_driver: SparkDriver) -> None:

@@ -63,8 +63,6 @@ def test_equality_deletes_are_applied(session: LakeSession, lake: Path) -> None:
     table.commit(table.data({"id": [1, 2, 3]}))
     table.commit(table.equality({"id": [2]}, [1]), operation="delete")
     table.commit(table.data({"id": [4]}))
-    with pytest.raises(SqlError, match="rewrite_data_files"):
-        run(session, "DELETE FROM keyed WHERE id = 1")
     options = "options => map('delete-file-threshold', '1')"
     (answer,) = rows(session, f"CALL system.rewrite_data_files(table => 'keyed', {options})")
     assert (answer[0], answer[1], answer[4]) == (2, 1, 1)

@@ -107,7 +107,7 @@ def test_counts_that_it_does_not_know(files: tuple[Action, ...], predicate: Pred
 def find(table: Snapshot, name: str, *, highest: bool) -> Any:
     column = table.columns().resolve((name,))
     assert column is not None
-    found = extreme(table.counted_files(), np.ones(table.num_files, bool), column, highest=highest)
+    found = extreme(table.counted_files([name]), np.ones(table.num_files, bool), column, highest=highest)
     return found.value.value if isinstance(found, Answer) else found
 
 
@@ -153,6 +153,15 @@ def test_extremes_that_the_log_does_not_know(files: tuple[Action, ...], column: 
     found = find(snapshot(*files), column, highest=True)
     assert isinstance(found, NoAnswer)
     assert reason in found.reason
+
+
+def test_bounds_are_parsed_only_where_they_are_asked_for() -> None:
+    table = snapshot(*THREE)
+    for columns in ([], ["day"], ["n", "day"]):
+        counted = table.counted_files(columns)
+        assert counted.statistics.schema.names == ["num_records", "tight_bounds"]
+        assert counted.live_rows().tolist() == [10, 20, 2] and counted.is_tight().tolist() == [True, True, False]
+    assert table.counted_files(["day", "id"]).statistics.equals(table.stats())
 
 
 def test_rows_of_each_partition_value() -> None:

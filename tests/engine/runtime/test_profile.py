@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from engine.runtime.profile import Profile, Stage, StageTime, TaskCounts
+import time
+
+from engine.runtime.profile import SPANS_MAX, Profile, Stage, StageTime, TaskCounts
+from engine.table.scan import TableRead
 
 
 def test_the_log_has_what_was_read_and_how_far_the_run_came() -> None:
@@ -32,3 +35,35 @@ def test_time_is_counted_by_stage_until_the_end() -> None:
     now += 5.0
     profile.enter(Stage.COMMIT)  # of a thread that did not notice the end
     assert profile.stage is None and profile.stages == spent
+
+
+def test_times_are_told_one_by_one_on_the_clock_of_the_day() -> None:
+    now = 100.0
+    profile = Profile(clock=lambda: now)
+    for stage in (Stage.PLAN, Stage.EXECUTE, Stage.PLAN, None):
+        profile.enter(stage)
+        now += 0.5
+    spans = profile.spans
+    assert [span.stage for span in spans] == [Stage.PLAN, Stage.EXECUTE, Stage.PLAN]
+    assert [span.ended_ns - span.began_ns for span in spans] == [500_000_000] * 3
+    assert abs(spans[0].began_ns - time.time_ns()) < 3600 * 10**9
+    for _ in range(SPANS_MAX * 2):
+        profile.enter(Stage.BIND)
+    assert len(profile.spans) <= SPANS_MAX
+
+
+def test_a_script_has_what_its_statements_read_and_where_they_were() -> None:
+    script, read = Profile(), TableRead("t", 1, 2, 20, 2, 1, 10)
+    script.enter(Stage.EXECUTE)
+    for _ in range(2):
+        part = Profile()
+        part.enter(Stage.BIND)
+        part.add_read(read)
+        script.add_part(part)
+    hidden = Profile()
+    hidden.hide_work()
+    hidden.add_read(read)
+    script.add_part(hidden)
+    assert script.reads == (read, read) and script.log_lines == ()
+    assert [span.stage for span in script.part_spans] == [Stage.BIND, Stage.BIND]
+    assert script.stage is Stage.EXECUTE

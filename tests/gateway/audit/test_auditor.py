@@ -36,7 +36,8 @@ from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log
 from gateway.authenticators.peer import Peer
 from gateway.config import OnFailure, StatementText
 from gateway.limits import Limits
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation
+from gateway.operation_state import OperationState
 from gateway.origin import Origin
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine, fails, rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.hs2.errors import ExpansionTooLong
-from gateway.hs2.variables import SessionRequest, parse_configuration, substitute
+from gateway.hs2.errors import ExpansionTooLong, StatementSettingNotSupported
+from gateway.hs2.variables import SessionRequest, parse_configuration, statement_trace_parent, substitute
 
 CASES = [
     ({}, SessionRequest()),
@@ -68,3 +68,11 @@ def test_an_expansion_is_bounded_before_it_is_made(text: str, variables: dict[st
         return
     with pytest.raises(ExpansionTooLong, match=str(length)):
         substitute(text, variables, 100)
+
+
+def test_a_statement_may_belong_to_a_span() -> None:
+    parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    assert statement_trace_parent({"TraceParent": parent, "hive.x": "1"}) == parent
+    assert statement_trace_parent({"traceparent": "nonsense"}) is None
+    with pytest.raises(StatementSettingNotSupported):
+        statement_trace_parent({"spark.sql.ansi.enabled": "true"})

@@ -11,7 +11,7 @@ import pytest
 from engine.runtime.identity import Identity, Scope
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.history import History, as_seen_by, statement_info
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from tests.gateway.arrow_engine import sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
 
@@ -131,9 +131,19 @@ def test_history_has_an_end_and_long_texts_are_cut(api: Api) -> None:
     assert len(info.text) < 20_000
     history = History(kept_max=2)
     for number in range(3):
-        history.add(replace(info, rows=number))
+        history.add(replace(info, id=uuid.uuid4(), rows=number))
     assert [each.rows for each in history] == [2, 1]
     assert as_seen_by(BOB, info) is None
+
+
+def test_rows_are_those_that_were_read(api: Api) -> None:
+    session = api.registry.open_session(ANN)
+    operation = session.execute("ROWS 2500")
+    operation.wait(10)
+    operation.fetch(3000)
+    assert [info.rows for info in api.registry.statements(ANN)] == [2500]
+    session.forget(operation)
+    assert [info.rows for info in api.registry.statements(ANN)] == [2500]
 
 
 def test_me_is_who_asks(api: Api) -> None:

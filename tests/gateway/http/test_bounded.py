@@ -11,7 +11,7 @@ import pytest
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering
 from gateway.http import readiness, statements
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
 
 SESSIONS = "/api/2.0/sql/sessions"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import datetime as dt
+import json
 import urllib.request
+from base64 import b64decode
+from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from databricks.sdk import WorkspaceClient
-from databricks.sdk.errors import NotFound
+from databricks.sdk.errors import DatabricksError, NotFound
 from databricks.sdk.service.sql import (
     Disposition,
     ExecuteStatementRequestOnWaitTimeout,
@@ -16,9 +22,11 @@ from databricks.sdk.service.sql import (
     QueryStatus,
     StatementExecutionAPI,
     StatementParameterListItem,
+    StatementResponse,
     StatementState,
 )
 
+from tests.gateway.arrow_engine import rows
 from tests.gateway.http.conftest import Live, eventually
 
 pytestmark = pytest.mark.clients
@@ -60,6 +68,109 @@ def test_parameters_and_limits(api: StatementExecutionAPI, live: Live) -> None:
     assert response.manifest.truncated and response.manifest.total_row_count == 3
     (parameter,) = live.engine.runs[-1].parameters
     assert (parameter.name, parameter.value, parameter.sql_type) == ("a", "5", "INT")
+
+
+WAITS: tuple[dict[str, Any], ...] = (
+    {},
+    {"wait_timeout": "0s"},
+    {"wait_timeout": "30s", "on_wait_timeout": ExecuteStatementRequestOnWaitTimeout.CONTINUE},
+    {"wait_timeout": "30s", "on_wait_timeout": ExecuteStatementRequestOnWaitTimeout.CANCEL},
+)
+FORMS = (
+    (Disposition.INLINE, Format.JSON_ARRAY),
+    (Disposition.INLINE, Format.ARROW_STREAM),
+    (Disposition.EXTERNAL_LINKS, Format.JSON_ARRAY),
+    (Disposition.EXTERNAL_LINKS, Format.ARROW_STREAM),
+    (Disposition.EXTERNAL_LINKS, Format.CSV),
+)
+EXACT = {
+    "big": ("bigint", pa.array([2**63 - 1, -(2**63), None]), ["9223372036854775807", "-9223372036854775808", None]),
+    "d": (
+        "decimal(38,18)",
+        pa.array([Decimal("12345678901234567890.123456789012345678"), Decimal(0), None], pa.decimal128(38, 18)),
+        ["12345678901234567890.123456789012345678", "0.000000000000000000", None],
+    ),
+    "f": ("double", pa.array([0.1, float("nan"), None]), ["0.1", "NaN", None]),
+    "b": ("boolean", pa.array([True, False, None]), ["true", "false", None]),
+    "bytes": ("binary", pa.array([b"\x00\xff", b"", None]), None),
+    "day": ("date", pa.array([dt.date(1, 1, 1), dt.date(9999, 12, 31), None]), ["0001-01-01", "9999-12-31", None]),
+    "text": ("string", pa.array(['a"b,\n', "", None]), ['a"b,\n', "", None]),
+}
+
+
+def ended(api: StatementExecutionAPI, response: StatementResponse) -> StatementResponse:
+    while response.status.state in (StatementState.PENDING, StatementState.RUNNING):
+        response = api.get_statement(response.statement_id)
+    return response
+
+
+def ids_of(api: StatementExecutionAPI, response: StatementResponse, index: int, format_: Format) -> list[int]:
+    """Of one chunk, inline or behind its link."""
+    chunk = api.get_statement_result_chunk_n(response.statement_id, index)
+    if not chunk.external_links:
+        if format_ is Format.JSON_ARRAY:
+            return [int(row[0]) for row in chunk.data_array]
+        content = b64decode(api._api.do("GET", chunk_path(response, index))["attachment"])
+    else:
+        with urllib.request.urlopen(chunk.external_links[0].external_link) as answer:
+            content = answer.read()
+    match format_:
+        case Format.JSON_ARRAY:
+            return [int(row[0]) for row in json.loads(content)]
+        case Format.CSV:
+            return [int(row[0]) for row in csv.reader(content.decode().splitlines()) if row[0] != "id"]
+        case _:
+            return list(pa.ipc.open_stream(content).read_all()["id"].to_pylist())
+
+
+def chunk_path(response: StatementResponse, index: int) -> str:
+    """The SDK has no field for rows of Arrow that come inline."""
+    return f"/api/2.0/sql/statements/{response.statement_id}/result/chunks/{index}"
+
+
+@pytest.mark.parametrize("wait", WAITS, ids=str)
+@pytest.mark.parametrize(("disposition", "format_"), FORMS, ids=lambda each: each.value)
+def test_a_script_of_every_call(
+    api: StatementExecutionAPI, monkeypatch: pytest.MonkeyPatch, wait: Any, disposition: Disposition, format_: Format
+) -> None:
+    monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 30_000)
+    given = {"disposition": disposition, "format": format_, "catalog": "spark_catalog", "schema": "default", **wait}
+    response = ended(api, api.execute_statement("ROWS 5000", "warehouse", **given))
+    manifest = response.manifest
+    assert (response.status.state, manifest.total_row_count, manifest.truncated) == (
+        StatementState.SUCCEEDED,
+        5000,
+        False,
+    )
+    assert manifest.total_chunk_count == len(manifest.chunks) > 3
+    for index in (manifest.total_chunk_count - 1, 1, 0, 2, 1):  # in any order, and again
+        told = manifest.chunks[index]
+        expected = list(range(told.row_offset, told.row_offset + told.row_count))
+        assert ids_of(api, response, index, format_) == expected
+    for limits in ({"row_limit": 7}, {"byte_limit": 300}):
+        cut = ended(api, api.execute_statement("ROWS 5000", "warehouse", **given, **limits))
+        assert cut.manifest.truncated and 0 < cut.manifest.total_row_count < 50
+        assert ids_of(api, cut, 0, format_) == list(range(cut.manifest.total_row_count))
+    exact = api.execute_statement("ROWS 7", "warehouse", **given, row_limit=7)
+    assert not ended(api, exact).manifest.truncated
+    api.cancel_execution(exact.statement_id)  # which has ended
+    assert api.get_statement(exact.statement_id).status.state is StatementState.SUCCEEDED
+
+
+def test_a_schema_that_is_not_there_and_a_chunk_that_is_not(api: StatementExecutionAPI) -> None:
+    with pytest.raises(DatabricksError, match="SCHEMA_NOT_FOUND|cannot be found"):
+        api.execute_statement("SELECT 1", "warehouse", schema="nowhere")
+    done = api.execute_statement("SELECT 1", "warehouse")
+    with pytest.raises(DatabricksError, match="no chunk 1"):
+        api.get_statement_result_chunk_n(done.statement_id, 1)
+
+
+def test_json_is_exact(api: StatementExecutionAPI, live: Live) -> None:
+    table = pa.table({name: column for name, (_, column, _) in EXACT.items()})
+    live.engine.answers["SELECT exact"] = rows(table, {name: sql_type for name, (sql_type, _, _) in EXACT.items()})
+    found = api.execute_statement("SELECT exact", "warehouse").result.data_array
+    for position, (name, (_, _, expected)) in enumerate(EXACT.items()):
+        assert expected is None or [row[position] for row in found] == expected, name
 
 
 def test_a_failure(api: StatementExecutionAPI) -> None:

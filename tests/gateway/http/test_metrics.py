@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
-
-from tests.gateway.arrow_engine import sleeps
+from engine.concurrency.retry import Loss
+from engine.errors.conflict_errors import ConcurrentDrop
+from engine.runtime.accesses import Commit
+from engine.runtime.context import StatementContext
+from engine.runtime.metrics import gauge
+from engine.runtime.results import ResultStream
+from tests.gateway.arrow_engine import fails, modifies, sleeps
 from tests.gateway.http.conftest import Api, Maker, eventually
+from tests.gateway.http.exposition import lint, read_exposition, samples
 from tests.gateway.http.test_ownership import answer
-
-SAMPLE = re.compile(r'(\w+)(\{\w+="\w+"(?:,\w+="\w+")*\})? (\S+)')
 
 
 def metrics(api: Api) -> dict[str, float]:
     response = api.request("GET", "/metrics")
     assert response.status_code == 200 and response.mimetype == "text/plain"
-    found = {}
-    for line in response.text.splitlines():
-        if line.startswith("#"):
-            assert re.fullmatch(r"# (HELP \w+ .+|TYPE \w+ (gauge|counter|summary))", line)
-            continue
-        name, labels, value = SAMPLE.fullmatch(line).groups()  # type: ignore[union-attr]
-        found[name + (labels or "")] = float(value)
-    return found
+    return samples(response.text)
 
 
 def test_ended_statements_are_counted(api: Api) -> None:
@@ -34,6 +30,8 @@ def test_ended_statements_are_counted(api: Api) -> None:
     assert sum(value for name, value in ended.items() if 'state="finished"' in name) == 2
     assert sum(value for name, value in ended.items() if 'state="failed"' in name) == 1
     assert found['gateway_stage_seconds_count{stage="queue"}'] == 3
+    assert found['gateway_stage_seconds_bucket{stage="queue",le="+Inf"}'] == 3
+    assert found["gateway_result_bytes_total"] > 0
 
 
 def test_what_runs_is_a_gauge(api: Api) -> None:
@@ -57,4 +55,48 @@ def test_who_may_not_log_in_is_told_nothing(api: Api) -> None:
 
 
 def test_a_starting_server_is_not_up(make_api: Maker) -> None:
-    assert metrics(make_api(is_ready=False)) == {"gateway_up": 0}
+    found = metrics(make_api(is_ready=False))
+    assert found.pop("gateway_up") == 0
+    assert all(name.startswith(("process_", "gateway_build_info")) for name in found)
+
+
+def test_names_and_types_are_those_of_prometheus(api: Api) -> None:
+    for text in ("ROWS 5", "nonsense", "SELECT 1"):
+        api.submit(text, wait_timeout="10s")
+    families = read_exposition(api.request("GET", "/metrics").text)
+    assert lint(families) == []
+    assert families["gateway_stage_seconds"].kind == "histogram"
+
+
+def test_the_lint_finds_what_is_wrong() -> None:
+    wrong = (
+        ("# HELP a_ms Time.\n# TYPE a_ms gauge\na_ms 1\n", "base unit"),
+        ("# HELP a Count.\n# TYPE a counter\na 1\n", "_total"),
+        ("# HELP a Count\n# TYPE a gauge\na 1\n", "Count"),
+        ('# HELP a_seconds T.\n# TYPE a_seconds histogram\na_seconds_bucket{le="1"} 1\na_seconds_count 1\n', "+Inf"),
+    )
+    for text, problem in wrong:
+        assert any(problem in found for found in lint(read_exposition(text))), text
+
+
+def test_commits_and_what_they_lost_are_counted(api: Api) -> None:
+    def write(context: StatementContext) -> ResultStream:
+        context.on_loss(Loss.REBASE)
+        context.on_loss(Loss.REBASE)
+        context.on_commit(Commit("shop.orders", 7))
+        return modifies(1)(context)
+
+    api.engine.answers["INSERT INTO t VALUES (1)"] = write
+    api.engine.answers["DELETE FROM t"] = fails(ConcurrentDrop("t"))
+    for text in ("INSERT INTO t VALUES (1)", "DELETE FROM t"):
+        api.submit(text, wait_timeout="10s")
+    assert eventually(lambda: metrics(api)["gateway_commits_total"] == 1)
+    found = metrics(api)
+    assert found['gateway_commit_retries_total{kind="rebase"}'] == 2
+    assert found['gateway_commit_retries_total{kind="rerun"}'] == 0
+    assert found["gateway_commit_conflicts_total"] == 1
+
+
+def test_what_the_engine_measures_is_told(api: Api) -> None:
+    api.engine.families = (gauge("gateway_spark_heap_used_bytes", "Bytes.", 12345.0),)
+    assert metrics(api)["gateway_spark_heap_used_bytes"] == 12345

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.operation import OperationState
+from gateway.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Api
 
 SESSIONS = "/api/2.0/sql/sessions"

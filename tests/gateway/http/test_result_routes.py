@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gateway.http import result_rows
+from gateway.http import result_files, result_rows
 from gateway.http.encode import csv_bytes
 from tests.gateway.arrow_engine import rows, sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api
@@ -79,6 +79,28 @@ def test_windows_of_a_sorted_result_are_its_rows_once_each(api: Api) -> None:
     assert found == [str(row) for row in reversed(range(2500))]
 
 
+def test_a_sorted_window_reads_the_parts_that_have_its_rows(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_rows, "_PAGE_BYTES", 3000)
+    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='10s')['statement_id']}"
+    for query, expected in (
+        ("order=1.asc&offset=0&limit=4", [0, 1, 10, 100]),  # as text
+        ("order=1.desc&offset=1&limit=3", [998, 997, 996]),
+        ("order=0.desc&offset=2400&limit=200", list(range(99, -1, -1))),
+        ("order=0.desc&offset=2500&limit=200", []),
+        ("offset=990&limit=20", list(range(990, 1010))),
+    ):
+        found = window(api, path, query)
+        assert (found["id"], found["name"]) == ([str(i) for i in expected], [f"row {i}" for i in expected])
+
+
+def test_a_result_that_is_too_large_is_not_sorted(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_rows, "_SORTED_BYTES_MAX", 40_000)
+    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='10s')['statement_id']}"
+    assert window(api, path, "order=0.asc&limit=2")["id"] == ["0", "1"]
+    answer = api.request("GET", f"{path}/result/rows?order=1.asc").json
+    assert answer and (answer["condition"], answer["sql_state"]) == ("RESULT_TOO_LARGE.SORTED", "54000")
+
+
 @pytest.mark.parametrize(
     "query",
     ["limit=0", "limit=10001", "limit=x", "offset=-1", "order=6.asc", "order=0", "order=0.up", "columns=6", "columns="]
@@ -94,6 +116,10 @@ def test_a_result_is_a_file(api: Api, result: str) -> None:
     assert csv.text.splitlines()[:2] == ["n,s,d,at,l,x", "3,b,2.50,2024-07-01 14:00:00,[2],0.5"]
     parquet = api.request("GET", f"{result}/result/file?format=parquet")
     assert pq.read_table(io.BytesIO(parquet.data)).drop_columns("x").to_pydict() == TABLE.drop_columns("x").to_pydict()
+    arrow = api.request("GET", f"{result}/result/file?format=arrow")
+    assert (
+        pa.ipc.open_stream(arrow.data).read_all().drop_columns("x").to_pydict() == TABLE.drop_columns("x").to_pydict()
+    )
     assert api.refuse("GET", f"{result}/result/file?format=exe") == (400, "INVALID_PARAMETER_VALUE")
 
 
@@ -107,8 +133,8 @@ def test_a_file_of_text_is_made_in_pieces(api: Api, monkeypatch: pytest.MonkeyPa
         pieces.append(table.num_rows)
         return csv_bytes(table, zone, header=header)
 
-    monkeypatch.setattr(result_rows, "csv_bytes", made)
-    monkeypatch.setattr(result_rows, "_PIECE_BYTES", 2000)
+    monkeypatch.setattr(result_files, "csv_bytes", made)
+    monkeypatch.setattr(result_files, "_PIECE_BYTES", 2000)
     count = int(text.split()[1])
     assert api.request("GET", path).data == whole
     assert whole.count(b"\n") == count + 1 and sum(pieces) == count and max(pieces) < 200

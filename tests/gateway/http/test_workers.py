@@ -20,7 +20,7 @@ REQUEST = WholeRequest(head=parse_head(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 0),
 class Asking:
     """As much of a connection as a worker needs."""
 
-    request, peer = REQUEST, "127.0.0.1"
+    request, rest, peer = REQUEST, None, "127.0.0.1"
 
     def __init__(self) -> None:
         self.answered = threading.Event()

@@ -1,7 +1,9 @@
 // What runs and has run: statements with search, and sessions; both can be ended by who may.
+import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { api, type QueryRow } from "./api";
 import { formatBytes, formatCount, formatDuration, formatTime } from "./format";
+import { Stages } from "./profile";
 import { failureOf } from "./runner";
 import { openSqlTab } from "./state";
 import { useLoad } from "./use_load";
@@ -42,6 +44,7 @@ interface Acting {
 function Statements({ tick, act }: Acting) {
   const [text, setText] = useState("");
   const [status, setStatus] = useState("");
+  const [shown, setShown] = useState<string>();
   const { value, problem } = useLoad(() => api.queries(text, status || undefined), [tick, text, status]);
   return (
     <>
@@ -57,23 +60,42 @@ function Statements({ tick, act }: Acting) {
         <thead><tr><th>Begun</th><th>Status</th><th>User</th><th>Time</th><th>Rows</th><th>Read</th><th>Statement</th><th /></tr></thead>
         <tbody>
           {(value?.res ?? []).map((row) => (
-            <tr key={row.query_id} class={row.status.toLowerCase()}>
-              <td>{formatTime(row.query_start_time_ms)}</td>
-              <td><span class={`status ${row.status.toLowerCase()}`} title={row.error_message}>{row.status.toLowerCase()}</span></td>
-              <td title={row.client_application}>{row.user_name}</td>
-              <td class="numeric">{formatDuration(row.duration ?? Math.max(0, Date.now() - row.query_start_time_ms))}</td>
-              <td class="numeric">{formatCount(row.rows_produced)}</td>
-              <td class="numeric">{row.metrics.read_bytes ? formatBytes(row.metrics.read_bytes) : ""}</td>
-              <td class="code statement" title={row.query_text}>{oneLine(row)}</td>
-              <td>
-                {row.is_final
-                  ? <button onClick={() => openSqlTab(row.query_text)}>Open</button>
-                  : <button class="danger" onClick={() => act(api.cancelQuery(row.query_id))}>Cancel</button>}
-              </td>
-            </tr>
+            <Fragment key={row.query_id}>
+              <tr class={row.status.toLowerCase()}>
+                <td>{formatTime(row.query_start_time_ms)}</td>
+                <td><span class={`status ${row.status.toLowerCase()}`} title={row.error_message}>{row.status.toLowerCase()}</span></td>
+                <td title={row.client_application}>{row.user_name}</td>
+                <td class="numeric">{formatDuration(row.duration ?? Math.max(0, Date.now() - row.query_start_time_ms))}</td>
+                <td class="numeric">{formatCount(row.rows_produced)}</td>
+                <td class="numeric">{row.metrics.read_bytes ? formatBytes(row.metrics.read_bytes) : ""}</td>
+                <td class="code statement">
+                  <button class="text" title="Details" aria-expanded={shown === row.query_id} onClick={() => setShown(shown === row.query_id ? undefined : row.query_id)}>{oneLine(row)}</button>
+                </td>
+                <td>
+                  {row.is_final
+                    ? <button onClick={() => openSqlTab(row.query_text)}>Open</button>
+                    : <button class="danger" onClick={() => act(api.cancelQuery(row.query_id))}>Cancel</button>}
+                </td>
+              </tr>
+              {shown === row.query_id && <tr class="details"><td colSpan={8}><Details row={row} /></td></tr>}
+            </Fragment>
           ))}
         </tbody>
       </table>
+    </>
+  );
+}
+
+/** A statement's text, what went wrong, and where its time went. */
+function Details({ row }: { row: QueryRow }) {
+  const said = [`id ${row.query_id}`, `session ${row.session_id}`, row.client_application];
+  if (row.metrics.pruned_bytes) said.push(`${formatBytes(row.metrics.pruned_bytes)} left out by pruning`);
+  return (
+    <>
+      {row.error_message && <pre class="failure">{row.error_message}</pre>}
+      <pre>{row.query_text}</pre>
+      <Stages stages={row.stages} />
+      <p class="note">{said.filter(Boolean).join(" · ")}</p>
     </>
   );
 }

@@ -144,7 +144,8 @@ export interface QueryRow {
   duration?: number;
   rows_produced: number;
   is_final: boolean;
-  metrics: { read_bytes: number };
+  metrics: { read_bytes: number; pruned_bytes: number };
+  stages: { name: string; duration_ms: number }[];
   error_message?: string;
 }
 

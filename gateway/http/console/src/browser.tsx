@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { api } from "./api";
 import { insertText } from "./editor";
+import { treeStep } from "./keys";
 import { quoted } from "./names";
 import { openTableTab } from "./state";
 import { useLoad } from "./use_load";
@@ -10,7 +11,7 @@ export function Browser({ reload }: { reload: number }) {
   const [filter, setFilter] = useState("");
   const { value: catalogs, problem } = useLoad(() => api.catalogs(), [reload]);
   return (
-    <nav class="browser" aria-label="Catalog">
+    <nav class="browser" aria-label="Catalog" onKeyDown={onKey}>
       <input
         id="filter"
         type="search"
@@ -25,6 +26,26 @@ export function Browser({ reload }: { reload: number }) {
       </ul>
     </nav>
   );
+}
+
+/** Arrows go through the tree and the filter above it, Enter in the filter opens the first table. */
+function onKey(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const filter = document.getElementById("filter") as HTMLElement;
+  const items = [...event.currentTarget.querySelectorAll<HTMLButtonElement>("[role=tree] button")];
+  const at = items.indexOf(event.target as HTMLButtonElement);
+  if (at < 0 && event.key === "Enter") items.find((item) => item.classList.contains("leaf"))?.click();
+  if (at < 0 && event.key !== "ArrowDown") return;
+  const levels = items.map((item) => {
+    const own = item.closest("[role=treeitem]") as HTMLElement;
+    const expanded = own.getAttribute("aria-expanded");
+    const above = own.parentElement?.closest("[role=treeitem]")?.querySelector("button");
+    return { isOpen: expanded === null ? undefined : expanded === "true", above: above ? items.indexOf(above) : undefined };
+  });
+  const step = treeStep(event.key, at, levels);
+  if (step === undefined) return;
+  event.preventDefault();
+  if (step === "toggle") items[at]?.click();
+  else (step < 0 ? filter : items[step])?.focus();
 }
 
 interface Level {
@@ -74,9 +95,14 @@ function Tables({ catalog, name: schema, filter, reload }: Level & { catalog: st
         <li role="treeitem" key={table.name}>
           <button
             class={table.type === "VIEW" ? "leaf view" : "leaf"}
-            title={table.comment ?? "A click shows the table, the right button puts its name into the editor."}
+            title={table.comment ?? "A click shows the table; the right button, or Shift-Enter, puts its name into the editor."}
             onClick={() => openTableTab({ catalog, schema, table: table.name })}
             onContextMenu={(event) => {
+              event.preventDefault();
+              insertText(`${quoted(schema)}.${quoted(table.name)}`);
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || !event.shiftKey) return;
               event.preventDefault();
               insertText(`${quoted(schema)}.${quoted(table.name)}`);
             }}

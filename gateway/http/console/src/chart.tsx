@@ -127,7 +127,7 @@ function options(kind: ChartKind, data: ChartData, title: string, node: HTMLElem
   return {
     ...sizeOf(node),
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"), // values are the session's wall clock
-    scales: { x: { time: data.isTime, range: isBar ? padded : undefined } },
+    scales: { x: { time: data.isTime, range: isBar ? padded : undefined }, y: { range: isBar ? withZero : undefined } },
     axes: [{ ...x, label: title, labelSize: 20 }, { ...axis, size: axisWidth }],
     series: [
       { label: title, value: categories ? (_, at) => categories[at] ?? "" : data.isTime ? TIME : undefined },
@@ -156,6 +156,13 @@ function padded(plot: uPlot, low: number, high: number): [number, number] {
   const count = plot.data[0].length;
   const step = count > 1 ? (high - low) / (count - 1) : 1;
   return [low - step * 0.7, high + step * 0.7];
+}
+
+/** Lengths of bars are compared, so they begin at 0. */
+function withZero(_: uPlot, low: number | null, high: number | null): [number, number] {
+  const [least, most] = [Math.min(0, low ?? 0), Math.max(0, high ?? 0)];
+  const margin = (most - least || 1) * 0.05;
+  return [least && least - margin, most && most + margin];
 }
 
 function categorySplits(count: number): number[] {

@@ -44,11 +44,14 @@ export function suggestChart(types: string[]): ChartChoice | undefined {
 export function withKind(kind: ChartKind, choice: ChartChoice, types: string[]): ChartChoice {
   const numbers = types.flatMap((type, at) => (isNumeric(type) ? [at] : []));
   const canBeX = (at: number) => isNumeric(types[at] ?? "") || isTime(types[at] ?? "");
-  if (kind === "histogram") return { ...choice, kind, x: canBeX(choice.x) ? choice.x : (choice.y[0] ?? numbers[0] ?? choice.x) };
+  if (kind === "histogram") {
+    const ofX = isNumeric(types[choice.x] ?? "");
+    return { ...choice, kind, x: ofX ? choice.x : (choice.y[0] ?? numbers[0] ?? choice.x) };
+  }
   if (kind === "bar") return { ...choice, kind };
   const y = choice.y.length ? choice.y : numbers.filter((at) => at !== choice.x).slice(0, 1);
   const times = types.flatMap((type, at) => (isTime(type) ? [at] : []));
-  const x = canBeX(choice.x) ? choice.x : ([...times, ...numbers].find((at) => !y.includes(at)) ?? choice.x);
+  const x = canBeX(choice.x) && !y.includes(choice.x) ? choice.x : ([...times, ...numbers].find((at) => !y.includes(at)) ?? choice.x);
   return { kind, x, y };
 }
 

@@ -148,7 +148,7 @@ export function Grid({ tab, result }: { tab: SqlTab; result: Result }) {
               onMouseEnter={(event) => event.buttons === 1 && setHead({ row, column })}
               onDblClick={() => void open({ row, column })}
             >
-              {cell === null ? "NULL" : (cell ?? "")}
+              {cell === null ? "NULL" : onOneLine(cell ?? "")}
             </div>
           );
         })}
@@ -264,6 +264,11 @@ function drag(event: PointerEvent, width: number, resize: (width: number) => voi
   };
   addEventListener("pointermove", move);
   addEventListener("pointerup", stop);
+}
+
+/** A row shows one line; Enter shows the whole value, and copies have it. */
+function onOneLine(cell: string): string {
+  return cell.replace(/\r\n|[\r\n]/g, "⏎");
 }
 
 function pretty(cell: string): string {

@@ -10,6 +10,7 @@ import { Dialog } from "./dialog";
 import { Editor, focusEditor, runShown } from "./editor";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { Grid } from "./grid";
+import { tabStep } from "./keys";
 import { loadNames } from "./names";
 import { ProfileView, Progress } from "./profile";
 import { cancelRun, closeTab, isRunning, resumeRun } from "./runner";
@@ -38,7 +39,9 @@ const KEYS: [string, string][] = [
   ["Alt-N, Alt-W", "open a tab, close it"],
   ["Alt-1 … Alt-9", "go to a tab"],
   ["Alt-R, Alt-C, Alt-P", "rows, chart, profile"],
-  ["Ctrl-K", "filter tables"],
+  ["Alt-A", "activity"],
+  ["Ctrl-K, then arrows", "filter tables, go through them"],
+  ["Enter, Shift-Enter on a table", "show it, put its name into the editor"],
   ["Escape", "back to the editor"],
   ["in rows: arrows, Ctrl-A, Ctrl-C, Enter", "move, select all, copy, show the whole value"],
 ];
@@ -204,6 +207,14 @@ function onShortcut(event: KeyboardEvent): void {
   } else if (control && event.key === "k") {
     done();
     document.getElementById("filter")?.focus();
+  } else if ((event.target as Element).getAttribute?.("role") === "tab" && !control && !event.altKey) {
+    const own = event.target as HTMLElement;
+    const all = [...(own.closest("[role=tablist]")?.querySelectorAll<HTMLElement>("[role=tab]") ?? [])];
+    const to = all[tabStep(event.key, all.indexOf(own), all.length) ?? -1];
+    to?.click();
+    to?.focus();
+    if (to) done();
+    else if (event.key === "Escape") focusEditor();
   } else if (event.key === "Escape" && !(event.target as Element).closest?.(".editor, dialog")) {
     focusEditor();
   } else if (event.altKey && !control) {
@@ -211,6 +222,7 @@ function onShortcut(event: KeyboardEvent): void {
     const view = views[event.key];
     const other = /^[1-9]$/.test(event.key) ? tabs.value[Number(event.key) - 1] : undefined;
     if (event.key === "n") openSqlTab();
+    else if (event.key === "a") openActivityTab();
     else if (event.key === "w" && tab) close(tab);
     else if (other) activeId.value = other.id;
     else if (view && tab?.kind === "sql") tab.view.value = view;

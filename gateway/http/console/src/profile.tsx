@@ -50,11 +50,11 @@ export function ProfileView({ tab, run }: { tab: SqlTab; run: Run }) {
   return (
     <div class="profile">
       <h3>Time</h3>
-      <Stages profile={profile} />
+      <Stages stages={profile.stages} />
       <h3>Read</h3>
       {profile.reads.length ? <Reads reads={profile.reads} /> : <p class="note">No data files were read.</p>}
       <p class="note">
-        {formatCount(profile.rows)} rows, {formatBytes(profile.result_bytes)} in memory; {formatCount(profile.tasks.done)} tasks of Spark.
+        {formatCount(profile.rows)} {profile.rows === 1 ? "row" : "rows"}, {formatBytes(profile.result_bytes)}; {formatCount(profile.tasks.done)} {profile.tasks.done === 1 ? "task" : "tasks"} of Spark.
       </p>
       <h3>Log</h3>
       <pre>{profile.log.join("\n")}</pre>
@@ -64,12 +64,12 @@ export function ProfileView({ tab, run }: { tab: SqlTab; run: Run }) {
   );
 }
 
-function Stages({ profile }: { profile: Profile }) {
-  const total = Math.max(1e-9, sum(profile.stages, (stage) => stage.duration_ms));
+export function Stages({ stages }: { stages: Profile["stages"] }) {
+  const total = Math.max(1e-9, sum(stages, (stage) => stage.duration_ms));
   return (
     <table class="stages">
       <tbody>
-        {profile.stages.map((stage) => (
+        {stages.map((stage) => (
           <tr key={stage.name}>
             <th>{stage.name}</th>
             <td class="numeric">{formatDuration(stage.duration_ms)}</td>

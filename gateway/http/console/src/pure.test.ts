@@ -4,9 +4,24 @@ import { chartData, suggestChart, withKind } from "./chart_data";
 import { describeType, fileChanges, tableChanges } from "./diff";
 import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
+import { tabStep, treeStep } from "./keys";
 import { namedTables, namespace, quoted } from "./names";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
+
+test("arrows go through a tree", () => {
+  const items = [{ isOpen: true }, { isOpen: false, above: 0 }, { isOpen: true, above: 0 }, { above: 2 }];
+  const steps = (key: string) => [-1, 0, 1, 2, 3].map((at) => treeStep(key, at, items));
+  assert.deepEqual(steps("ArrowDown"), [0, 1, 2, 3, undefined]);
+  assert.deepEqual(steps("ArrowUp").slice(1), [-1, 0, 1, 2]);
+  assert.deepEqual(steps("ArrowRight"), [undefined, 1, "toggle", 3, undefined]);
+  assert.deepEqual(steps("ArrowLeft"), [undefined, "toggle", 0, "toggle", 2]);
+  assert.equal(treeStep("x", 1, items), undefined);
+});
+
+test("arrows go around the tabs", () => {
+  assert.deepEqual([tabStep("ArrowRight", 2, 3), tabStep("ArrowLeft", 0, 3), tabStep("Enter", 0, 3)], [0, 2, undefined]);
+});
 
 test("types suggest a chart", () => {
   assert.deepEqual(suggestChart(["DATE", "INT", "DOUBLE"]), { kind: "line", x: 0, y: [1, 2] });
@@ -31,6 +46,10 @@ test("another kind of chart has columns that it can draw", () => {
   assert.deepEqual(withKind("line", { ...bar, y: [1] }, ["STRING", "INT"]), { kind: "line", x: 0, y: [1] });
   assert.deepEqual(withKind("histogram", bar, ["STRING", "INT", "INT"]), { kind: "histogram", x: 2, y: [2] });
   assert.deepEqual(withKind("line", { kind: "histogram", x: 0, y: [] }, ["INT", "INT"]), { kind: "line", x: 0, y: [1] });
+  const line = { kind: "line" as const, x: 0, y: [1, 2] };
+  const types = ["DATE", "INT", "INT"];
+  assert.deepEqual(withKind("histogram", line, types), { kind: "histogram", x: 1, y: [1, 2] });
+  assert.deepEqual(withKind("line", withKind("histogram", line, types), types), line);
 });
 
 test("texts are drawn in the order of rows", () => {
@@ -129,5 +148,6 @@ test("whole numbers beyond 2^53 are text", { skip: !("rawJSON" in JSON) && "of a
 test("numbers for people", () => {
   assert.deepEqual([0, 1023, 1536, 200 * 1024].map(formatBytes), ["0 B", "1023 B", "1.5 KiB", "200 KiB"]);
   assert.deepEqual([5, 1234, 61_000].map(formatDuration), ["5 ms", "1.23 s", "1 min 1 s"]);
+  assert.deepEqual([0, 0.04, 0.44, 7.25, 9.99].map(formatDuration), ["0 ms", "0 ms", "0.4 ms", "7.3 ms", "10 ms"]);
   assert.equal(formatCount(1_000_000), "1,000,000");
 });

@@ -16,6 +16,7 @@ from engine.delta.spec.errors import (
 )
 from engine.delta.spec.paths import (
     LAST_CHECKPOINT,
+    LOG_DIR,
     LogFileKind,
     LogPath,
     checkpoint_name,
@@ -209,6 +210,51 @@ def test_the_hint_is_only_a_hint(hint: bytes | None, listings: int, expected: st
     assert len(storage.starts) == listings
     if hint == b'{"version":4,"size":1}':
         assert int(storage.starts[0]) == 4
+
+
+class ListedAtOnce(ListingLog):
+    """As a folder of this machine; what is put meanwhile comes between the listing and the hint."""
+
+    LISTS_WHOLE_FOLDERS = True
+    meanwhile: tuple[str, ...] = ()
+
+    def __init__(self, storage: DictStorage) -> None:
+        super().__init__(storage)
+        self.reads: list[str] = []
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        names = super().list_names(directory, start)
+        for name in self.meanwhile:
+            self.write(name, b'{"version":6,"size":1}' if name.endswith(LAST_CHECKPOINT) else b"")
+        return names
+
+    def read_bytes(self, name: str) -> bytes:
+        self.reads.append(name)
+        return super().read_bytes(name)
+
+
+@pytest.mark.parametrize("hint", [None, 2, 4, 5, 99])
+def test_a_folder_that_is_listed_at_once_is_asked_for_no_hint_that_is_not_there(hint: int | None) -> None:
+    log = LogBuilder()
+    for path in listing("0 1 2 c2 3 4 c4 5"):
+        log.put(path.name, b"")
+    if hint is not None:
+        log.put(LAST_CHECKPOINT, json.dumps({"version": hint, "size": 1}).encode())
+    storage = ListedAtOnce(log.storage)
+    assert shown(find_segment(storage)) == "c4 5"
+    assert shown(find_segment(storage, 3)) == "c2 3"
+    assert (storage.reads == []) is (hint is None)
+
+
+def test_a_hint_may_be_newer_than_the_listing() -> None:
+    log = LogBuilder()
+    for path in listing("0 1 2 c2 3"):
+        log.put(path.name, b"")
+    log.put(LAST_CHECKPOINT, json.dumps({"version": 2, "size": 1}).encode())
+    storage = ListedAtOnce(log.storage)
+    later = [path.name for path in listing("4 5 6 c6 7")]
+    storage.meanwhile = tuple(f"{LOG_DIR}/{name}" for name in (*later, LAST_CHECKPOINT))
+    assert shown(find_segment(storage)) == "c6 7"
 
 
 def test_an_old_version_does_not_begin_at_a_later_hint() -> None:

@@ -1,0 +1,179 @@
+"""Changes of names in a REST catalog. It is asked first, and our own record follows.
+
+What is recorded here of its schemas and tables are their owners, grants and policies, so a record without its object
+means nothing, and an object without a record is one that nobody here owns. A crash between the two leaves one of these.
+Nothing is asked twice: what failed without an answer says so (`RestOutcomeUnknown`).
+
+Views and functions of a REST catalog are objects of ours, which it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from catalog.changes import (
+    Change,
+    CreateSchema,
+    CreateTable,
+    DropSchema,
+    DropTable,
+    RenameTable,
+    SetComment,
+    SetLocation,
+)
+from catalog.entries import SchemaEntry, TableEntry, ViewEntry
+from catalog.errors import SchemaAlreadyExists, SchemaNotEmpty, SchemaNotFound, TableAlreadyExists, TableNotFound
+from catalog.names import CatalogName, SchemaName, TableName
+from catalog.rest.client import Namespace
+from catalog.rest.errors import RestCatalogNotChanged, RestConflict
+from catalog.rest.names import RestNames, location_of, without_place
+from catalog.state import CatalogState
+
+COMMENT, LOCATION = "comment", "location"
+"""Properties of namespaces."""
+
+Sources = Mapping[CatalogName, object]
+
+
+def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> None:
+    """Makes a change of names in the REST catalog that has them, if one has. Raises what forbids it, and
+    `RestCatalogNotAvailable`, `RestCatalogRefused`, `RestOutcomeUnknown`.
+    """
+    match change:
+        case CreateSchema(entry, properties):
+            if (names := _names(sources, entry.name)) is not None:
+                _create_schema(names, entry, dict(properties))
+        case DropSchema(schema, cascade):
+            if (names := _names(sources, schema)) is not None:
+                _drop_schema(names, state, schema, cascade=cascade)
+        case SetComment(SchemaName() as commented, comment):
+            if (names := _names(sources, commented)) is not None:
+                _comment(names, commented, comment)
+        case DropTable(table, purge):
+            if (names := _names(sources, table.schema_name)) is not None:
+                _drop_table(names, state, table, purge=purge)
+        case RenameTable(old, new):
+            _rename(sources, state, old, new)
+        case _:
+            pass
+
+
+def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) -> list[Change] | None:
+    """How our own record follows a change of names in a REST catalog; None for any other change."""
+    match change:
+        case CreateSchema(entry, _) if _names(sources, entry.name) is not None:
+            stale: list[Change] = [DropSchema(entry.name, cascade=True)] if entry.name in state.schemas else []
+            return [*stale, CreateSchema(SchemaEntry(name=entry.name, owner=entry.owner))]
+        case DropSchema(schema, _) if _names(sources, schema) is not None:
+            return [DropSchema(schema, cascade=True)] if schema in state.schemas else []
+        case SetComment(SchemaName() as commented, _) if _names(sources, commented) is not None:
+            return []
+        case CreateTable(table, _) if _names(sources, table.name.schema_name) is not None:
+            known: list[Change] = [DropTable(table.name)] if table.name in state.relations else []
+            return [*known, CreateTable(_plain(table))]
+        case DropTable(name, _) if _names(sources, name.schema_name) is not None:
+            return [DropTable(name)] if name in state.relations else []
+        case RenameTable(old, new) if (names := _table_names(sources, state, old)) is not None:
+            address = location_of(names.name.catalog, _namespace(names, new.schema_name), new.table)
+            return [RenameTable(old, new), SetLocation(new, address)] if old in state.relations else []
+        case SetLocation(moved, _) if _names(sources, moved.schema_name) is not None:
+            raise RestCatalogNotChanged(moved.catalog, "The location of a table")
+        case _:
+            return None
+
+
+def _names(sources: Sources, schema: SchemaName) -> RestNames | None:
+    found = sources.get(schema.catalog_name)
+    return found if isinstance(found, RestNames) else None
+
+
+def _table_names(sources: Sources, state: CatalogState, name: TableName) -> RestNames | None:
+    """None for a view too, which is ours."""
+    is_view = isinstance(state.relations.get(name), ViewEntry)
+    return None if is_view else _names(sources, name.schema_name)
+
+
+def _plain(table: TableEntry) -> TableEntry:
+    return TableEntry(
+        name=table.name,
+        location=without_place(table.location),
+        format=table.format,
+        owner=table.owner,
+        owner_kind=table.owner_kind,
+        policies=table.policies,
+        created_ms=table.created_ms,
+    )
+
+
+def _create_schema(names: RestNames, entry: SchemaEntry, properties: dict[str, str]) -> None:
+    said = {COMMENT: entry.comment, LOCATION: entry.location}
+    properties.update({key: value for key, value in said.items() if value is not None})
+    if names.find_schema(entry.name.schema) is not None:
+        raise SchemaAlreadyExists(str(entry.name))
+    try:
+        names.client.create_namespace(tuple(entry.name.schema.split(".")), properties)
+    except RestConflict as error:
+        raise SchemaAlreadyExists(str(entry.name)) from error
+
+
+def _drop_schema(names: RestNames, state: CatalogState, schema: SchemaName, *, cascade: bool) -> None:
+    namespace = names.namespace_of(schema.schema)
+    if namespace is None:
+        if schema in state.schemas:
+            return  # it went elsewhere, and its record goes
+        raise SchemaNotFound(str(schema))
+    own = [*(each for each in state.relations_of(schema) if isinstance(each, ViewEntry)), *state.functions_of(schema)]
+    if own and not cascade:
+        raise SchemaNotEmpty(str(schema))
+    if cascade:
+        for table in list(names.client.tables(namespace)):
+            names.client.drop(namespace, table, purge=False)
+    try:
+        names.client.drop_namespace(namespace)
+    except RestConflict as error:
+        raise SchemaNotEmpty(str(schema)) from error
+
+
+def _comment(names: RestNames, schema: SchemaName, comment: str | None) -> None:
+    updates, removals = ({}, [COMMENT]) if comment is None else ({COMMENT: comment}, [])
+    if not names.client.change_namespace(_namespace(names, schema), updates, removals):
+        raise SchemaNotFound(str(schema))
+
+
+def _drop_table(names: RestNames, state: CatalogState, name: TableName, *, purge: bool) -> None:
+    recorded = state.relations.get(name)
+    if isinstance(recorded, ViewEntry):
+        return  # the fold says that it is none
+    found = names.find(name.schema, name.table)
+    if found is None:
+        if recorded is None:
+            raise TableNotFound(str(name))
+        return  # it went elsewhere, and its record goes
+    names.client.drop(_namespace(names, name.schema_name), found.name.table, purge=purge)
+
+
+def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableName) -> None:
+    names, others = _table_names(sources, state, old), _names(sources, new.schema_name)
+    is_view = isinstance(state.relations.get(old), ViewEntry)
+    if is_view or (names is None and others is None):
+        return
+    if names is None or others is not names:
+        raise RestCatalogNotChanged(new.catalog if names is None else old.catalog, "The catalog of a table")
+    found = names.find(old.schema, old.table)
+    if found is None:
+        raise TableNotFound(str(old))
+    if new in state.relations or names.find(new.schema, new.table) is not None:
+        raise TableAlreadyExists(str(new))
+    source = (_namespace(names, old.schema_name), found.name.table)
+    try:
+        if not names.client.rename(source, (_namespace(names, new.schema_name), new.table)):
+            raise TableNotFound(str(old))
+    except RestConflict as error:
+        raise TableAlreadyExists(str(new)) from error
+
+
+def _namespace(names: RestNames, schema: SchemaName) -> Namespace:
+    found = names.namespace_of(schema.schema)
+    if found is None:
+        raise SchemaNotFound(str(schema))
+    return found

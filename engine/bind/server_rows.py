@@ -1,0 +1,107 @@
+"""The rows of the views of `system.gateway`, as they are when a statement is bound.
+
+Sessions, statements and metrics are the front ends' to tell, which show everybody what is theirs. Of a table everybody
+who may know of it learns its name and format; where it is, who manages it; what its log says, who may read all of it:
+not who lacks SELECT or reads it under a row filter or masks, as with DESCRIBE DETAIL. A table whose log cannot be read
+has the error's condition in its row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.errors import SqlError
+from catalog.names import matches_all
+from catalog.server_views import SERVER_RELATIONS
+from catalog.view import CatalogView
+from engine.bind.bound import BoundTable, BoundView
+from engine.bind.literal_rows import view_of_rows
+from engine.bind.sight import is_hidden
+from engine.runtime.activity import ActivitySource, QueryRow, SessionRow
+from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily
+
+TEXT_MAX, TEXTS_MAX = 4096, 2 << 20
+"""Characters of a statement's text, and of all that one query is given; older statements have none beyond it."""
+
+_Row = tuple[object, ...]
+
+
+def server_rows(
+    entry: ViewEntry,
+    view: CatalogView,
+    identity: Identity,
+    activity: ActivitySource,
+    look: Callable[[TableEntry], BoundTable],
+) -> BoundView:
+    """The view `entry` with its rows; `look` opens the log of a table, and raises `SqlError`."""
+    return view_of_rows(
+        entry, SERVER_RELATIONS[entry.name.table], _rows(entry.name.table, view, identity, activity, look)
+    )
+
+
+def _rows(
+    name: str,
+    view: CatalogView,
+    identity: Identity,
+    activity: ActivitySource,
+    look: Callable[[TableEntry], BoundTable],
+) -> Iterable[_Row]:
+    match name:
+        case "sessions":
+            return map(_values, activity.sessions(identity))
+        case "queries":
+            return _queries(activity.queries(identity))
+        case "tables":
+            return _tables(view, look)
+        case _:
+            return _metrics(activity.metrics())
+
+
+def _values(row: SessionRow | QueryRow) -> _Row:
+    return tuple(getattr(row, field.name) for field in dataclasses.fields(row))
+
+
+def _queries(rows: Iterable[QueryRow]) -> Iterator[_Row]:
+    """Newest first, so that what is left out are the texts of the oldest."""
+    left = TEXTS_MAX
+    for row in rows:
+        text = row.statement_text[: min(TEXT_MAX, left)]
+        left -= len(text)
+        yield _values(dataclasses.replace(row, statement_text=text))
+
+
+def _metrics(families: Iterable[MetricFamily]) -> Iterator[_Row]:
+    for family in families:
+        for sample in family.samples:
+            yield family.name + sample.suffix, family.kind, dict(sample.labels), sample.value, family.description
+
+
+def _tables(view: CatalogView, look: Callable[[TableEntry], BoundTable]) -> Iterator[_Row]:
+    for entry in view.find_relations(None, matches_all, matches_all):
+        if isinstance(entry, TableEntry):
+            location = entry.location if view.tells_all(entry) else None
+            yield *entry.name.parts, entry.owner, entry.format, location, *_state(view, entry, look)
+
+
+def _state(view: CatalogView, entry: TableEntry, look: Callable[[TableEntry], BoundTable]) -> _Row:
+    """What the log says of the newest version, then why it cannot be read."""
+    try:
+        table = look(entry)
+        if table.is_policed or is_hidden(view, table):
+            return (*(None,) * 6, None)
+        snapshot = table.snapshot
+        details = snapshot.details
+        return (
+            snapshot.version,
+            details.modified_ms,
+            snapshot.num_files,
+            snapshot.size_bytes,
+            list(snapshot.partition_columns),
+            list(details.features),
+            None,
+        )
+    except SqlError as error:
+        return (*(None,) * 6, error.condition)

@@ -1,0 +1,1 @@
+"""Answers of queries that are kept from one statement to the next."""

@@ -1,0 +1,80 @@
+"""The rows of a result as the cache keeps them: in memory of their own, which readers share, or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from engine.runtime.accesses import Lineage
+from engine.runtime.results import ResultStream
+from engine.spool.spool import Spool
+from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, loaded
+
+_OVERHEAD_BYTES, _COLUMN_BYTES = 2_000, 500
+"""About what an entry takes besides its rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptResult:
+    """The whole result of a query. `lineage` are the columns that it read, if that was asked for and is known.
+
+    `num_bytes` is what it takes in memory.
+    """
+
+    schema: pa.Schema
+    batches: tuple[pa.RecordBatch, ...]
+    time_zone: str
+    num_bytes: int
+    lineage: Lineage | None = None
+
+    def stream(self) -> ResultStream:
+        """The rows for one more reader."""
+        return ResultStream(schema=self.schema, source=self.batches, time_zone=self.time_zone)
+
+
+def keep(stream: ResultStream, pieces: Sequence[AnyBatch], lineage: Lineage | None) -> KeptResult:
+    """The result that `stream` had, whose rows are `pieces`."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, stream.schema) as writer:
+        for piece in pieces:
+            writer.write_batch(loaded(piece))
+    buffer = sink.getvalue()
+    with pa.ipc.open_stream(buffer) as reader:
+        copied = tuple(reader)
+    return KeptResult(
+        schema=stream.schema,
+        batches=copied,
+        time_zone=stream.time_zone,
+        num_bytes=buffer.size + _OVERHEAD_BYTES + _COLUMN_BYTES * len(stream.schema),
+        lineage=lineage,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredResult:
+    """A result whose rows are in `file`."""
+
+    kept: KeptResult
+    """Without its rows."""
+    rows: tuple[StoredBatch, ...]
+    file: SpoolFile
+
+    @classmethod
+    def write(cls, kept: KeptResult, spool: Spool) -> StoredResult:
+        """Raises `DiskFull`, `SpoolFull` or `SpooledRowsLost`, and leaves no file then."""
+        writer = spool.writer(kept.schema, is_compressed=True)
+        try:
+            rows = tuple(map(writer.add, kept.batches))
+        except BaseException:
+            writer.file.close()
+            raise
+        return cls(kept=replace(kept, batches=()), rows=rows, file=writer.file)
+
+    def read(self) -> KeptResult:
+        """The result in memory; raises `SpooledRowsLost`. The file goes."""
+        try:
+            return replace(self.kept, batches=tuple(row.read() for row in self.rows))
+        finally:
+            self.file.close()

@@ -1,0 +1,169 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Date;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
+import org.apache.spark.internal.io.SparkHadoopWriterUtils$;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.SortOrder$;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils$;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.DataSourceUtils$;
+import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
+import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.execution.datasources.V1WritesUtils$;
+import org.apache.spark.sql.execution.datasources.WriteJobDescription;
+import org.apache.spark.sql.execution.datasources.WriteTaskResult;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Writes rows that the optimizer has evaluated, those of literals: what the task of a job would do is done on the
+ * statement's own thread. A job that writes one row takes three quarters of an INSERT.
+ *
+ * The task is Spark's own (FileFormatWriter.executeTask), and the writer the one of all other writes. So the files are
+ * the same: schema, order, statistics, codec, folders of partitions.
+ */
+final class LiteralWriter {
+  private final SparkSession spark;
+  private final Map options;
+  private final Configuration configuration;
+
+  /** `options` are those of the write. */
+  LiteralWriter(SparkSession spark, Map options, Configuration configuration) {
+    this.spark = spark;
+    this.options = options;
+    this.configuration = configuration;
+  }
+
+  /** The plan whose optimized form {@link #relation} looks at: texts of partitions are never empty. */
+  static LogicalPlan withNullPartitions(LogicalPlan plan, List partitionColumns) {
+    scala.collection.immutable.Seq keys = Scala.seq(partitionColumns);
+    scala.collection.immutable.Seq columns =
+        V1WritesUtils$.MODULE$.convertEmptyToNull((scala.collection.immutable.Seq) plan.output(), keys);
+    return columns.isEmpty() ? plan : new Project(columns, plan);
+  }
+
+  /** The rows of an optimized plan; null where it has to run. */
+  static LocalRelation relation(LogicalPlan optimized) {
+    LogicalPlan rows = optimized instanceof Sort ? ((Sort) optimized).child() : optimized;
+    return rows instanceof LocalRelation ? (LocalRelation) rows : null;
+  }
+
+  /**
+   * Writes the rows of such a plan; `partitionColumns` are attributes of it, `trackers` count rows as in a job. Without
+   * rows there is no file.
+   */
+  void write(LogicalPlan optimized, List partitionColumns, InPlaceCommitProtocol committer, Path folder, List trackers)
+      throws Exception {
+    LocalRelation relation = relation(optimized);
+    List rows = new ArrayList(Scala.list((scala.collection.Seq) relation.data()));
+    if (rows.isEmpty()) return;
+    if (rows.size() > 1) Collections.sort(rows, ordering(optimized, partitionColumns));
+    Job job = Job.getInstance(configuration);
+    job.setOutputKeyClass(Void.class);
+    job.setOutputValueClass(InternalRow.class);
+    FileOutputFormat.setOutputPath(job, folder);
+    scala.collection.immutable.Map plain =
+        scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options));
+    DataSourceUtils$.MODULE$.mergeWriteOptionsIntoHadoopConf(plain, job.getConfiguration());
+    WriteJobDescription description = description(job, relation, partitionColumns, folder.toString(), trackers);
+    job.getConfiguration().set("spark.sql.sources.writeJobUUID", description.uuid());
+    committer.setupJob(job);
+    try {
+      String tracker = SparkHadoopWriterUtils$.MODULE$.createJobTrackerID(new Date());
+      WriteTaskResult result = FileFormatWriter$.MODULE$.executeTask(
+          description, tracker, 0, 0, 0, committer, CollectionConverters.asScala(new Live(rows.iterator())), Scala.none());
+      committer.onTaskCommit(result.commitMsg());
+      FileFormatWriter$.MODULE$.processStats(
+          description.statsTrackers(), Scala.seq(Collections.singletonList(result.summary().stats())), 0L);
+      committer.commitJob(job, Scala.seq(Collections.singletonList(result.commitMsg())));
+    } catch (Throwable failure) {
+      committer.abortJob(job);
+      throw failure;
+    }
+  }
+
+  private WriteJobDescription description(
+      Job job, LocalRelation relation, List partitionColumns, String folder, List trackers) {
+    List columns = Scala.list(relation.output());
+    List dataColumns = new ArrayList(columns);
+    dataColumns.removeAll(partitionColumns);
+    StructType schema = DataTypeUtils$.MODULE$.fromAttributes(Scala.seq(dataColumns));
+    IdentifiedParquet parquet = new IdentifiedParquet();
+    DataSourceUtils$.MODULE$.verifySchema(parquet, schema, DataSourceUtils$.MODULE$.verifySchema$default$3());
+    DataSourceUtils$.MODULE$.checkFieldNames(parquet, schema);
+    OutputWriterFactory factory = parquet.prepareWrite(
+        spark,
+        job,
+        CaseInsensitiveMap$.MODULE$.apply(
+            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options))),
+        schema);
+    return new WriteJobDescription(
+        UUID.randomUUID().toString(),
+        new SerializableConfiguration(job.getConfiguration()),
+        factory,
+        Scala.seq(columns),
+        Scala.seq(dataColumns),
+        Scala.seq(partitionColumns),
+        Scala.none(),
+        folder,
+        Scala.emptyMap(),
+        spark.sessionState().conf().maxRecordsPerFile(),
+        (String) options.get("timeZone"),
+        Scala.seq(trackers));
+  }
+
+  /** The rows of each partition are together, and in the order of the table if it has one. */
+  private static InterpretedOrdering ordering(LogicalPlan optimized, List partitionColumns) {
+    if (optimized instanceof Sort) {
+      return new InterpretedOrdering(((Sort) optimized).order(), (scala.collection.immutable.Seq) optimized.output());
+    }
+    List orders = new ArrayList();
+    for (int i = 0; i < partitionColumns.size(); i++) {
+      Expression column = (Expression) partitionColumns.get(i);
+      orders.add(SortOrder$.MODULE$.apply(column, Ascending$.MODULE$, Scala.seq(new ArrayList())));
+    }
+    return new InterpretedOrdering(Scala.seq(orders), (scala.collection.immutable.Seq) optimized.output());
+  }
+
+  /** Rows until the statement is cancelled. */
+  private static final class Live implements Iterator {
+    private final Iterator rows;
+
+    Live(Iterator rows) {
+      this.rows = rows;
+    }
+
+    public boolean hasNext() {
+      return rows.hasNext();
+    }
+
+    public Object next() {
+      GatewaySession.ensureCurrentLive();
+      return rows.next();
+    }
+
+    public void remove() {
+      throw new UnsupportedOperationException();
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Spark's reader of ORC under the names of a table: Spark plans with the logical columns, files are read by physical
+ * names. No condition is pushed into the files, which would name columns of Spark's plan.
+ */
+public final class TableOrcFormat extends OrcFileFormat {
+  private final PhysicalColumns columns;
+  private final TableRoot root;
+  private final String place;
+
+  TableOrcFormat(Request.Scan scan) {
+    this.columns = new PhysicalColumns(scan.schema, scan.physical);
+    this.root = scan.tableRoot();
+    this.place = scan.root;
+  }
+
+  public scala.Function1 buildReaderWithPartitionValues(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    return new ConfinedReader(
+        super.buildReaderWithPartitionValues(
+            spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),
+            options, conf),
+        root);
+  }
+
+  public boolean supportBatch(SparkSession spark, StructType schema) {
+    return super.supportBatch(spark, columns.of(schema));
+  }
+
+  public boolean equals(Object other) {
+    if (this == other) return true;
+    if (!(other instanceof TableOrcFormat)) return false;
+    TableOrcFormat that = (TableOrcFormat) other;
+    return place.equals(that.place) && columns.equals(that.columns);
+  }
+
+  public int hashCode() {
+    return columns.hashCode();
+  }
+}

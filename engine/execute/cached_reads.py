@@ -1,0 +1,168 @@
+"""Queries that are answered from the result cache, or whose answers go there (`engine.cache`).
+
+The statement was parsed, bound, authorised and planned as ever; only Spark is not asked. So what is read from the cache
+is what the session's principal may read, at the versions that were pinned for it, and is recorded as any other read.
+
+An answer is kept if Spark's plan says that it is given again (`Repeatability.java`), if the session was not changed
+while it was computed, and once all of it was read. A small one is read at once, for those who wait for it; one whose
+rows were announced while others were computed is remembered while its client reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from engine.cache.kept_result import KeptResult, keep
+from engine.cache.result_cache import Flight, ResultCache, Turn
+from engine.errors.statement_errors import StatementEnded
+from engine.exec.query import SessionFacts
+from engine.exec.run import Run
+from engine.execute.read_key import ReadKey, read_key
+from engine.plans.reads import ReadPlan
+from engine.runtime.accesses import Lineage
+from engine.runtime.context import StatementContext
+from engine.runtime.results import Repeatable, ResultStream
+from engine.spool.spool_file import AnyBatch
+
+
+def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultStream:
+    """The rows of `plan`. Raises what `ExecSession.stream_query` does."""
+    facts = run.executor.facts
+    key = _key(plan, run, facts)
+    if cache is None or key is None or not run.context.caches_results:
+        return run.executor.stream_query(plan, run.context, run.parameters)
+    found = _claimed(key, cache, run)
+    if isinstance(found, KeptResult) and _answers(found, run):
+        return _told(found, run)
+    flight = found if isinstance(found, Flight) else None
+    try:
+        return _Miss(plan=plan, run=run, cache=cache, key=key, facts=facts, flight=flight).answer()
+    except StatementEnded:
+        if flight is not None:
+            flight.end(alone=False)
+        raise
+    finally:
+        if flight is not None:
+            flight.end(alone=True)  # where it has not ended by now
+
+
+def _claimed(key: ReadKey, cache: ResultCache, run: Run) -> KeptResult | Flight | None:
+    """The answer, or a run that others wait for; None: a run of its own."""
+    while (known := cache.repeatable(key.text)) is not Repeatable.NEVER:
+        found = cache.claim(key.of(known), run.context.cancel)
+        if found is not Turn.AGAIN:
+            return None if found is Turn.ALONE else found
+    return None
+
+
+def explained(plan: ReadPlan, run: Run, cache: ResultCache | None) -> str:
+    """Whether the answer is in the cache now, for EXPLAIN."""
+    if cache is None or not run.context.caches_results:
+        return "result cache: off"
+    key = _key(plan, run, run.executor.facts)
+    known = None if key is None else cache.repeatable(key.text)
+    if key is None or known is Repeatable.NEVER:
+        return "result cache: not kept, since the query may give another answer each time"
+    return f"result cache: {'the answer is there' if cache.holds(key.of(known)) else 'the answer is not there'}"
+
+
+def _key(plan: ReadPlan, run: Run, facts: SessionFacts) -> ReadKey | None:
+    return read_key(plan, facts, run.context.identity.principal, run.context.variables, run.parameters)
+
+
+def _answers(kept: KeptResult, run: Run) -> bool:
+    """Whether the statement may have this answer, and has to tell no more than is known of it."""
+    return kept.num_bytes <= run.context.result_bytes_max and (
+        run.context.on_lineage is None or kept.lineage is not None
+    )
+
+
+def _told(kept: KeptResult, run: Run) -> ResultStream:
+    run.context.profile.note_cached()
+    if run.context.on_lineage is not None and kept.lineage is not None:
+        run.context.on_lineage(kept.lineage)
+    return kept.stream()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Miss:
+    """A query that runs, and whose answer may be kept. `facts` are those that its key has."""
+
+    plan: ReadPlan
+    run: Run
+    cache: ResultCache
+    key: ReadKey
+    facts: SessionFacts
+    flight: Flight | None
+    """Of those who wait for the answer."""
+    lineage: Lineage | None = None
+    is_announced: bool = False
+
+    def answer(self) -> ResultStream:
+        stream = self.run.executor.stream_query(self.plan, self._context(), self.run.parameters)
+        self.cache.note_repeatable(self.key.text, stream.repeatable)
+        if self.is_announced or not self._may_keep(stream):
+            return stream
+        try:
+            return self._kept(stream)
+        except BaseException:
+            stream.close()
+            raise
+
+    def _context(self) -> StatementContext:
+        """The statement's, with what is told of the query noted on the way."""
+        context = self.run.context
+        on_lineage, on_rows = context.on_lineage, context.on_rows
+
+        def note_lineage(lineage: Lineage) -> None:
+            self.lineage = lineage
+            assert on_lineage is not None
+            on_lineage(lineage)
+
+        def note_rows(stream: ResultStream) -> None:
+            self.is_announced = True
+            if self.flight is not None:
+                self.flight.end(alone=True)
+            assert on_rows is not None
+            on_rows(replace(stream, source=self._remembered(stream), on_close=stream.close))
+
+        return replace(
+            context,
+            on_lineage=None if on_lineage is None else note_lineage,
+            on_rows=None if on_rows is None else note_rows,
+        )
+
+    def _may_keep(self, stream: ResultStream) -> bool:
+        is_unchanged = self.facts.is_unchanged(self.run.executor.facts)
+        return is_unchanged and stream.repeatable is not Repeatable.NEVER
+
+    def _kept(self, stream: ResultStream) -> ResultStream:
+        """The whole answer from the cache; where it is too large for that, as it is."""
+        pieces = list(stream.pieces())
+        if sum(piece.nbytes for piece in pieces) > self.cache.entry_bytes_max:
+            return replace(stream, source=pieces, on_close=stream.close)
+        kept = self._put(stream, pieces)
+        if self.flight is not None:
+            self.flight.end(alone=False)
+        stream.close()
+        return kept.stream()
+
+    def _remembered(self, stream: ResultStream) -> Iterator[AnyBatch]:
+        """The rows of an announced answer, which is kept when its client has read them all."""
+        read: list[AnyBatch] = []
+        left = self.cache.entry_bytes_max
+        for piece in stream.pieces():
+            left -= piece.nbytes
+            if left < 0:
+                read.clear()
+            else:
+                read.append(piece)
+            yield piece
+        if left >= 0 and self._may_keep(stream):
+            self._put(stream, read)
+
+    def _put(self, stream: ResultStream, read: Sequence[AnyBatch]) -> KeptResult:
+        kept = keep(stream, read, self.lineage)
+        self.cache.put(self.key.of(stream.repeatable), kept)
+        return kept

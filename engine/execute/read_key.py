@@ -1,0 +1,81 @@
+"""The key under which the answer of a query is kept: a digest of all that the answer follows from.
+
+A query that is planned says it: the text that Spark gets, with the texts of the views, functions and policies that it
+was expanded from, the version of each table (`Scan.pin`), and values for its markers and variables. Group membership
+and grants have become part of the texts by then, or have refused the statement. Besides there are Spark's settings of
+the session and, for an answer that depends on these, the principal and the current schema.
+
+Comments and white space of the statement's own text do not count: some tools put the name of a user there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+from engine.exec.query import SessionFacts
+from engine.plans.reads import ReadPlan
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import Repeatable
+from engine.runtime.variables import VisibleVariables
+from engine.sql.query.equal_texts import has_literal_of_now, without_comments
+
+_TEXT_MAX = 20_000
+"""Characters of a text of which is remembered what it is without comments."""
+_TEXTS_MAX = 1000
+_NAMES_BY_TEXT = "spark.sql.stablederivedcolumnalias.enabled"
+"""With this setting of Spark a column may be called by the text that it is made of, comments included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadKey:
+    """`text` is what is the same for all versions of the tables, and all principals."""
+
+    text: bytes
+    always: bytes
+    session: bytes
+
+    def of(self, repeatable: Repeatable | None) -> bytes:
+        """The key of an answer that is known to be so. Where that is unknown, all who ask wait for the first answer."""
+        return self.session if repeatable is Repeatable.SESSION else self.always
+
+
+def read_key(
+    plan: ReadPlan, facts: SessionFacts, principal: str, variables: VisibleVariables, parameters: Sequence[Parameter]
+) -> ReadKey | None:
+    """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now."""
+    texts = (plan.text, *(view.text for view in plan.views))
+    if any(scan.pin is None for scan in plan.scans) or any(map(_means_now, texts)):
+        return None
+    settings = sorted(facts.settings.items())
+    names_by_text = any(key.lower() == _NAMES_BY_TEXT for key in facts.settings)
+    asked = (
+        plan.text if names_by_text else _plain(plan.text),
+        plan.views,
+        tuple((scan.relation, scan.label, scan.name, scan.table_root, scan.metadata) for scan in plan.scans),
+        settings,
+        tuple(parameters),
+        tuple((scope.label, sorted(scope.variables.items())) for scope in (variables.session, *variables.scopes)),
+    )
+    text = _digest(asked)
+    always = _digest((text, tuple(scan.pin for scan in plan.scans)))
+    return ReadKey(text=text, always=always, session=_digest((always, principal, facts.current)))
+
+
+def _digest(value: object) -> bytes:
+    """All values in it are frozen, and shown in full by `repr`."""
+    return blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=24).digest()
+
+
+def _plain(text: str) -> str:
+    return _remembered_plain(text) if len(text) <= _TEXT_MAX else without_comments(text)
+
+
+def _means_now(text: str) -> bool:
+    return _remembered_means_now(text) if len(text) <= _TEXT_MAX else has_literal_of_now(text)
+
+
+_remembered_plain = lru_cache(_TEXTS_MAX)(without_comments)
+_remembered_means_now = lru_cache(_TEXTS_MAX)(has_literal_of_now)

@@ -1,0 +1,81 @@
+"""Partition values of all specs of a table as one struct, as metadata tables and the column `_partition` show them.
+
+Source: Iceberg table specification, "Partition Specs", "Reserved Field IDs".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from engine.iceberg.definition.column_types import table_type
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX
+from engine.iceberg.snapshot.partition_values import json_value
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.partitions import PartitionField, TransformKind
+from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, StructOfType, walk
+from engine.types.schema import StructField, StructType
+
+Row: TypeAlias = Mapping[str, Any]
+"""Values by column."""
+
+
+def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | None:
+    """The type of a field's partition values; None where it is not known."""
+    found = next((each.type for _, each in walk(StructOfType(schema.fields)) if each.id == field.source_id), None)
+    match field.transform.kind:
+        case TransformKind.BUCKET | TransformKind.YEAR | TransformKind.MONTH | TransformKind.HOUR:
+            return SimpleType(Kind.INT)
+        case TransformKind.DAY:
+            return SimpleType(Kind.DATE)
+        case TransformKind.IDENTITY | TransformKind.TRUNCATE:
+            return found if isinstance(found, SimpleType) else None
+        case TransformKind.VOID | TransformKind.UNKNOWN:
+            return None
+
+
+def partition_fields(metadata: TableMetadata) -> Mapping[int, tuple[PartitionField, SimpleType]]:
+    """The partition fields of all specs by their id, each by its newest name, with the types of their values."""
+    found: dict[int, tuple[PartitionField, SimpleType]] = {}
+    for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
+        for field in spec.fields:
+            kind = result_type(metadata.schema, field)
+            if kind is not None:
+                found[field.field_id] = (field, kind)
+    return found
+
+
+class PartitionStruct:
+    """Partition values of all specs as one struct."""
+
+    def __init__(self, metadata: TableMetadata) -> None:
+        self._fields = partition_fields(metadata)
+
+    @property
+    def schema(self) -> StructType | None:
+        fields = tuple(
+            StructField(field.name, table_type(kind, "")) for field, kind in self._fields.values() if _is_shown(kind)
+        )
+        return StructType(fields) if fields else None
+
+    def has(self, name: str) -> bool:
+        """Whether a column of files is one of its values."""
+        return name.startswith(PARTITION_PREFIX) and name[1:].isdecimal() and int(name[1:]) in self._fields
+
+    def of(self, row: Row) -> Row:
+        return {
+            field.name: _shown_value(row.get(f"{PARTITION_PREFIX}{id}"), kind)
+            for id, (field, kind) in self._fields.items()
+            if _is_shown(kind)
+        }
+
+
+def _is_shown(kind: SimpleType) -> bool:
+    return kind.kind not in (Kind.VARIANT, Kind.GEOMETRY, Kind.GEOGRAPHY, Kind.UNKNOWN)
+
+
+def _shown_value(value: Any, kind: SimpleType) -> Any:
+    try:
+        return None if value is None else json_value(value, kind)
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,74 @@
+"""What the front ends know of sessions and statements, for the views of `system.gateway`.
+
+The engine asks an `ActivitySource` when a statement names such a view; the gateway implements it. Rows have the fields
+of the columns in `catalog/server_views.py`, in their order. Times are milliseconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    session_id: str
+    user_name: str
+    interface: str
+    client_address: str
+    user_agent: str | None
+    current_catalog: str
+    current_schema: str
+    created: int
+    last_used: int
+    running_statements: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRow:
+    """A statement that runs or has ended. `stage_ms` is the time that it spent in each stage."""
+
+    statement_id: str
+    session_id: str
+    user_name: str
+    interface: str
+    statement_class: str
+    statement_text: str
+    state: str
+    error_condition: str | None
+    sqlstate: str | None
+    error_message: str | None
+    created: int
+    ended: int | None
+    duration_ms: int | None
+    stage_ms: Mapping[str, float]
+    result_rows: int
+    read_bytes: int
+    pruned_bytes: int
+
+
+class ActivitySource(Protocol):
+    """Thread-safe. Rows are those that `identity` may see."""
+
+    def sessions(self, identity: Identity) -> Iterable[SessionRow]: ...
+
+    def queries(self, identity: Identity) -> Iterable[QueryRow]: ...
+
+    def metrics(self) -> Iterable[MetricFamily]: ...
+
+
+class NoActivity:
+    """Of an engine without front ends."""
+
+    def sessions(self, identity: Identity) -> Iterable[SessionRow]:
+        return ()
+
+    def queries(self, identity: Identity) -> Iterable[QueryRow]:
+        return ()
+
+    def metrics(self) -> Iterable[MetricFamily]:
+        return ()

@@ -1,0 +1,73 @@
+"""How many bytes of temporary files there may be: in all, and of one owner.
+
+Bytes are taken before they are written and given back when their file is gone. Files also go when Python forgets their
+handles, at any point of any thread, in which no lock may be taken: what is given back waits in a queue, and counts at
+the next look.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+
+from catalog.errors import SqlError
+from engine.errors.disk_errors import SpoolFull, SpoolFullOfOwner
+
+
+class SpoolBudget:
+    """Thread-safe. `setting` and `owner_setting` name in errors what bounds it."""
+
+    def __init__(
+        self, bytes_max: int, owner_bytes_max: int | None = None, *, setting: str = "", owner_setting: str = ""
+    ) -> None:
+        """`owner_bytes_max` None: an owner may have all."""
+        self._max, self._owner_max = bytes_max, bytes_max if owner_bytes_max is None else owner_bytes_max
+        self._setting, self._owner_setting = setting, owner_setting
+        self._lock = threading.Lock()
+        self._held: Counter[str] = Counter()
+        """By owner."""
+        self._returned: deque[tuple[str, int]] = deque()
+
+    def take(self, owner: str, count: int) -> None:
+        """Take `count` bytes for `owner`; raises `SpoolFull` or `SpoolFullOfOwner`, and takes nothing then."""
+        with self._lock:
+            self._settle()
+            if count > self._left(owner):
+                raise self._refusal(owner)
+            self._held[owner] += count
+
+    def give_back(self, owner: str, count: int) -> None:
+        """Takes no lock."""
+        self._returned.append((owner, count))
+
+    def left(self, owner: str) -> int:
+        """How many bytes `owner` may take now."""
+        with self._lock:
+            self._settle()
+            return self._left(owner)
+
+    def refusal(self, owner: str) -> SqlError:
+        """What `owner` is told who may not take more."""
+        with self._lock:
+            self._settle()
+            return self._refusal(owner)
+
+    def held_bytes(self) -> int:
+        with self._lock:
+            self._settle()
+            return self._held.total()
+
+    def _left(self, owner: str) -> int:
+        return min(self._max - self._held.total(), self._owner_max - self._held[owner])
+
+    def _refusal(self, owner: str) -> SqlError:
+        if self._owner_max - self._held[owner] <= self._max - self._held.total():
+            return SpoolFullOfOwner(owner, self._owner_max, self._owner_setting)
+        return SpoolFull(self._max, self._setting)
+
+    def _settle(self) -> None:
+        while self._returned:
+            owner, count = self._returned.popleft()
+            self._held[owner] -= count
+            if not self._held[owner]:
+                del self._held[owner]

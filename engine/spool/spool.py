@@ -1,0 +1,106 @@
+"""A folder of spooled record batches, bounded in bytes, of one server process.
+
+Batches that are written here are Arrow messages, each of its own, so that any of them can be read alone. Files that
+Java writes (`ResultSpool.java`) have the same form, are read while they grow, and are moved here when they are whole.
+LZ4 makes files smaller by a third to a half and writing five times slower (550 MB/s against 3 GB/s into the page
+cache), so it is for what is kept for long.
+
+    spool = OwnedSpool(parent, SpoolBudget(16 << 30))
+    writer = spool.writer(schema, owner="ann", file_bytes_max=1 << 30)
+    stored = [writer.add(batch) for batch in batches]     # raises DiskFull, SpoolFull: close the writer's file then
+    rows = stored[7].read()                               # any, in any order, on any thread
+    writer.file.close()                                   # or let go of the writer and of all its batches
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pyarrow as pa
+
+from catalog.errors import SqlError
+from engine.errors.disk_errors import DiskFull, SpoolFull
+from engine.spool.budget import SpoolBudget
+from engine.spool.messages import find_messages
+from engine.spool.private_folder import PrivateFolder
+from engine.spool.spool_file import SpoolFile, StoredBatch
+
+_LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
+_END = 8
+"""Bytes of the mark that ends a stream."""
+
+
+class Spool:
+    """Thread-safe."""
+
+    def __init__(self, folder: Path, budget: SpoolBudget | None = None) -> None:
+        """Files go into `folder`, which is there and private; without a budget they have no bound."""
+        self.folder, self.budget = folder, budget
+        self._names = itertools.count()
+
+    def follow(self, path: Path, owner: str = "") -> SpoolFile:
+        """A file at `path` that another program still writes; `keep` it when it is whole."""
+        return SpoolFile(path, self.budget, owner)
+
+    def keep(self, file: SpoolFile) -> None:
+        """Move a file that was followed here, and count its bytes; see `SpoolFile.keep`."""
+        file.keep(self._new_path())
+
+    def writer(
+        self, schema: pa.Schema, owner: str = "", file_bytes_max: int | None = None, *, is_compressed: bool = False
+    ) -> SpoolWriter:
+        """Batches of `schema` into a file of at most so many bytes."""
+        file = SpoolFile(self._new_path(), self.budget, owner)
+        return SpoolWriter(file, schema, file_bytes_max, is_compressed=is_compressed)
+
+    def left(self, owner: str) -> int:
+        """How many bytes `owner` may write now."""
+        return self.budget.left(owner) if self.budget is not None else 1 << 62
+
+    def refusal(self, owner: str) -> SqlError:
+        """What `owner` is told where no bytes are left."""
+        return self.budget.refusal(owner) if self.budget is not None else DiskFull()
+
+    def held_bytes(self) -> int:
+        return self.budget.held_bytes() if self.budget is not None else 0
+
+    def _new_path(self) -> Path:
+        return self.folder / f"rows-{next(self._names)}"
+
+
+class SpoolWriter:
+    """Writes batches one after the other; one thread at a time."""
+
+    def __init__(self, file: SpoolFile, schema: pa.Schema, bytes_max: int | None, *, is_compressed: bool) -> None:
+        self.file, self._schema, self._bytes_max, self._is_compressed = file, schema, bytes_max, is_compressed
+
+    def add(self, batch: pa.RecordBatch) -> StoredBatch:
+        """Write `batch`; it can be read at once. Raises `DiskFull`, `SpoolFull` or `SpoolFullOfOwner`."""
+        message = _compressed(batch) if self._is_compressed else batch.serialize()
+        if self._bytes_max is not None and self.file.size + message.size > self._bytes_max:
+            raise SpoolFull(self._bytes_max, "the limit of one file")
+        offset = self.file.append(message)
+        rows = batch.num_rows
+        return StoredBatch(self.file, self._schema, offset, message.size, rows, batch.nbytes, 0, rows)
+
+
+def _compressed(batch: pa.RecordBatch) -> pa.Buffer:
+    """The batch's own message of a compressed stream; Arrow compresses in streams only."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=_LZ4) as writer:
+        writer.write_batch(batch)
+    stream = sink.getvalue()
+    _, place = find_messages(lambda offset, length: bytes(stream[offset : offset + length]), 0, stream.size - _END)
+    return stream.slice(place.offset, place.length)
+
+
+class OwnedSpool(Spool):
+    """A spool in a folder of its own, below `parent`; `close` removes it with all files."""
+
+    def __init__(self, parent: str | None, budget: SpoolBudget | None = None) -> None:
+        self._private = PrivateFolder(parent)
+        super().__init__(self._private.path, budget)
+
+    def close(self) -> None:
+        self._private.remove()

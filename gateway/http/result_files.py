@@ -1,0 +1,100 @@
+"""A whole result as a file, made in pieces while its client takes them.
+
+No piece is made before the one before it has been sent, so a download takes the memory of a piece or two, whatever its
+size, and ends with its connection. Parquet's row groups are as large as a piece; what its footer says of them is kept
+until the end, some hundred bytes for each column of a group.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import assert_never
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gateway.http.encode import csv_bytes
+from gateway.operation import Operation
+
+_PIECE_BYTES = 4 << 20
+_ROW_GROUP_BYTES = 16 << 20
+"""Of rows in memory."""
+
+
+class FileFormat(StrEnum):
+    CSV = "csv"
+    PARQUET = "parquet"
+    ARROW = "arrow"
+
+
+MEDIA_TYPES = {
+    FileFormat.CSV: "text/csv; charset=utf-8",
+    FileFormat.PARQUET: "application/vnd.apache.parquet",
+    FileFormat.ARROW: "application/vnd.apache.arrow.stream",
+}
+
+
+def result_file(operation: Operation, format_: FileFormat) -> Iterator[bytes]:
+    """The bytes of the file. Parquet and Arrow have the types of Arrow, CSV the text of JSON."""
+    match format_:
+        case FileFormat.CSV:
+            return _csv(operation)
+        case FileFormat.PARQUET:
+            return _parquet(operation)
+        case FileFormat.ARROW:
+            return _arrow(operation)
+        case _:
+            assert_never(format_)
+
+
+def _csv(operation: Operation) -> Iterator[bytes]:
+    """Of few rows at a time: on the way to text they exist several times."""
+    yield csv_bytes(operation.schema.empty_table(), operation.time_zone, header=True)
+    for table in operation.pages(_PIECE_BYTES):
+        yield csv_bytes(table, operation.time_zone, header=False)
+
+
+def _arrow(operation: Operation) -> Iterator[bytes]:
+    sink = _Sink()
+    with pa.ipc.new_stream(pa.PythonFile(sink, "w"), operation.schema) as writer:
+        for table in operation.pages(_PIECE_BYTES):
+            writer.write_table(table)
+            yield sink.taken()
+    yield sink.taken()
+
+
+def _parquet(operation: Operation) -> Iterator[bytes]:
+    schema, sink = operation.schema, _Sink()
+    names = _distinct(schema.names)
+    schema = pa.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])
+    with pq.ParquetWriter(pa.PythonFile(sink, "w"), schema, compression="zstd") as writer:
+        for table in operation.pages(_ROW_GROUP_BYTES):
+            writer.write_table(table.rename_columns(names), row_group_size=table.num_rows)
+            yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """Gathers what is written until it is taken."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: object) -> int:
+        piece = bytes(memoryview(content))  # type: ignore[arg-type]
+        self._pieces.append(piece)
+        return len(piece)
+
+    def taken(self) -> bytes:
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Readers of Parquet tell columns apart by name: repeated names get the number of their column."""
+    return [f"{name}_{at}" if name in names[:at] else name for at, name in enumerate(names)]

@@ -1,0 +1,157 @@
+"""Where the rows of results are held until they are fetched: a little in memory, the rest in files.
+
+Most rows that Spark answers come in files, and stay in them (`engine/exec/record_batches.py`). Batches that come in
+memory are held there up to a limit for each result and one for all together, and written to the spool beyond. So memory
+is bounded whatever results there are, and how many.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from engine.spool.spool import Spool, SpoolWriter
+from engine.spool.spool_file import AnyBatch, StoredBatch, loaded
+
+_RESULTS_IN_MEMORY = 16
+"""So many results at their limit may be in memory at once."""
+
+
+class ResultStore:
+    """Thread-safe. Without a spool all is held in memory."""
+
+    def __init__(self, spool: Spool | None = None, memory_bytes_max: int = 16 << 20) -> None:
+        """`memory_bytes_max` is for one result."""
+        self.spool, self._memory_max = spool, memory_bytes_max
+        self._lock = threading.Lock()
+        self._memory = self._rows = self._bytes = 0
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Rows and bytes of all results since the start."""
+        with self._lock:
+            return self._rows, self._bytes
+
+    def count(self, rows: int, size: int) -> None:
+        """Rows that a result holds from now on."""
+        with self._lock:
+            self._rows, self._bytes = self._rows + rows, self._bytes + size
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of all results."""
+        return self._memory
+
+    def held_bytes(self) -> int:
+        """On the disk."""
+        return self.spool.held_bytes() if self.spool is not None else 0
+
+    def may_keep(self, held: int, count: int) -> bool:
+        """Whether a result that has `held` bytes in memory may have `count` more there, which are taken then."""
+        with self._lock:
+            total_max = self._memory_max * _RESULTS_IN_MEMORY
+            is_over = held + count > self._memory_max or self._memory + count > total_max
+            if is_over and self.spool is not None:
+                return False
+            self._memory += count
+            return True
+
+    def give_back(self, count: int) -> None:
+        with self._lock:
+            self._memory -= count
+
+
+class HeldRows:
+    """The batches of one result, which are added in order and read by position; one thread at a time."""
+
+    def __init__(self, schema: pa.Schema, store: ResultStore, owner: str) -> None:
+        """Files count as those of `owner`."""
+        self._schema, self._store, self._owner = schema, store, owner
+        self._batches: list[AnyBatch] = []
+        self._starts: list[int] = []
+        self._writer: SpoolWriter | None = None
+        self._last: tuple[int, pa.RecordBatch] | None = None
+        """The number of the batch that was read from a file last, since the next page may begin in it."""
+        self._memory = self.rows = self.bytes = 0
+
+    def add(self, batch: AnyBatch) -> None:
+        """Hold a batch that has rows. Raises `DiskFull`, or what the spool's budget does."""
+        size = batch.nbytes
+        if not isinstance(batch, StoredBatch):
+            batch = self._kept(batch, size)
+        self._starts.append(self.rows)
+        self._batches.append(batch)
+        self.rows += batch.num_rows
+        self.bytes += size
+        self._store.count(batch.num_rows, size)
+
+    def read(self, offset: int, rows_max: int, bytes_max: int | None = None) -> pa.Table:
+        """Rows from `offset` on; fewer where more would have over `bytes_max`, but one at least.
+
+        Rows of one batch are taken to be of one size.
+        """
+        batches: list[pa.RecordBatch] = []
+        left = bytes_max
+        for number, first, count in self._pieces(offset, offset + rows_max):
+            size = self._batches[number].slice(first, count).nbytes
+            if left is not None and size > left:
+                count = left * count // size or (not batches)
+            if count:
+                batches.append(self._load(number).slice(first, count))
+            if left is not None and size > left:
+                break
+            left = left if left is None else left - size
+        return pa.Table.from_batches(batches, self._schema)
+
+    def spans(self, bytes_max: int) -> Iterator[tuple[int, int, int]]:
+        """All rows as spans of about `bytes_max` or less, each its first row, number of rows, and bytes."""
+        start = rows = size = 0
+        for batch in self._batches:
+            total, count = batch.nbytes, batch.num_rows
+            step = max(1, count * bytes_max // max(1, total))
+            for first in range(0, count, step):
+                last = min(first + step, count)
+                share = total * last // count - total * first // count
+                if rows and size + share > bytes_max:
+                    yield start, rows, size
+                    start, rows, size = start + rows, 0, 0
+                rows, size = rows + last - first, size + share
+        if rows:
+            yield start, rows, size
+
+    def close(self) -> None:
+        """Let go of all; closing twice does nothing."""
+        if self._writer is not None:
+            self._writer.file.close()  # which the trace of an error may hold
+        self._batches, self._starts, self._writer, self._last = [], [], None, None
+        self._store.give_back(self._memory)
+        self._memory = 0
+
+    def _kept(self, batch: pa.RecordBatch, size: int) -> AnyBatch:
+        if self._store.may_keep(self._memory, size):
+            self._memory += size
+            return batch
+        assert self._store.spool is not None
+        if self._writer is None:
+            self._writer = self._store.spool.writer(self._schema, self._owner)
+        return self._writer.add(batch)
+
+    def _pieces(self, offset: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Which rows of which batches the rows `offset` to `end` are: number, first row, number of rows."""
+        for number in range(max(0, bisect_right(self._starts, offset) - 1), bisect_left(self._starts, end)):
+            start = self._starts[number]
+            first = max(0, offset - start)
+            count = min(end - start, self._batches[number].num_rows) - first
+            if count > 0:
+                yield number, first, count
+
+    def _load(self, number: int) -> pa.RecordBatch:
+        batch = self._batches[number]
+        if not isinstance(batch, StoredBatch):
+            return batch
+        if self._last is None or self._last[0] != number:
+            self._last = number, loaded(batch)
+        return self._last[1]

@@ -1,0 +1,227 @@
+"""A dashboard's questions by many connections at once, beside the stock Spark Thrift Server on the very same files.
+
+Run `python -m tests.bench.bench_dashboard [--scale 0.2] [--connections 8 64] [--queries 160] [--phases cold warm …]`.
+DuckDB makes the data, delta-rs writes it; the stock server reads the same Parquet files. Connections of PyHive take the
+questions (`dashboard_queries.py`) from one list in random order, each the next one when its rows are there. The servers
+take turns, with nothing sent to the other one.
+
+- `cold`: the first questions after the start. Every later phase is warm;
+- `warm`: the gateway without its result cache;
+- `writer`: the same while somebody else commits to `orders` every second. The stock server goes on with its old list of
+  files, the gateway answers of the newest version;
+- `cached`, `cached-writer`: the gateway with its result cache, which the stock server has not.
+
+Shown are questions per second, the time of one (p50, p95) and the processor time of the server for one; and at the end
+the peak of each server's memory. Answers are compared before anything is measured, but for the cold phase.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from deltalake import DeltaTable, write_deltalake
+from pyhive import hive
+from pyhive.exc import OperationalError
+
+from tests.bench.bench_tpch import TABLES, write_tables
+from tests.bench.dashboard_queries import questions
+from tests.bench.stock_server import stock_server
+from tests.server_process import ServerProcess
+
+PHASES = ("cold", "warm", "writer", "cached", "cached-writer")
+CACHE_SETTING = "gateway.result_cache"
+COMMIT_EVERY_S = 1.0
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Side:
+    """A server, with the processes that it consists of."""
+
+    name: str
+    port: int
+    processes: Sequence[int]
+
+    def processor_s(self) -> float:
+        """The processor time that it has taken so far, in seconds."""
+        ticks = 0
+        for process in self.processes:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def peak_mb(self) -> float:
+        """The sum of what each process held at its peak."""
+        lines = [line for each in self.processes for line in Path(f"/proc/{each}/status").read_text().splitlines()]
+        return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--scale", type=float, default=0.2)
+    options.add_argument("--connections", type=int, nargs="+", default=[8, 64])
+    options.add_argument("--queries", type=int, default=160, help="of each side in each phase")
+    options.add_argument("--phases", nargs="+", choices=PHASES, default=PHASES)
+    arguments = options.parse_args()
+    with tempfile.TemporaryDirectory() as name, ExitStack() as servers:
+        folder = Path(name)
+        lake = folder / "lake" / "default"
+        lake.mkdir(parents=True)
+        write_tables(lake, arguments.scale)
+        sides = [ours(folder, servers), stock(folder, lake, servers)]
+        for phase in arguments.phases:
+            for connections in arguments.connections[:1] if phase == "cold" else arguments.connections:
+                with committing(lake / "orders") if phase.endswith("writer") else nullcontext():
+                    compare(phase, connections, arguments.queries, sides)
+            if phase == "cold":
+                ensure_equal(sides)
+        print("peak memory   " + "   ".join(f"{side.name} {side.peak_mb():6.0f} MB" for side in sides), flush=True)
+
+
+def ours(folder: Path, servers: ExitStack) -> Side:
+    server = ServerProcess(folder, str(folder / "lake"), GATEWAY_SPARK_DRIVER_MEMORY="1500m", GATEWAY_SPARK_CONF="{}")
+    servers.callback(server.end)
+    servers.callback(server.popen.terminate)
+    return Side("ours", server.ports()["thrift"], [server.popen.pid, *server.jvms()])
+
+
+def stock(folder: Path, lake: Path, servers: ExitStack) -> Side:
+    """Its tables are external ones over the files of ours."""
+    server = servers.enter_context(stock_server(folder))
+    with closing(hive.connect("127.0.0.1", server.port, username="bench")) as connection:
+        for table in TABLES:
+            connection.cursor().execute(f"CREATE TABLE {table} USING parquet LOCATION '{(lake / table).as_uri()}'")
+    return Side("stock", server.port, [server.process_id])
+
+
+def ensure_equal(sides: Sequence[Side]) -> None:
+    with ExitStack() as connections:
+        cursors = [
+            connections.enter_context(closing(hive.connect("127.0.0.1", side.port, username="bench"))).cursor()
+            for side in sides
+        ]
+        for text in questions():
+            answers = []
+            for cursor in cursors:
+                cursor.execute(text)
+                answers.append(sorted(cursor.fetchall(), key=str))
+            if " LIMIT 50" in text:  # any of them
+                answers = [len(rows) for rows in answers]
+            if answers[0] != answers[1]:
+                raise AssertionError(f"the answers differ: {text}\n{answers[0]}\n{answers[1]}")
+
+
+def compare(phase: str, connections: int, count: int, sides: Sequence[Side]) -> None:
+    """One line: each side's speed, and ours over stock's."""
+    is_cached = phase.startswith("cached")
+    shown, rates, high = [], [], []
+    for side in sides:
+        busy = side.processor_s()
+        try:
+            times, elapsed = ask(side, connections, count, use_cache=is_cached and side.name == "ours")
+        except OperationalError as error:
+            if not is_cached or CACHE_SETTING not in str(error):
+                raise
+            print(f"{phase:14} {connections:3} connections   there is no result cache", flush=True)
+            return
+        times.sort()
+        rates.append(count / elapsed)
+        high.append(times[len(times) * 95 // 100])
+        shown.append(
+            f"{side.name} {rates[-1]:7.1f}/s p50 {times[len(times) // 2]:7.0f} ms p95 {high[-1]:7.0f} ms"
+            f" cpu {(side.processor_s() - busy) * 1000 / count:5.0f} ms"
+        )
+    ratio = f"rate {rates[0] / rates[1]:.2f} p95 {high[0] / high[1]:.2f}"
+    print(f"{phase:14} {connections:3} connections   {'   '.join(shown)}   {ratio}", flush=True)
+
+
+def ask(side: Side, connections: int, count: int, *, use_cache: bool) -> tuple[list[float], float]:
+    """The time of each of `count` questions in ms, and of all in s, without that of connecting."""
+    asked: SimpleQueue[str] = SimpleQueue()
+    texts = questions()
+    chosen = random.Random(SEED)
+    for _ in range(count):
+        asked.put(chosen.choice(texts))
+    ready = threading.Barrier(connections + 1)
+
+    def client() -> list[float]:
+        with closing(hive.connect("127.0.0.1", side.port, username="bench")) as connection:
+            cursor = connection.cursor()
+            try:
+                if side.name == "ours":
+                    set_cache(cursor, use=use_cache)
+            except OperationalError:
+                ready.abort()
+                raise
+            ready.wait()
+            return list(answered(cursor, asked))
+
+    with ThreadPoolExecutor(connections) as pool:
+        clients = [pool.submit(client) for _ in range(connections)]
+        try:
+            ready.wait()
+        except threading.BrokenBarrierError:
+            for each in clients:
+                if isinstance(error := each.exception(), OperationalError):
+                    raise error from None
+            raise
+        start = time.perf_counter()
+        times = [spent for each in clients for spent in each.result()]
+        return times, time.perf_counter() - start
+
+
+def set_cache(cursor: Any, *, use: bool) -> None:
+    """A gateway that has no result cache is as it is without one."""
+    try:
+        cursor.execute(f"SET {CACHE_SETTING} = {'on' if use else 'off'}")
+    except OperationalError as error:
+        if use or CACHE_SETTING not in str(error):
+            raise
+
+
+def answered(cursor: Any, asked: SimpleQueue[str]) -> Iterator[float]:
+    """The time of each question in ms."""
+    while True:
+        try:
+            text = asked.get_nowait()
+        except Empty:
+            return
+        start = time.perf_counter()
+        cursor.execute(text)
+        cursor.fetchall()
+        yield (time.perf_counter() - start) * 1000
+
+
+@contextmanager
+def committing(location: Path) -> Iterator[None]:
+    """Somebody else, who commits a row every second."""
+    row = DeltaTable(location).to_pyarrow_dataset().head(1)
+    ended = threading.Event()
+
+    def commit() -> None:
+        while not ended.wait(COMMIT_EVERY_S):
+            write_deltalake(location, row, mode="append")
+
+    writer = threading.Thread(target=commit)
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
+
+
+if __name__ == "__main__":
+    main()

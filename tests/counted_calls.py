@@ -1,0 +1,26 @@
+"""How often a thread calls Java: each call of py4j is a round trip that waits for a thread of Java's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def counted_calls(gateway: Any) -> Iterator[list[str]]:
+    """The commands that this thread sends through py4j within the block."""
+    client, sent, thread = gateway._gateway_client, [], threading.get_ident()
+    send = client.send_command
+
+    def noting(command: str, *arguments: Any, **named: Any) -> Any:
+        if threading.get_ident() == thread:
+            sent.append(command)
+        return send(command, *arguments, **named)
+
+    client.send_command = noting
+    try:
+        yield sent
+    finally:
+        del client.send_command

@@ -1,0 +1,50 @@
+"""Columns of many tables at once: tables with one schema share what is said of their columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.answers.lists import list_objects
+from engine.bind.bind import bind
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundStatement
+from engine.statements.shows import ListColumns
+from tests.engine.plan.lake import PlanningLake
+
+ALIKE, OTHER = "k INT NOT NULL, s STRING COMMENT 'a text'", "x DECIMAL(9, 2)"
+TABLES = {"a": ALIKE, "b": OTHER, "c": ALIKE, "d": ALIKE, "e": OTHER}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> PlanningLake:
+    made = PlanningLake(tmp_path_factory.mktemp("a lake of columns"))
+    for name, columns in TABLES.items():
+        made.make(f"CREATE TABLE {name} ({columns})")
+    made.make_view("cv", "SELECT 1 AS k, 2 AS z", "k INT, z INT")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("tables", "pattern", "expected"),
+    [
+        (None, None, "a.k a.s b.x c.k c.s cv.k cv.z d.k d.s e.x"),
+        (None, "k", "a.k c.k cv.k d.k"),
+        (None, "x", "b.x e.x"),
+        ("d", None, "d.k d.s"),
+        ("b", "k", ""),
+        ("none", None, ""),
+    ],
+)
+def test_columns_are_those_of_their_tables(
+    lake: PlanningLake, tables: str | None, pattern: str | None, expected: str
+) -> None:
+    statement = ListColumns(catalog=None, schema_pattern=None, table_pattern=tables, column_pattern=pattern)
+    bound = bind(statement, Binder(lake.state, lake.sources))
+    assert isinstance(bound, BoundStatement)
+    (batch,) = list_objects(bound, statement).result.batches()
+    rows = batch.to_pylist()
+    assert " ".join(sorted(f"{row['table']}.{row['column']}" for row in rows)) == expected
+    facts = {"k": ("int", False, 1, None), "s": ("string", True, 2, "a text"), "x": ("decimal(9,2)", True, 1, None)}
+    for row in rows:
+        found = (row["sql_type"], row["nullable"], row["position"], row["comment"])
+        assert row["table"] == "cv" or found == facts[row["column"]]

@@ -1,0 +1,87 @@
+"""`_file`, `_pos`, `_spec_id`, `_partition`, `_row_id`, …: read where they are named, and not shown by `*`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from engine.main import LakeSession
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.lake_sessions import refuse, rows, run
+
+pytestmark = pytest.mark.spark
+
+
+def _new(session: LakeSession, name: str, version: int = 3) -> None:
+    """A file without partition and two of partitions, of 4 rows each, with a row of the first deleted."""
+    run(
+        session,
+        f"CREATE TABLE {name} (id BIGINT, kind STRING) USING iceberg TBLPROPERTIES ('format-version' = '{version}',"
+        " 'write.delete.mode' = 'merge-on-read')",
+    )
+    run(session, f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ id, 'x' FROM range(4)")
+    run(session, f"ALTER TABLE {name} ADD PARTITION FIELD bucket(2, id)")
+    run(session, f"ALTER TABLE {name} ADD PARTITION FIELD kind")
+    run(session, f"INSERT INTO {name} SELECT 4, IF(id % 2 = 0, 'a', NULL) FROM range(8)")
+    run(session, f"DELETE FROM {name} WHERE id = 1")
+
+
+def test_they_tell_where_a_row_lies(session: LakeSession, lake: Path) -> None:
+    _new(session, "places")
+    files = dict(rows(session, "SELECT file_path, spec_id FROM places.data_files"))
+    found = rows(session, "SELECT _file, _pos, _spec_id, _partition, id, kind FROM places")
+    assert {(file, spec) for file, _, spec, *_ in found} == set(files.items())
+    assert sorted((position, id) for _, position, spec, _, id, _ in found if spec == 0) == [(0, 0), (2, 2), (3, 3)]
+    partitions = {(spec, tuple(partition.values()), kind) for _, _, spec, partition, _, kind in found}
+    (bucket,) = {partition["id_bucket_2"] for _, _, spec, partition, *_ in found if spec != 0}
+    assert partitions == {(0, (None, None), "x"), (2, (bucket, "a"), "a"), (2, (bucket, None), None)}
+    assert [sorted(p for f, p, *_ in found if f == file) for file, spec in files.items() if spec] == [[0, 1, 2, 3]] * 2
+    assert len(rows(session, "SELECT * FROM places WHERE _pos < 2")[0]) == 2
+    for text in (
+        "SELECT p._pos FROM places p WHERE id = 2",
+        "SELECT q._pos FROM places p JOIN places q ON p._pos = q._pos WHERE p._file = q._file AND p.id = 2",
+        "WITH c AS (SELECT _pos, * FROM places WHERE _spec_id = 0) SELECT _pos FROM c WHERE id = 2",
+        "SELECT max(_pos) - 1 FROM places WHERE (_spec_id, _pos) IN (SELECT _spec_id, _pos FROM places WHERE id < 4)",
+        "SELECT first(_pos) FROM places GROUP BY id, _file HAVING id = 2",
+        "SELECT default.places._pos FROM places ORDER BY abs(id - 2), _pos LIMIT 1",
+        "SELECT count(_pos) - count(DISTINCT _file) * 3 FROM places",
+    ):
+        assert rows(session, text) == [(2,)], text
+    assert refuse(session, "SELECT _deleted FROM places").condition == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+
+
+def test_a_condition_on_the_file_chooses_files(session: LakeSession, lake: Path) -> None:
+    _new(session, "chosen", 2)
+    (path,) = rows(session, "SELECT file_path FROM chosen.data_files WHERE spec_id = 0")[0]
+    for other in Path(path.removeprefix("file://")).parents[1].glob("data/*.parquet"):
+        if str(other) != path.removeprefix("file://"):
+            other.unlink()
+    assert sorted(rows(session, f"SELECT id, _pos FROM chosen WHERE _file = '{path}'")) == [(0, 0), (2, 2), (3, 3)]
+    assert rows(session, "SELECT count(*) FROM chosen WHERE _spec_id = 0 AND _partition.kind IS NULL") == [(3,)]
+    assert refuse(session, "SELECT _row_id FROM chosen").condition.startswith("UNRESOLVED_COLUMN")
+
+
+def test_rows_have_ids(session: LakeSession, lake: Path) -> None:
+    _new(session, "lineage")
+    ids = rows(session, "SELECT _row_id, _last_updated_sequence_number, _metadata.row_id FROM lineage")
+    assert sorted(ids) == [(id, 1 if id < 4 else 2, id) for id in (0, 2, 3, *range(4, 12))]
+    run(session, "UPDATE lineage SET kind = 'y' WHERE id = 2")
+    assert rows(session, "SELECT _row_id, _last_updated_sequence_number FROM lineage WHERE id = 2") == [(2, 4)]
+
+
+def test_a_column_of_the_table_comes_first(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE taken (`_File` INT, _pos STRING) USING iceberg")
+    run(session, "INSERT INTO taken VALUES (7, 'here')")
+    assert rows(session, "SELECT _file, _pos, _spec_id FROM taken") == [(7, "here", 0)]
+
+
+def test_they_are_there_beside_equality_deletes(session: LakeSession, lake: Path) -> None:
+    table = HandmadeTable(lake / "keyed")
+    table.commit(table.data({"id": pa.array([5, 6, 7])}))
+    table.commit(table.equality({"id": [6]}, [1]), operation="delete")
+    found = rows(session, "SELECT id, _pos, _file, _metadata.row_index FROM keyed ORDER BY _pos")
+    path = f"{table.location}/data/00001.parquet"
+    assert found == [(5, 0, path, 0), (7, 2, path, 2)]
+    assert rows(session, "SELECT * FROM keyed WHERE _pos = 2") == [(7,)]

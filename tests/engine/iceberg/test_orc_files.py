@@ -1,0 +1,91 @@
+"""Data files in ORC: read by the names of their columns, and refused by name where a row would need a place.
+
+What Iceberg's own writers make is compared in `tests/oracle`; these files have no ids, and a name mapping instead.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as po
+import pytest
+
+from engine.main import LakeSession
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.lake_sessions import refuse, rows, run
+
+pytestmark = pytest.mark.spark
+
+COLUMNS: list[dict[str, Any]] = [
+    {"id": 1, "name": "id", "required": False, "type": "long"},
+    {
+        "id": 2,
+        "name": "place",
+        "required": False,
+        "type": {
+            "type": "struct",
+            "fields": [
+                {"id": 3, "name": "y", "required": False, "type": "long"},
+                {"id": 4, "name": "x", "required": False, "type": "string"},
+                {"id": 5, "name": "z", "required": False, "type": "string"},
+            ],
+        },
+    },
+    {"id": 6, "name": "name", "required": False, "type": "string"},
+    {"id": 7, "name": "gone", "required": False, "type": "string"},
+]
+MAPPING = [
+    {"field-id": 1, "names": ["id"]},
+    {"field-id": 2, "names": ["p"], "fields": [{"field-id": 3, "names": ["x"]}, {"field-id": 4, "names": ["w"]}]},
+    {"field-id": 6, "names": ["gone"]},
+]
+
+
+def orc_file(table: HandmadeTable, rows: pa.Table, **entry: Any) -> dict[str, Any]:
+    path = f"{table.location}/data/{rows.num_columns}-{rows.num_rows}.orc"
+    local = table.folder / path.removeprefix(f"{table.location}/")
+    po.write_table(rows, str(local))
+    kind = {"content": 0, "file_path": path, "file_format": "ORC", "record_count": rows.num_rows}
+    return {**kind, "file_size_in_bytes": local.stat().st_size, **entry}
+
+
+def _new(lake: Path, name: str, version: int = 2) -> tuple[HandmadeTable, dict[str, Any]]:
+    """A file in ORC whose names are other columns' now, and one in Parquet."""
+    properties = {"schema.name-mapping.default": json.dumps(MAPPING), "write.delete.mode": "copy-on-write"}
+    table = HandmadeTable(lake / name, columns=COLUMNS, version=version, properties=properties)
+    places = pa.array([{"w": "w1", "x": 7}, None], pa.struct([("w", pa.string()), ("x", pa.int32())]))
+    old = orc_file(table, pa.table({"gone": ["n1", "n2"], "p": places, "id": pa.array([1, 2], pa.int32())}))
+    table.commit(old)
+    table.commit(table.data({"id": [3], "name": ["n3"]}))
+    return table, old
+
+
+def test_columns_are_found_by_the_names_of_the_file(session: LakeSession, lake: Path) -> None:
+    table, old = _new(lake, "mixed")
+    expected = [(1, {"y": 7, "x": "w1", "z": None}, "n1", None), (2, None, "n2", None), (3, None, "n3", None)]
+    assert rows(session, "SELECT * FROM mixed ORDER BY id") == expected
+    assert rows(session, "SELECT id FROM mixed WHERE name = 'n2' OR place.y = 7 ORDER BY id") == [(1,), (2,)]
+    assert rows(session, "SELECT count(*), max(_file) FROM mixed WHERE id < 3") == [(2, old["file_path"])]
+    assert refuse(session, "SELECT _pos FROM mixed").condition.startswith("UNRESOLVED_COLUMN")
+    assert refuse(session, "DELETE FROM mixed WHERE id = 1").condition == "ICEBERG_ROWS_NOT_CHANGEABLE"
+    assert "changes of" in str(refuse(session, "SELECT * FROM table_changes('mixed', 1001)"))
+    table.commit(table.equality({"id": [2]}, [1]), operation="delete")
+    assert rows(session, "SELECT id FROM mixed ORDER BY id") == [(1,), (3,)]
+    run(session, "CALL system.rewrite_data_files(table => 'mixed', options => map('rewrite-all', 'true'))")
+    assert run(session, "DELETE FROM mixed WHERE id = 3") == 1
+    assert rows(session, "SELECT id, place.x FROM mixed") == [(1, "w1")]
+
+
+def test_what_needs_the_place_of_a_row_is_refused(session: LakeSession, lake: Path) -> None:
+    table, old = _new(lake, "marked")
+    table.commit(table.positions([old["file_path"]], [0]), operation="delete")
+    assert "position deletes of data files in ORC" in str(refuse(session, "SELECT id FROM marked"))
+    by_position, _ = _new(lake, "numbered")
+    by_position.commit(orc_file(by_position, pa.table({"_col0": [1]})))
+    assert "begin with _col" in str(refuse(session, "SELECT id FROM numbered"))
+    avro, _ = _new(lake, "avro")
+    avro.commit({**old, "file_path": f"{avro.location}/data/1.avro", "file_format": "AVRO"})
+    assert "data files of the format AVRO" in str(refuse(session, "SELECT id FROM avro"))

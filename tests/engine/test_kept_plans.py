@@ -1,0 +1,131 @@
+"""A query that was planned before runs by that plan, over the files that its own statement has pinned.
+
+Whether it did is seen in the steps of its profile: a plan that was kept is not analyzed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.main import LakeEngine, LakeSession
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
+
+pytestmark = pytest.mark.spark
+
+ANN = Identity("ann")
+
+
+def asked(session: LakeSession, text: str, *parameters: Parameter, user: Identity = ANN) -> tuple[list[Any], bool]:
+    """The rows of a query, and whether its plan had been kept."""
+    context = StatementContext(identity=user)
+    result = session.execute(text, context, parameters)
+    rows = [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
+    return rows, "analysis" not in context.profile.steps
+
+
+def run(session: LakeSession, text: str) -> None:
+    list(session.execute(text, StatementContext(identity=ANN)).batches())
+
+
+@pytest.fixture
+def other(engine: LakeEngine) -> Iterator[LakeSession]:
+    opened = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table(engine: LakeEngine) -> None:
+    session = engine.open_session(ANN, settings={}, catalog=None, schema=None)
+    run(session, "CREATE TABLE kept AS SELECT 1 AS id, 'a' AS name")
+    session.close()
+
+
+def test_the_second_time_a_query_is_not_analyzed(session: LakeSession) -> None:
+    text = "SELECT upper(k.name) FROM kept k WHERE id = (SELECT max(id) FROM kept)"
+    assert asked(session, text) == ([("A",)], False)
+    assert asked(session, text) == ([("A",)], True)
+
+
+def test_a_kept_plan_reads_the_newest_version(session: LakeSession) -> None:
+    run(session, "CREATE TABLE moving AS SELECT 1 AS id, 'a' AS name")
+    text = "SELECT name FROM moving WHERE id IN (SELECT id FROM moving)"
+    assert asked(session, text)[0] == [("a",)]
+    for name in "bc":  # whose files have as many bytes
+        run(session, f"INSERT OVERWRITE moving SELECT 1 AS id, '{name}' AS name")
+        assert asked(session, text) == ([(name,)], True)
+    run(session, "DELETE FROM moving")
+    assert asked(session, text)[0] == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "current_timestamp() > TIMESTAMP'2020-01-01'",
+        "current_date()",
+        "localtimestamp()",
+        "rand() < 2",
+        "uuid()",
+        "DATE 'today'",
+        "DATE /* a comment */ 'today'",
+        "CAST('now' AS TIMESTAMP)",
+        "DATE'2999-01-01' > 'today'",
+    ],
+)
+def test_what_depends_on_the_time_or_on_chance_is_not_kept(session: LakeSession, expression: str) -> None:
+    text = f"SELECT id, {expression} AS value FROM kept WHERE id < 10"
+    assert not asked(session, text)[1]
+    assert not asked(session, text)[1]
+
+
+def test_settings_are_part_of_what_a_plan_is_kept_by(session: LakeSession) -> None:
+    text = "SELECT CAST(TIMESTAMP'2024-06-01 00:00:00Z' AS STRING), id FROM kept WHERE id < 11"
+    run(session, "SET TIME ZONE 'UTC'")
+    assert asked(session, text)[0] == [("2024-06-01 00:00:00", 1)]
+    run(session, "SET TIME ZONE 'Asia/Tokyo'")
+    assert asked(session, text) == ([("2024-06-01 09:00:00", 1)], False)
+    run(session, "SET TIME ZONE 'UTC'")
+    assert asked(session, text) == ([("2024-06-01 00:00:00", 1)], True)
+
+
+def test_so_are_the_user_and_the_current_schema(session: LakeSession, other: LakeSession) -> None:
+    text = "SELECT current_user(), current_schema(), id FROM default.kept WHERE id < 12"
+    assert asked(session, text)[0] == [("ann", "default", 1)]
+    assert asked(other, text, user=Identity("bob"))[0] == [("bob", "default", 1)]
+    run(session, "CREATE SCHEMA elsewhere")
+    run(session, "USE elsewhere")
+    assert asked(session, text)[0] == [("ann", "elsewhere", 1)]
+    assert asked(other, text, user=Identity("bob")) == ([("bob", "default", 1)], True)
+
+
+def test_so_are_parameters_and_variables(session: LakeSession) -> None:
+    text = "SELECT :n + n, id FROM kept WHERE id < 13"
+    run(session, "DECLARE VARIABLE n INT DEFAULT 10")
+    assert asked(session, text, Parameter(name="n", value="1", sql_type="INT"))[0] == [(11, 1)]
+    assert asked(session, text, Parameter(name="n", value="2", sql_type="INT"))[0] == [(12, 1)]
+    run(session, "SET VAR n = 20")
+    assert asked(session, text, Parameter(name="n", value="2", sql_type="INT"))[0] == [(22, 1)]
+
+
+def test_so_are_the_texts_of_views(session: LakeSession) -> None:
+    text = "SELECT * FROM of_kept WHERE id < 14"
+    run(session, "CREATE VIEW of_kept AS SELECT id, 'before' AS said FROM kept")
+    assert asked(session, text)[0] == [(1, "before")]
+    assert asked(session, text) == ([(1, "before")], True)
+    run(session, "CREATE OR REPLACE VIEW of_kept AS SELECT id, 'after' AS said FROM kept")
+    assert asked(session, text) == ([(1, "after")], False)
+
+
+def test_another_session_with_the_same_settings_has_it_too(engine: LakeEngine, session: LakeSession) -> None:
+    text = "SELECT name, count(*) FROM kept WHERE id < 15 GROUP BY name"
+    assert asked(session, text) == ([("a", 1)], False)
+    second = engine.open_session(ANN, settings={}, catalog=None, schema=None)
+    assert asked(second, text) == ([("a", 1)], True)
+    session.close()
+    assert asked(second, text) == ([("a", 1)], True)
+    second.close()

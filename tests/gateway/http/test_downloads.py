@@ -1,0 +1,186 @@
+"""Files of results, made while they are sent: slow, vanished and unlucky clients, over real connections."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import socket
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.runtime.context import StatementContext
+from engine.runtime.results import ResultStream, sql_field
+from gateway.http import result_files
+from tests.gateway.arrow_engine import rows
+from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
+
+ROWS = 40_000
+WIDE = rows(pa.table({"s": ["x" * (1 << 20)] * 24}))
+"""More than the sockets of both sides take."""
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_files, "_PIECE_BYTES", 50_000)
+    monkeypatch.setattr(result_files, "_ROW_GROUP_BYTES", 100_000)
+
+
+def submit(live: Live, text: str) -> str:
+    """The path of an ended statement."""
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+    body = json.dumps({"statement": text, "disposition": "EXTERNAL_LINKS", "wait_timeout": "30s"})
+    connection.request("POST", STATEMENTS, body, {"Content-Type": "application/json"})
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    assert answer["status"]["state"] == "SUCCEEDED", answer
+    return f"{STATEMENTS}/{answer['statement_id']}"
+
+
+def ids(content: bytes, format_: str) -> list[int]:
+    match format_:
+        case "csv":
+            head, *lines = content.decode().splitlines()
+            assert head == "id,name"
+            return [int(line.partition(",")[0]) for line in lines]
+        case "parquet":
+            file = pq.ParquetFile(io.BytesIO(content))
+            assert file.num_row_groups > 3
+            return list(file.read().column("id").to_pylist())
+        case _:
+            return list(pa.ipc.open_stream(content).read_all().column("id").to_pylist())
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_file_comes_in_pieces_and_its_connection_goes_on(live: Live) -> None:
+    path = submit(live, f"ROWS {ROWS}")
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+    for format_ in ("csv", "parquet", "arrow"):
+        connection.request("GET", f"{path}/result/file?format={format_}")
+        answer = connection.getresponse()
+        assert answer.getheader("Transfer-Encoding") == "chunked" and answer.getheader("Content-Length") is None
+        assert ids(answer.read(), format_) == list(range(ROWS))
+    connection.request("HEAD", f"{path}/result/file?format=csv")
+    assert connection.getresponse().read() == b""
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().read() == b'{"status":"ok"}\n'
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_an_old_client_gets_the_file_to_the_end_of_its_connection(live: Live) -> None:
+    path = submit(live, f"ROWS {ROWS}")
+    with socket.create_connection(("127.0.0.1", live.port), timeout=60) as connection:
+        connection.sendall(f"GET {path}/result/file HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+        head, _, content = b"".join(iter(lambda: connection.recv(1 << 16), b"")).partition(b"\r\n\r\n")
+    assert b"chunked" not in head and ids(content, "csv") == list(range(ROWS))
+
+
+def begin(live: Live, path: str) -> socket.socket:
+    """A download whose client does not read."""
+    connection = socket.create_connection(("127.0.0.1", live.port), timeout=60)
+    connection.sendall(f"GET {path}/result/file HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return connection
+
+
+def test_clients_that_do_not_read_hold_no_worker_and_little_memory(live: Live) -> None:
+    """Twenty of them, where six workers are."""
+    live.engine.answers["WIDE"] = WIDE
+    path = submit(live, "WIDE")
+    stalled = [begin(live, path) for _ in range(20)]
+    assert eventually(lambda: live.server.held_bytes() > 20 << 20)
+    assert submit(live, "SELECT 1")
+    assert live.server.held_bytes() < 20 * (5 << 20), "no more than a piece of each"
+    received = http.client.HTTPResponse(stalled[0])
+    received.begin()
+    assert len(received.read()) == 24 * ((1 << 20) + 1) + len("s\n"), "the slow one gets it all the same"
+    for connection in stalled:
+        connection.close()
+    assert eventually(lambda: live.server.held_bytes() == 0)
+
+
+class Watched:
+    """A result whose files tell when they are given up."""
+
+    def __init__(self) -> None:
+        self.ended = 0
+
+    def __call__(self, *given: object) -> Iterator[bytes]:
+        try:
+            yield b"begun"
+            while True:
+                yield bytes(1 << 20)
+        finally:
+            self.ended += 1
+
+
+def test_a_download_ends_with_its_client(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Watched()
+    monkeypatch.setattr("gateway.http.result_routes.result_file", endless)
+    path = submit(live, "SELECT 1")
+    connection = begin(live, path)
+    assert connection.recv(100).startswith(b"HTTP/1.1 200 OK")
+    assert endless.ended == 0
+    connection.close()
+    assert eventually(lambda: endless.ended == 1)
+
+
+def test_a_client_that_stops_reading_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Watched()
+    monkeypatch.setattr("gateway.http.result_routes.result_file", endless)
+    with serving_http(write_s=0.3) as live:
+        connection = begin(live, submit(live, "SELECT 1"))
+        assert eventually(lambda: endless.ended == 1 and live.server.held_bytes() == 0)
+        connection.close()
+
+
+def test_a_stop_does_not_wait_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Watched()
+    monkeypatch.setattr("gateway.http.result_routes.result_file", endless)
+    monkeypatch.setattr("gateway.http.server._STOP_S", 0.2)
+    with serving_http() as live:
+        connection = begin(live, submit(live, "SELECT 1"))
+        assert eventually(lambda: live.server.held_bytes() > 0)
+    assert endless.ended == 1
+    connection.close()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_file_that_cannot_be_made_to_its_end_has_none(live: Live) -> None:
+    path = submit(live, f"ROWS {ROWS}")
+    statement_id = path.rpartition("/")[2]
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+    made = 0
+
+    def failing(*given: object) -> Iterator[bytes]:
+        nonlocal made
+        for piece in result_files._csv(*given):  # type: ignore[arg-type]
+            made += 1
+            if made == 3:
+                live.registry.drain(0)  # the statement is closed
+            yield piece
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gateway.http.result_routes.result_file", lambda operation, _: failing(operation))
+        connection.request("GET", f"{path}/result/file")
+        answer = connection.getresponse()
+        with pytest.raises(http.client.IncompleteRead):
+            answer.read()
+    assert statement_id and live.deaths == []
+
+
+def test_an_error_before_the_first_byte_is_an_error(live: Live) -> None:
+    def broken(_: StatementContext) -> ResultStream:
+        schema = pa.schema([sql_field("id", pa.int64(), "bigint")])
+        return ResultStream(schema=schema, source=())
+
+    live.engine.answers["BROKEN"] = broken
+    path = submit(live, "BROKEN")
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+    connection.request("DELETE", path)
+    assert connection.getresponse().read()
+    connection.request("GET", f"{path}/result/file")
+    answer = connection.getresponse()
+    assert answer.status == 404 and json.loads(answer.read())["error_code"] == "RESOURCE_DOES_NOT_EXIST"

@@ -1,0 +1,163 @@
+"""Rows that are held: pages and spans whatever the batches, in memory and in files, and what lets go of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors.disk_errors import SpoolFullOfOwner
+from engine.errors.statement_errors import ResultTooLarge
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.results import ResultStream, sql_field
+from engine.spool.budget import SpoolBudget
+from engine.spool.spool import Spool
+from gateway.errors import OperationClosed
+from gateway.limits import Limits
+from gateway.operation_state import OperationState
+from gateway.registry import Registry
+from gateway.result_buffer import ResultBuffer
+from gateway.result_store import HeldRows, ResultStore
+from tests.gateway.arrow_engine import ArrowEngine, numbered
+
+SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint"), sql_field("text", pa.string(), "string")])
+
+
+def batch(first: int, count: int, width: int = 1) -> pa.RecordBatch:
+    ids = range(first, first + count)
+    return pa.record_batch([pa.array(ids, pa.int64()), pa.array([str(i) * width for i in ids])], schema=SCHEMA)
+
+
+def held(store: ResultStore, *sizes: tuple[int, int]) -> HeldRows:
+    """Batches of these numbers of rows, with texts of these widths."""
+    rows = HeldRows(SCHEMA, store, "ann")
+    for count, width in sizes:
+        rows.add(batch(rows.rows, count, width))
+    return rows
+
+
+SIZES = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 40)), max_size=8)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spool")
+
+
+@settings(deadline=None, max_examples=60)
+@given(sizes=SIZES, memory=st.sampled_from([0, 500, 1 << 20]), offset=st.integers(0, 250), rows=st.integers(1, 90))
+def test_a_page_is_its_rows(folder: Path, sizes: list[tuple[int, int]], memory: int, offset: int, rows: int) -> None:
+    everything = held(ResultStore(Spool(folder), memory), *sizes)
+    expected = list(range(offset, min(offset + rows, everything.rows)))
+    for _ in range(2):
+        assert everything.read(offset, rows).column("id").to_pylist() == expected
+    some = everything.read(offset, rows, 400).column("id").to_pylist()
+    assert some == expected[: len(some)] and bool(some) == bool(expected)
+    everything.close()
+    assert not list(folder.iterdir())
+
+
+@settings(deadline=None, max_examples=60)
+@given(sizes=SIZES, bytes_max=st.integers(1, 3000))
+def test_spans_follow_each_other_and_are_small(folder: Path, sizes: list[tuple[int, int]], bytes_max: int) -> None:
+    everything = held(ResultStore(Spool(folder), 0), *sizes)
+    at = 0
+    for start, rows, size in everything.spans(bytes_max):
+        assert start == at and rows > 0 and (size <= bytes_max or rows == 1)
+        at += rows
+    assert at == everything.rows
+
+
+def test_memory_is_bounded_for_each_result_and_for_all(tmp_path: Path) -> None:
+    size = batch(0, 10).nbytes
+    store = ResultStore(Spool(tmp_path), 2 * size)
+    first = held(store, *[(10, 1)] * 5)
+    assert 0 < store.memory_bytes <= 2 * size and len(list(tmp_path.iterdir())) == 1
+    others = [held(store, *[(10, 1)] * 5) for _ in range(40)]
+    assert store.memory_bytes <= 2 * size * 16
+    for each in (first, first, *others):
+        each.close()
+    assert store.memory_bytes == 0 and not list(tmp_path.iterdir())
+
+
+def test_long_rows_end_a_page_before_they_are_read(tmp_path: Path) -> None:
+    rows = held(ResultStore(Spool(tmp_path), 0), (10, 1), (10, 10_000), (10, 1))
+    assert rows.read(0, 30, 1000).num_rows == 10
+    assert rows.read(10, 30, 1000).num_rows == 1
+    assert rows.read(19, 30, 50_000).num_rows == 11
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ResultStore:
+    return ResultStore(Spool(tmp_path, SpoolBudget(1 << 20, 100_000)), 1000)
+
+
+def buffer(store: ResultStore, rows: int, bytes_max: int = 1 << 20) -> ResultBuffer:
+    stream = numbered(rows)(StatementContext(identity=Identity("ann")))
+    return ResultBuffer(stream, bytes_max, lambda _: None, store, "ann")
+
+
+def test_pages_in_any_order_and_again(store: ResultStore) -> None:
+    result = buffer(store, 3500)
+    for offset in (0, 3000, 10, 2999, 3499, 3500, 0):
+        page = result.page(offset, 700)
+        assert page.rows.column("id").to_pylist() == list(range(offset, min(3500, offset + 700)))
+        assert page.has_more == (offset + 700 < 3500)
+    assert store.held_bytes() > 0
+    result.close()
+    assert store.held_bytes() == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "bytes_max", "error"), [(6000, 1 << 20, SpoolFullOfOwner), (3000, 40_000, ResultTooLarge)]
+)
+def test_a_result_that_fits_nowhere_is_an_error_and_leaves_nothing(
+    store: ResultStore, rows: int, bytes_max: int, error: type[Exception]
+) -> None:
+    result = buffer(store, rows, bytes_max)
+    assert result.page(0, 10).rows.num_rows == 10
+    for _ in range(2):
+        with pytest.raises(error):
+            result.count()
+        with pytest.raises(error):
+            result.page(0, 10)
+    assert store.held_bytes() == 0 and store.memory_bytes == 0
+
+
+def test_a_result_that_is_closed_while_it_is_read_goes_when_the_reader_is_done(store: ResultStore) -> None:
+    schema, result = SCHEMA, None
+
+    def batches():  # type: ignore[no-untyped-def]
+        for first in range(0, 3000, 100):
+            yield batch(first, 100)
+        assert result is not None
+        result.close()
+        assert store.held_bytes() > 0, "it is being read"
+
+    result = ResultBuffer(ResultStream(schema=schema, source=batches()), 1 << 20, lambda _: None, store, "ann")
+    assert result.count() == 3000
+    assert store.held_bytes() == 0 and store.memory_bytes == 0
+    with pytest.raises(OperationClosed):
+        result.page(0, 1)
+
+
+def test_a_users_results_are_bounded_and_others_go_on(store: ResultStore) -> None:
+    registry = Registry(ArrowEngine(), Limits(linger_s=0), store=store)
+    sessions = [registry.open_session(Identity(user)) for user in ("ann", "bob")]
+    run = [
+        session.execute(f"ROWS {rows}", through=lambda stream: stream)
+        for session, rows in zip(sessions * 2, (3500, 3500, 3500, 10), strict=True)
+    ]
+    states = [operation.wait(10) for operation in run]
+    assert states[:2] == [OperationState.FINISHED] * 2
+    assert states[2] is OperationState.FAILED and isinstance(run[2].error, SpoolFullOfOwner)
+    assert states[3] is OperationState.FINISHED
+    registry.close_operation(run[0].id, sessions[0].identity)
+    again = sessions[0].execute("ROWS 3500", through=lambda stream: stream)
+    assert again.wait(10) is OperationState.FINISHED
+    registry.drain(0)
+    assert store.held_bytes() == 0 and store.memory_bytes == 0
