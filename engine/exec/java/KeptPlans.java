@@ -114,8 +114,11 @@ final class KeptPlans {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       LogicalRelation leaf = (LogicalRelation) node;
       HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
+      ListedFileIndex before = (ListedFileIndex) relation.location();
+      ListedFileIndex index = index(before.scan());
+      if (before.estimate() != null) return new EstimatedRelation(leaf, index.estimatedAs(before), spark);
       HadoopFsRelation placed = new HadoopFsRelation(
-          index(((ListedFileIndex) relation.location()).scan()),
+          index,
           relation.partitionSchema(),
           relation.dataSchema(),
           relation.bucketSpec(),
