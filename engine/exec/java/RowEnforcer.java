@@ -91,21 +91,17 @@ final class RowEnforcer {
     for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) {
       JsonNode step = (JsonNode) steps.next();
       if (step.get("counters").size() > 0) {
-        plan = arranged(analyzed(plan), isLiteral, step.get("spread_by"));
+        plan = arranged(plan, isLiteral, step.get("spread_by"));
         isArranged = true;
       }
       plan = step(plan, step);
     }
-    plan = stored(analyzed(plan), (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
+    plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
     plan = execution(partitioned(plan, request.get("partitions"))).analyzed();
     guard.ensureMayRun(plan, statementId); // what comes on top of it is made of no text
     if (request.hasNonNull("curve")) plan = alongCurve(plan, request.get("curve"));
     else plan = sorted(isArranged ? plan : arranged(plan, isLiteral, request.get("partition_columns")), isArranged || isLiteral);
     return execution(plan);
-  }
-
-  private LogicalPlan analyzed(LogicalPlan plan) {
-    return plan.resolved() ? plan : execution(plan).analyzed();
   }
 
   private QueryExecution execution(LogicalPlan plan) {
@@ -141,7 +137,6 @@ final class RowEnforcer {
         TableOutputResolver$.MODULE$.resolveOutputColumns$default$6());
   }
 
-  /** Steps are analyzed together as far as none needs the columns of the one before: each time costs milliseconds. */
   private LogicalPlan step(LogicalPlan plan, JsonNode step) throws Exception {
     ArrayList named = new ArrayList();
     for (Iterator expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
@@ -156,9 +151,9 @@ final class RowEnforcer {
       Expression value = new IdentityValues(name, each.get("first").longValue(), each.get("step").longValue()).value();
       named.add(alias(value, name, Scala.none()));
     }
-    LogicalPlan projected = new Project(Scala.seq(named), plan);
+    LogicalPlan projected = execution(new Project(Scala.seq(named), plan)).analyzed();
     if (!step.hasNonNull("assigned")) return projected;
-    return assigned(analyzed(projected), step.get("assigned"), false, new StoreAssignment(spark.sessionState().conf(), true));
+    return assigned(projected, step.get("assigned"), false, new StoreAssignment(spark.sessionState().conf(), true));
   }
 
   private LogicalPlan stored(LogicalPlan plan, StructType schema) {
