@@ -31,6 +31,7 @@ from catalog.changes import (
     RenameTable,
     SetComment,
     SetLocation,
+    SetRestOptions,
     apply,
 )
 from catalog.conditions import Condition, ensure_met
@@ -184,6 +185,9 @@ class Catalog:
         if condition is not None:
             ensure_met(view.state, condition)
         self._ensure_new(view, change)
+        if isinstance(change, SetRestOptions):
+            self.rest.ensure_answers(replace(CatalogEntry(name=change.name), rest=change.options))
+            return
         if isinstance(change, CreateCatalog):
             if is_new and change.entry.name not in view.state.catalogs:
                 self.rest.ensure_answers(change.entry)
@@ -214,7 +218,7 @@ class Catalog:
         match change:
             case CreateCatalog(catalog) if catalog.name == CatalogName(SYSTEM_CATALOG):
                 raise ReservedName("CATALOG", str(catalog.name))
-            case CreateCatalog() | DropCatalog():
+            case CreateCatalog() | DropCatalog() | SetRestOptions():
                 return [change]
             case CreateSchema(entry, _):
                 if view.discovered_schema(entry.name) is not None and entry.name not in view.state.schemas:
@@ -275,7 +279,7 @@ class Catalog:
 def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
     """The schemas that a change makes, drops, or changes something in."""
     match change:
-        case CreateCatalog() | DropCatalog() | RecordClone() | ForgetClone():
+        case CreateCatalog() | SetRestOptions() | DropCatalog() | RecordClone() | ForgetClone():
             return ()
         case (
             GrantPrivileges(on=on)
@@ -334,7 +338,7 @@ def _new_parts(change: Change) -> tuple[str, ...]:
             return (part,)
         case SetTags() | DropPolicy():
             return ()
-        case RecordClone() | ForgetClone():
+        case RecordClone() | ForgetClone() | SetRestOptions():
             return ()
         case _:
             assert_never(change)

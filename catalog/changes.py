@@ -75,6 +75,14 @@ class DropCatalog:
 
 
 @dataclass(frozen=True, slots=True)
+class SetRestOptions:
+    """Of a REST catalog that has an entry of ours."""
+
+    name: CatalogName
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSchema:
     """`properties` are for catalogs that keep some."""
 
@@ -159,6 +167,7 @@ class ForgetClone:
 
 Change = (
     CreateCatalog
+    | SetRestOptions
     | DropCatalog
     | CreateSchema
     | DropSchema
@@ -188,6 +197,8 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return _create_catalog(state, entry)
         case DropCatalog(name, _):
             return _drop_catalog(state, name)
+        case SetRestOptions(name_of, options):
+            return _set_options(state, name_of, options)
         case CreateSchema(entry_, _):
             return _create_schema(state, entry_)
         case DropSchema(name_, cascade):
@@ -247,6 +258,13 @@ def _create_catalog(state: CatalogState, entry: CatalogEntry) -> CatalogState:
     if entry.name in state.catalogs:
         raise CatalogAlreadyExists(str(entry.name))
     return replace(state, catalogs={**state.catalogs, entry.name: entry})
+
+
+def _set_options(state: CatalogState, name: CatalogName, options: tuple[tuple[str, str], ...]) -> CatalogState:
+    entry = state.catalogs.get(name)
+    if entry is None or entry.rest is None:
+        raise CatalogNotFound(str(name))
+    return replace(state, catalogs={**state.catalogs, name: replace(entry, rest=options)})
 
 
 def _drop_catalog(state: CatalogState, name: CatalogName) -> CatalogState:

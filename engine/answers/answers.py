@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from engine.answers.create_statement import show_create_table
-from engine.answers.describe import describe_function, describe_schema, describe_table
+from engine.answers.describe import describe_catalog, describe_function, describe_schema, describe_table
 from engine.answers.files import list_files
 from engine.answers.find import find_objects
 from engine.answers.foreign import answer_foreign
@@ -28,6 +28,7 @@ from engine.statements.functions import DescribeFunction
 from engine.statements.rights import DescribePolicy, ShowGrants, ShowGroups, ShowLocations, ShowPolicies, ShowUsers
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
+    DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
     DescribeSchema,
@@ -76,6 +77,8 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return describe_table(bound, statement)
         case DescribeFunction():
             return describe_function(bound, statement)
+        case DescribeCatalog():
+            return describe_catalog(bound, statement)
         case DescribeSchema():
             return describe_schema(bound, statement)
         case DescribeDetail():

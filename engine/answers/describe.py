@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 
 from catalog.entries import FunctionEntry
 from catalog.errors import SqlError
-from catalog.names import SchemaName
+from catalog.names import CatalogName, SchemaName
 from engine.answers.described_json import described_json
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.bind.sight import visible_keys
 from engine.runtime.results import string_rows
 from engine.statements.functions import DescribeFunction
-from engine.statements.shows import DescribeSchema, DescribeTable
+from engine.statements.shows import DescribeCatalog, DescribeSchema, DescribeTable
 from engine.table.details import TableDetails
 from engine.table.keys import is_key_property
 from engine.types.column_paths import field_at, format_name
@@ -46,6 +46,18 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
         )
     rows_ = [*_columns(relation), *(_details(bound, relation) if statement.extended else ())]
     return Outcome(result=string_rows(COLUMNS, rows_))
+
+
+def describe_catalog(bound: BoundStatement, statement: DescribeCatalog) -> Outcome:
+    """The options of a REST catalog are for who manages it; they hold no secret."""
+    entry = bound.view.catalog(CatalogName(statement.catalog))
+    kind = "Iceberg REST" if bound.view.is_rest(entry.name) else "Managed"
+    rows = [("Catalog Name", entry.name.catalog), ("Comment", entry.comment or ""), ("Owner", entry.owner or "")]
+    if statement.extended:
+        rows.append(("Catalog Type", kind))
+        if entry.rest is not None and bound.view.tells_all(entry):
+            rows.append(("Options", f"[{', '.join(f'{key}={value}' for key, value in sorted(entry.rest))}]"))
+    return Outcome(result=string_rows(("info_name", "info_value"), rows))
 
 
 def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome:

@@ -61,6 +61,7 @@ from engine.statements.calls.procedures import (
     SetCurrentSnapshot,
 )
 from engine.statements.catalog import (
+    AlterCatalog,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -98,6 +99,7 @@ from engine.statements.rights import (
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
+    DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
     DescribeSchema,
@@ -191,7 +193,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             assert isinstance(bound.target, FreeName | TakenName)
             named = bound.target.name if isinstance(bound.target, FreeName) else bound.target.entry.name
             yield from _new_table(bound, named.parts)
-        case CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
+        case CreateSchema() | DropSchema() | CreateCatalog() | AlterCatalog() | DropCatalog():
             yield from _containers(bound, statement)
         case CreateView():
             yield from _new_view(bound, statement)
@@ -228,6 +230,7 @@ def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
             | ShowColumns()
             | ShowTblProperties()
             | DescribeSchema()
+            | DescribeCatalog()
             | Refresh()
             | ShowAbsent()
             | ShowGrants()
@@ -371,13 +374,15 @@ def _dropped_view(bound: BoundStatement, statement: DropView) -> Needs:
         yield Need(Privilege.MANAGE, found)
 
 
-def _containers(bound: BoundStatement, statement: CreateSchema | DropSchema | CreateCatalog | DropCatalog) -> Needs:
+def _containers(
+    bound: BoundStatement, statement: CreateSchema | DropSchema | CreateCatalog | AlterCatalog | DropCatalog
+) -> Needs:
     match statement:
         case CreateCatalog():
             yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
-        case DropCatalog(catalog=catalog):
+        case AlterCatalog(catalog=catalog) | DropCatalog(catalog=catalog):
             name = CatalogName(catalog)
-            if bound.view.has_catalog(name) or not statement.if_exists:
+            if bound.view.has_catalog(name) or isinstance(statement, AlterCatalog) or not statement.if_exists:
                 yield Need(Privilege.MANAGE, bound.view.catalog(name))
         case CreateSchema(schema_parts=parts):
             catalog_name = SchemaName.from_parts(parts, bound.state.catalog).catalog_name

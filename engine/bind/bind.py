@@ -40,6 +40,7 @@ from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
 from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.catalog import (
+    AlterCatalog,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -86,6 +87,7 @@ from engine.statements.rights import (
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
+    DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
     DescribeSchema,
@@ -235,7 +237,9 @@ def _named(
             return dropped(binder, parts, if_exists), ()
         case Call() | RegisterTable():
             return _called(statement, binder), ()
-        case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
+        case (
+            CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | AlterCatalog() | DropCatalog()
+        ):
             return None, ()
         case _:
             assert_never(statement)
@@ -351,7 +355,7 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
             return ()
         case Refresh(table_parts=named) | ShowAbsent(table_parts=named):
             return () if named is None else (binder.described(named),)
-        case FindSchemas() | FindFunctions() | DescribeSchema() | ListSchemas() | ListFunctions():
+        case FindSchemas() | FindFunctions() | DescribeSchema() | DescribeCatalog() | ListSchemas() | ListFunctions():
             return ()
         case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
             return ()

@@ -10,6 +10,7 @@ from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import FormatPlanners, not_planned, own_plan
 from engine.plan.ddl.alters import plan_alter, plan_comment
 from engine.plan.ddl.catalog_ddl import (
+    plan_alter_catalog,
     plan_comment_on_names,
     plan_create_catalog,
     plan_create_schema,
@@ -38,6 +39,7 @@ from engine.pruning.metadata_answers import NoAnswer
 from engine.runtime.settings import HIVE_SHAPE
 from engine.statements.alters import AlterTable
 from engine.statements.catalog import (
+    AlterCatalog,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -116,6 +118,8 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_comment_on_names(bound, comment)
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
+        case AlterCatalog() as alter_catalog:
+            return plan_alter_catalog(bound, alter_catalog)
         case DropCatalog() as drop_catalog:
             return plan_drop_catalog(bound, drop_catalog)
         case TruncateTable():

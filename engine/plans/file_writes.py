@@ -163,17 +163,17 @@ def read_written(answer: str) -> tuple[WrittenFile, ...]:
             path=path,
             size=size,
             modification_time=time,
-            partition_values=partition_values(path),
+            partition_values=partition_values(partition or ""),
             null_counts=MappingProxyType({tuple(names): count for names, count in nulls}),
         )
-        for path, size, time, nulls in json.loads(answer)
+        for path, partition, size, time, nulls in json.loads(answer)
     )
 
 
-def partition_values(path: str) -> Mapping[str, str | None]:
-    """The values in the folders of `path`, `name=value/…`, which Spark escapes with per cent signs."""
+def partition_values(folders: str) -> Mapping[str, str | None]:
+    """The values that names of folders say, `name=value/…`, which Spark escapes with per cent signs."""
     values: dict[str, str | None] = {}
-    for folder in path.split("/")[:-1]:
+    for folder in folders.split("/") if folders else ():
         name, _, value = folder.partition("=")
         values[unquote(name)] = None if value == _NULL_PARTITION else unquote(value)
     return MappingProxyType(values)

@@ -31,6 +31,7 @@ from engine.statements.queries import DescribeQuery, Explain, ExplainMode
 from engine.statements.rights import ShowTokens
 from engine.statements.session import UseCatalog, UseSchema
 from engine.statements.shows import (
+    DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
     DescribeSchema,
@@ -127,6 +128,10 @@ def parse_describe(cursor: Cursor) -> Statement:
     if _is_word_with_name(cursor, "DETAIL"):
         cursor.read("DETAIL")
         return DescribeDetail(table_parts=read_table_or_path(cursor))
+    if _is_word_with_name(cursor, "CATALOG"):
+        cursor.read("CATALOG")
+        extended = _take_before_name(cursor, "EXTENDED")
+        return DescribeCatalog(catalog=read_catalog(cursor), extended=extended)
     for word in _SCHEMA_WORDS:
         if _is_word_with_name(cursor, word):
             cursor.read(word)

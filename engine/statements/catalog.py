@@ -41,6 +41,14 @@ class CreateCatalog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlterCatalog:
+    """`ALTER CATALOG c [SET] OPTIONS (…)`: others stay."""
+
+    catalog: str
+    options: Properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropCatalog:
     catalog: str
     if_exists: bool = False

@@ -150,6 +150,14 @@ class DescribeSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeCatalog:
+    """`DESCRIBE CATALOG [EXTENDED] c`"""
+
+    catalog: str
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeHistory:
     """`DESCRIBE HISTORY t|'/path' [LIMIT n]`; a path is `("delta", path)`."""
 

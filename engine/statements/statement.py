@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.statements.alters import AlterTable
 from engine.statements.calls.procedures import Call, RegisterTable
 from engine.statements.catalog import (
+    AlterCatalog,
     CommentOn,
     CreateCatalog,
     CreateSchema,
@@ -32,6 +33,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import CreateToken, RevokeToken, RightQuestion, RightStatement, ShowTokens
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
+    DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
     DescribeSchema,
@@ -84,6 +86,7 @@ AnsweredStatement = (
     | ShowAbsent
     | DescribeTable
     | DescribeSchema
+    | DescribeCatalog
     | DescribeHistory
     | DescribeDetail
     | UseSchema
@@ -125,6 +128,7 @@ QuerylessStatement = (
     | CreateSchema
     | DropSchema
     | CreateCatalog
+    | AlterCatalog
     | DropCatalog
     | DropView
     | DropFunction
@@ -153,6 +157,7 @@ WriteStatement = (
     | CreateSchema
     | DropSchema
     | CreateCatalog
+    | AlterCatalog
     | DropCatalog
     | CreateView
     | DropView

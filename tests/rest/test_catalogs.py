@@ -68,6 +68,7 @@ def lake(tmp_path: Path, server: RestServer) -> GuardedLake:
     (tmp_path / "lake").mkdir()
     secrets = {
         "client": RestSecret(name="client", value=f"{CLIENT_ID}:{CLIENT_SECRET}", urls=(server.uri,)),
+        "token": RestSecret(name="token", value="a-fixed-token", urls=(server.uri,)),
         "wrong": RestSecret(name="wrong", value="some:thing-else", urls=(server.uri,)),
     }
     found = GuardedLake(tmp_path / "lake", (str(server.folder),), policy=RestPolicy(secrets=secrets))
@@ -129,3 +130,23 @@ def test_a_secret_that_is_configured_no_longer_is_an_error_of_its_catalog(
     assert condition(later, "ann", "SELECT * FROM away.shop.orders") == "REST_CATALOG_NOT_AVAILABLE"
     assert {row[0] for row in later.rows("root", "SHOW CATALOGS")} == {"spark_catalog", "away"}
     later.do("ann", "DROP CATALOG away")
+
+
+def test_a_catalog_is_described_and_altered(lake: GuardedLake, server: RestServer) -> None:
+    lake.do("ann", f"CREATE CATALOG away USING rest COMMENT 'c' OPTIONS (uri '{server.uri}', token 'secret:token')")
+    shown = dict(lake.rows("ann", "DESCRIBE CATALOG EXTENDED away"))
+    assert (shown["Comment"], shown["Owner"], shown["Catalog Type"]) == ("c", "ann", "Iceberg REST")
+    assert shown["Options"] == f"[token=secret:token, uri={server.uri}]"
+    lake.do("ann", "GRANT USE CATALOG ON CATALOG away TO bob")
+    assert "Options" not in dict(lake.rows("bob", "DESCRIBE CATALOG EXTENDED away"))
+    assert condition(lake, "bob", "ALTER CATALOG away OPTIONS (scope 'x')") == "INSUFFICIENT_PERMISSIONS"
+    assert (
+        condition(lake, "ann", "ALTER CATALOG away OPTIONS (uri 'https://evil.org')") == "REST_CATALOG_OPTION_INVALID"
+    )
+    schemas = lake.rows("ann", "SHOW SCHEMAS IN away")
+    lake.do("ann", "ALTER CATALOG away SET OPTIONS (nested 'true', token 'secret:token')")
+    assert ("shop.eu",) in lake.rows("ann", "SHOW SCHEMAS IN away") and ("shop.eu",) not in schemas
+    assert condition(lake, "root", "ALTER CATALOG spark_catalog OPTIONS (scope 'x')") == "UNSUPPORTED_FEATURE.STATEMENT"
+    assert dict(lake.rows("root", "DESCRIBE CATALOG spark_catalog"))["Catalog Name"] == "spark_catalog"
+    lake.do("ann", "ALTER CATALOG away OWNER TO bob")
+    lake.do("bob", "DROP CATALOG away")

@@ -141,6 +141,12 @@ def test_names_stay_in_their_catalog(lake: GuardedLake) -> None:
         "DROP CATALOG elsewhere",
     ):
         assert condition(lake, "root", text) in {"REST_CATALOG_NOT_CHANGED_HERE", "PATH_NOT_ALLOWED"}, text
+    for text in (
+        "CALL elsewhere.system.register_table('a.registered', '/x/v1.metadata.json')",
+        "CREATE TABLE elsewhere.a.cloned SHALLOW CLONE shop.local",
+        "CREATE TABLE elsewhere.a.like_it LIKE shop.local",
+    ):
+        assert lake.outcome("root", text) in {"0A000", "42501"}, text
     lake.do("root", "CREATE TABLE elsewhere.a.taken (id INT)")
     text = "ALTER TABLE elsewhere.a.stays RENAME TO elsewhere.a.taken"
     assert condition(lake, "root", text) == "TABLE_OR_VIEW_ALREADY_EXISTS"

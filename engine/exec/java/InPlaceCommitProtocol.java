@@ -3,6 +3,7 @@ package deltagateway;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -33,6 +34,8 @@ import org.apache.spark.util.TaskFailureListener;
 public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {
   /** Files of committed tasks, by the id of their job, of the jobs that run. */
   private static final Map COMMITTED = new HashMap();
+
+  private static final int NAME_BYTES_MAX = 255;
 
   private static volatile boolean isDriver;
 
@@ -78,14 +81,28 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     int split = task.getTaskAttemptID().getTaskID().getId();
     String unique = String.format("part-%05d-%s", new Object[] {Integer.valueOf(split), UUID.randomUUID()});
     String name = spec.prefix() + unique + spec.suffix();
-    String relative = directory.isDefined() ? directory.get() + "/" + name : name;
+    String said = directory.isDefined() ? (String) directory.get() : null;
+    String relative = said == null ? name : shortened(said) + "/" + name;
     root.ensureOwn(path(relative));
-    taskFiles.add(relative);
+    taskFiles.add(new String[] {relative, said});
     return path(relative).toString();
   }
 
   public String newTaskTempFileAbsPath(TaskAttemptContext task, String absoluteDirectory, FileNameSpec spec) {
     throw new UnsupportedOperationException("a table's files are written below its folder: " + absoluteDirectory);
+  }
+
+  /** File systems have no names of more than 255 bytes: values of partitions are what Spark says, wherever they lie. */
+  private static String shortened(String directory) {
+    String[] names = directory.split("/");
+    for (int i = 0; i < names.length; i++) {
+      if (names[i].getBytes(StandardCharsets.UTF_8).length <= NAME_BYTES_MAX) continue;
+      String column = names[i].substring(0, names[i].indexOf('=') + 1);
+      String unique = UUID.nameUUIDFromBytes(names[i].getBytes(StandardCharsets.UTF_8)).toString();
+      boolean fits = column.getBytes(StandardCharsets.UTF_8).length + unique.length() <= NAME_BYTES_MAX;
+      names[i] = fits ? column + unique : unique;
+    }
+    return String.join("/", names);
   }
 
   /** Where a file lies: what Spark calls it. */
@@ -97,9 +114,10 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     ArrayList written = new ArrayList();
     try {
       for (int i = 0; i < taskFiles.size(); i++) {
-        String relative = (String) taskFiles.get(i);
+        String[] file = (String[]) taskFiles.get(i);
+        String relative = file[0];
         FileStatus status = path(relative).getFileSystem(task.getConfiguration()).getFileStatus(path(relative));
-        written.add(new WrittenFile(relative, status.getLen(), status.getModificationTime()));
+        written.add(new WrittenFile(relative, file[1], status.getLen(), status.getModificationTime()));
       }
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
@@ -109,7 +127,7 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
   }
 
   public void abortTask(TaskAttemptContext task) {
-    for (int i = 0; i < taskFiles.size(); i++) delete((String) taskFiles.get(i), task.getConfiguration());
+    for (int i = 0; i < taskFiles.size(); i++) delete(((String[]) taskFiles.get(i))[0], task.getConfiguration());
   }
 
   public void onTaskCommit(FileCommitProtocol.TaskCommitMessage message) {
@@ -167,14 +185,16 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     }
   }
 
-  /** `path` is relative to the folder, as the file system spells it. */
+  /** `path` is relative to the folder, as the file system spells it; `partition` what Spark says of it, or null. */
   static final class WrittenFile implements Serializable {
     final String path;
+    final String partition;
     final long size;
     final long modificationTime;
 
-    WrittenFile(String path, long size, long modificationTime) {
+    WrittenFile(String path, String partition, long size, long modificationTime) {
       this.path = path;
+      this.partition = partition;
       this.size = size;
       this.modificationTime = modificationTime;
     }

@@ -86,7 +86,7 @@ final class TableWriter {
     return answer(committer, nulls);
   }
 
-  /** JSON: an array of path (relative to the folder), size, modification time and {@link NullCounts}. */
+  /** JSON: an array of path (relative to the folder), partition, size, modification time and {@link NullCounts}. */
   String write(QueryExecution execution) throws Exception {
     final SparkPlan plan = execution.executedPlan();
     final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
@@ -117,7 +117,7 @@ final class TableWriter {
     ArrayNode files = Request.JSON.createArrayNode();
     for (Iterator written = committer.files().iterator(); written.hasNext(); ) {
       InPlaceCommitProtocol.WrittenFile file = (InPlaceCommitProtocol.WrittenFile) written.next();
-      ArrayNode each = files.addArray().add(file.path).add(file.size).add(file.modificationTime);
+      ArrayNode each = files.addArray().add(file.path).add(file.partition).add(file.size).add(file.modificationTime);
       nulls.addTo(each.addArray(), committer.path(file.path).toString());
     }
     return Request.JSON.writeValueAsString(files);

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from catalog.rest.names import is_rest
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.procedure_errors import WrongArgument
+from engine.errors.statement_errors import StatementNotSupported
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
 from engine.iceberg.planning.plans import CallPlan, RegisterPlan
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -54,6 +56,8 @@ def plan_register(bound: BoundStatement, statement: RegisterTable) -> RegisterPl
     """Raises `TableAlreadyExists`, `IcebergTableNotFound`."""
     target = free_name(bound, if_not_exists=False)
     assert target is not None
+    if is_rest(target.location):
+        raise StatementNotSupported("CALL register_table for a table of a REST catalog")
     if not isinstance(target.found, IcebergSnapshot):
         raise IcebergTableNotFound(statement.metadata_file)
     return RegisterPlan(entry=new_entry(bound, target), snapshot=target.found)

@@ -11,6 +11,7 @@ from engine.errors.conflict_errors import ConcurrentDrop
 from engine.exec.run import Run
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import Requirement, Update
+from engine.iceberg.definition.retries import retries_of
 from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.transaction.transaction import IcebergTransaction
@@ -63,7 +64,8 @@ def commit(
         after = store.commit(loaded, change.requirements, change.updates)
         return None if after is None else (change, Committed(loaded, after))
 
-    done, attempts = RetryPolicy(cancel=run.context.cancel).rebase(attempt)
+    policy = retries_of(plan.snapshot.metadata.properties, RetryPolicy(cancel=run.context.cancel))
+    done, attempts = policy.rebase(attempt)
     if done is None:
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"others committed first, {attempts} times")
     if done[1].after is not done[1].before:

@@ -6,6 +6,7 @@ Source: Iceberg table specification, "Partition Specs", "Reserved Field IDs".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from engine.iceberg.definition.column_types import table_type
@@ -35,14 +36,28 @@ def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | No
 
 
 def partition_fields(metadata: TableMetadata) -> Mapping[int, tuple[PartitionField, SimpleType]]:
-    """The partition fields of all specs by their id, each by its newest name, with the types of their values."""
+    """The partition fields of all specs by their id, each by its newest name, with the types of their values.
+
+    A name that was given to another field later is that one's: the older field has its id behind it.
+    """
     found: dict[int, tuple[PartitionField, SimpleType]] = {}
     for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
         for field in spec.fields:
             kind = result_type(metadata.schema, field)
             if kind is not None:
                 found[field.field_id] = (field, kind)
-    return found
+    owners = {field.name.casefold(): id for id, (field, _) in sorted(found.items())}
+    return {
+        id: (field if owners[field.name.casefold()] == id else replace(field, name=_other_name(field, owners)), kind)
+        for id, (field, kind) in found.items()
+    }
+
+
+def _other_name(field: PartitionField, taken: Mapping[str, int]) -> str:
+    name = f"{field.name}_{field.field_id}"
+    while name.casefold() in taken:
+        name += "_"
+    return name
 
 
 class PartitionStruct:

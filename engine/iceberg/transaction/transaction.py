@@ -43,6 +43,7 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
+from engine.iceberg.definition.retries import retries_of
 from engine.iceberg.manifests.manifest import DATA
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -104,8 +105,8 @@ class IcebergTransaction:
         self.table, self.branch = table, branch
         self.snapshot_id = new_snapshot_id()
         level = f"write.{description.name.lower()}.isolation-level"
-        properties = snapshot.metadata.properties if snapshot is not None else {}
-        self.dependence = Dependence(is_serializable=properties.get(level, "").lower() != _SNAPSHOT_LEVEL)
+        self._properties = snapshot.metadata.properties if snapshot is not None else {}
+        self.dependence = Dependence(is_serializable=self._properties.get(level, "").lower() != _SNAPSHOT_LEVEL)
         self._definition: IcebergDefinition | None = None
         self._added: list[IcebergNewFiles] = []
         self._entries: list[pa.Table] = []
@@ -237,7 +238,7 @@ class IcebergTransaction:
             self.store.storage.ensure_writable()
         attempts = _Attempts(self)
         try:
-            done, count = (policy or RetryPolicy()).rebase(attempts.attempt)
+            done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(attempts.attempt)
             if done is None:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:

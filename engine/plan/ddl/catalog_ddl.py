@@ -13,7 +13,7 @@ from catalog.changes import CreateSchema as CreateSchemaChange
 from catalog.changes import CreateView as CreateViewChange
 from catalog.changes import DropCatalog as DropCatalogChange
 from catalog.changes import DropView as DropViewChange
-from catalog.changes import SetComment
+from catalog.changes import SetComment, SetRestOptions
 from catalog.entries import CatalogEntry, SchemaEntry, ViewColumn, ViewEntry
 from catalog.errors import (
     CatalogAlreadyExists,
@@ -37,6 +37,7 @@ from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPla
 from engine.plans.reads import QueryColumn
 from engine.runtime.session_state import is_temporary, temporary_name
 from engine.statements.catalog import (
+    AlterCatalog,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -67,6 +68,16 @@ def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> Cata
         tolerated=(CatalogAlreadyExists,) if statement.if_not_exists else (),
         condition=bound.condition,
     )
+
+
+def plan_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> CatalogPlan:
+    """The options of a REST catalog that a statement made. Raises `StatementNotSupported` for any other."""
+    entry = bound.view.catalog(CatalogName(statement.catalog))
+    if entry.rest is None:
+        raise StatementNotSupported(f"ALTER CATALOG {entry.name} OPTIONS of a catalog that no CREATE … USING rest made")
+    said = {key.lower() for key, _ in statement.options}
+    kept = tuple((key, value) for key, value in entry.rest if key.lower() not in said)
+    return CatalogPlan(change=SetRestOptions(entry.name, (*kept, *statement.options)), condition=bound.condition)
 
 
 def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogPlan:

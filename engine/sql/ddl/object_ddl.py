@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from catalog.privileges import Kind
 from engine.sql.ddl.clauses import read_properties, take_if_exists, take_if_not_exists
+from engine.sql.ddl.tag_ddl import parse_alter_object
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import parse_query
 from engine.statements.catalog import (
+    AlterCatalog,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -21,6 +24,7 @@ from engine.statements.catalog import (
     DropView,
     ViewColumn,
 )
+from engine.statements.rights import AlterOwner, AlterTags
 from engine.statements.tables import DropTable, Properties
 from engine.statements.writes import TruncateTable
 
@@ -82,6 +86,18 @@ def parse_create_catalog(cursor: Cursor) -> CreateCatalog:
     return CreateCatalog(
         catalog=catalog, if_not_exists=if_not_exists, comment=comment, provider=provider, options=options
     )
+
+
+def parse_alter_catalog(cursor: Cursor) -> AlterCatalog | AlterOwner | AlterTags:
+    ahead = cursor.copy()
+    catalog = read_catalog(ahead)
+    ahead.take("SET")
+    if not ahead.take("OPTIONS"):
+        return parse_alter_object(cursor, Kind.CATALOG)
+    read_catalog(cursor)
+    cursor.take("SET")
+    cursor.read("OPTIONS")
+    return AlterCatalog(catalog=catalog, options=read_properties(cursor))
 
 
 def parse_drop_catalog(cursor: Cursor) -> DropCatalog:

@@ -27,6 +27,7 @@ from engine.sql.ddl.maintenance import (
 )
 from engine.sql.ddl.merges import parse_merge
 from engine.sql.ddl.object_ddl import (
+    parse_alter_catalog,
     parse_comment_on,
     parse_create_catalog,
     parse_create_schema,
@@ -60,12 +61,13 @@ from engine.statements.statement import WriteStatement
 from engine.statements.tables import CreateMode
 from engine.statements.writes import Delete, Insert, MultiInsert, Update
 
-_OWNED = (Kind.CATALOG, Kind.SCHEMA, Kind.VIEW, Kind.FUNCTION, Kind.LOCATION)
+_OWNED = (Kind.SCHEMA, Kind.VIEW, Kind.FUNCTION, Kind.LOCATION)
 
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
     {
         ("ALTER", "TABLE"): parse_alter_table,
         **{("ALTER", *kind.value.split()): partial(parse_alter_object, kind=kind) for kind in _OWNED},
+        ("ALTER", "CATALOG"): parse_alter_catalog,
         ("ALTER", "DATABASE"): partial(parse_alter_object, kind=Kind.SCHEMA),
         ("ALTER", "GROUP"): parse_alter_group,
         ("CALL",): parse_call,

@@ -58,3 +58,24 @@ def test_optimize_writes_files_again(session: LakeSession) -> None:
     assert rows(session, "OPTIMIZE small")[0][:2] == (0, 0)
     assert rows(session, "OPTIMIZE small ZORDER BY (id)")[0][:2] == (2, 2)
     assert read_by_all(session, "small") == before
+
+
+@pytest.mark.spark
+def test_long_texts_partition_a_table(session: LakeSession) -> None:
+    run(session, "CREATE TABLE long_texts (id BIGINT, s STRING) USING iceberg PARTITIONED BY (s)")
+    run(session, "INSERT INTO long_texts SELECT id, concat(repeat('é', 300), id) FROM range(2)")
+    run(session, "INSERT INTO long_texts VALUES (7, repeat('y', 127))")  # without a job
+    assert read_by_all(session, "long_texts") == [(0, "é" * 300 + "0"), (1, "é" * 300 + "1"), (7, "y" * 127)]
+    assert rows(session, "SELECT id FROM long_texts WHERE s = concat(repeat('é', 300), 1)") == [(1,)]
+
+
+@pytest.mark.spark
+def test_a_name_of_two_partition_fields_is_the_newer_ones(session: LakeSession) -> None:
+    run(session, "CREATE TABLE named (id INT, k INT) USING iceberg PARTITIONED BY (k)")
+    run(session, "INSERT INTO named VALUES (1, 7)")
+    run(session, "ALTER TABLE named DROP PARTITION FIELD k")
+    run(session, "ALTER TABLE named ADD PARTITION FIELD bucket(4, id) AS k")
+    run(session, "INSERT INTO named VALUES (2, 8)")
+    found = rows(session, "SELECT partition.k, partition.k_1000 FROM named.partitions ORDER BY 2 NULLS LAST")
+    assert found[0] == (None, 7) and found[1][0] is not None and found[1][1] is None
+    assert len(rows(session, "SHOW PARTITIONS named")) == 2

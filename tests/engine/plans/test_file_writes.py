@@ -50,6 +50,16 @@ def test_answers_the_files_that_are_there(spark: ExecSession, tmp_path: Path) ->
 
 
 @pytest.mark.spark
+def test_values_that_are_longer_than_names_of_folders(spark: ExecSession, tmp_path: Path) -> None:
+    long = ["x" * 300, "x" * 301, "ü" * 200, "x" * 200]
+    text = f"SELECT * FROM VALUES {', '.join(f'({n}, {each!r})' for n, each in enumerate(long))} t(id, s)"
+    written = write(spark, text, WriteTarget(folder=str(tmp_path), partition_columns=("s",)))
+    assert {file.path for file in written} == files_below(tmp_path)
+    found = {file.partition_values["s"]: pq.read_table(tmp_path / file.path)["id"].to_pylist() for file in written}
+    assert found == {each: [n] for n, each in enumerate(long)}
+
+
+@pytest.mark.spark
 def test_partition_columns_become_folders(spark: ExecSession, tmp_path: Path) -> None:
     """In the order asked for, not in the order of the query; odd values are escaped and come back."""
     values = "(1, 'a b/c=%', DATE '2024-05-01'), (2, NULL, NULL), (3, 'ü:', DATE '0001-01-01')"
@@ -151,14 +161,14 @@ def test_is_guarded_like_a_query(spark: ExecSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "values"),
+    ("folders", "values"),
     [
-        ("part-0.parquet", {}),
-        ("a=1/part-0.parquet", {"a": "1"}),
-        ("a=__HIVE_DEFAULT_PARTITION__/b=x%3Dy/p.parquet", {"a": None, "b": "x=y"}),
-        ("a%2Fb=c%25/p.parquet", {"a/b": "c%"}),
-        ("a=b=c/p.parquet", {"a": "b=c"}),
+        ("", {}),
+        ("a=1", {"a": "1"}),
+        ("a=__HIVE_DEFAULT_PARTITION__/b=x%3Dy", {"a": None, "b": "x=y"}),
+        ("a%2Fb=c%25", {"a/b": "c%"}),
+        ("a=b=c", {"a": "b=c"}),
     ],
 )
-def test_partition_values_of_a_path(path: str, values: dict[str, str | None]) -> None:
-    assert partition_values(path) == values
+def test_partition_values_of_folders(folders: str, values: dict[str, str | None]) -> None:
+    assert partition_values(folders) == values
