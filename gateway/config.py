@@ -238,7 +238,12 @@ class ResultsSection:
     kept_max: int = setting(
         1000, "Results kept of HTTP statements without a session; of the user with most, the oldest go first.", low=1
     )
-    kept_bytes_max: int = setting(8 << 30, "Bytes of all those results together.", low=1)
+    kept_bytes_max: int = setting(
+        8 << 30,
+        "Bytes of all those results together; at most half of what results may have on the disk, and of each user half "
+        "of what that may have.",
+        low=1,
+    )
     link_lifetime_s: float = setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
     cache_bytes_max: int = setting(
         128 << 20,
@@ -392,6 +397,12 @@ class Config:
     tracing: TracingSection = field(default_factory=TracingSection)
     log: LogSection = field(default_factory=LogSection)
 
+    @property
+    def disk_bytes_per_user_max(self) -> int:
+        """Of one user's results."""
+        results, users_log_in = self.results, Method.ANONYMOUS not in self.authentication.methods
+        return results.disk_bytes_per_user_max or results.disk_bytes_max // (2 if users_log_in else 1)
+
     def limits(self) -> Limits:
         """The limits as the registry takes them."""
         users_log_in = Method.ANONYMOUS not in self.authentication.methods
@@ -414,7 +425,8 @@ class Config:
             statement_timeout_s=self.statements.timeout_s,
             result_bytes_max=self.results.bytes_max,
             kept_max=self.results.kept_max,
-            kept_bytes_max=self.results.kept_bytes_max,
+            kept_bytes_max=min(self.results.kept_bytes_max, self.results.disk_bytes_max // 2),
+            kept_bytes_per_user_max=self.disk_bytes_per_user_max // 2,
             logs_statements=self.log.statements,
         )
 

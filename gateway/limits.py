@@ -13,7 +13,8 @@ class Limits:
 
     Of one user there are at most `sessions_per_user_max` sessions (0: `sessions_max`). A session over HTTP that had no
     call for `detached_idle_s` makes room for a new one when there are as many as may be.
-    `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched.
+    `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched,
+    `kept_bytes_per_user_max` those of one user.
     `abandoned_max` bounds the threads of statements that were ended and run on; within `abandoned_grace_s` of their end
     they are ending. Spark is restarted for the others, at most every `abandoned_told_every_s`. `end_grace_s` is what
     cancelled statements get to end in the shutdown, `linger_s` how long a client may be silent before the shutdown
@@ -33,6 +34,7 @@ class Limits:
     result_bytes_max: int = 4 << 30
     kept_max: int = 1000
     kept_bytes_max: int = 8 << 30
+    kept_bytes_per_user_max: int = 8 << 30
     reap_every_s: float = 5.0
     abandoned_max: int = 8
     abandoned_grace_s: float = 10.0

@@ -301,19 +301,24 @@ class Registry:
         So nobody's results go because somebody else asks for many. The newest result stays, however large it is.
         """
         dropped = []
-        while len(self._retired) > 1:
-            size = sum(operation.result_bytes for _, operation in self._retired.values())
-            is_large = size > self.limits.kept_bytes_max
-            if len(self._retired) <= self.limits.kept_max and not is_large:
-                break
-            held: Counter[str] = Counter()
-            older = list(self._retired.values())[:-1]
-            for session, operation in older:
-                held[session.principal] += operation.result_bytes if is_large else 1
-            owner = held.most_common(1)[0][0]
-            oldest = next(session for session, _ in older if session.principal == owner)
+        while (owner := self._owner_of_excess()) is not None:
+            oldest = next(session for session, _ in self._retired.values() if session.principal == owner)
             dropped.append(self._retired.pop(oldest.id)[0])
         return dropped
+
+    def _owner_of_excess(self) -> str | None:
+        """Whose oldest retired session has to go; None where nobody's has to."""
+        kept = [(session.principal, operation.result_bytes) for session, operation in self._retired.values()]
+        user, movable = kept[-1][0], {user for user, _ in kept[:-1]}
+        counts, sizes = Counter(user for user, _ in kept), Counter[str]()
+        for owner, size in kept:
+            sizes[owner] += size
+        if user in movable and sizes[user] > self.limits.kept_bytes_per_user_max:
+            return user
+        is_large = sizes.total() > self.limits.kept_bytes_max
+        if not movable or not (is_large or len(kept) > self.limits.kept_max):
+            return None
+        return max(movable, key=(sizes if is_large else counts).__getitem__)
 
     def _submit(self, operation: Operation) -> None:
         if self._draining.is_set():

@@ -95,10 +95,9 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
 
 def open_spool(config: Config) -> OwnedSpool:
     """The files of results that wait to be fetched, beside those of Spark."""
-    results, users_log_in = config.results, Method.ANONYMOUS not in config.authentication.methods
     budget = SpoolBudget(
-        results.disk_bytes_max,
-        results.disk_bytes_per_user_max or (results.disk_bytes_max // 2 if users_log_in else None),
+        config.results.disk_bytes_max,
+        config.disk_bytes_per_user_max,
         setting="results.disk_bytes_max",
         owner_setting="results.disk_bytes_per_user_max",
     )

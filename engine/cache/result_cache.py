@@ -26,10 +26,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
+import pyarrow as pa
+
 from catalog.errors import SqlError
 from engine.cache.kept_result import KeptResult, StoredResult
 from engine.concurrency.cancel import CancelToken
-from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
+from engine.runtime.metrics import MetricFamily, MetricKind, counter, labelled
 from engine.runtime.results import Repeatable
 from engine.spool.spool import Spool
 
@@ -154,11 +156,14 @@ class ResultCache:
         """The entry that is in a file; where that is lost, the query has to run."""
         try:
             kept = stored.read()
-        except SqlError as error:
+        except (SqlError, pa.ArrowException, EOFError, OSError) as error:  # whatever became of its bytes
             logger.warning("an answer that was kept in a file is lost: %s", error)
             with self._lock:
                 self._counts["misses"] += 1
             return flight
+        except BaseException:
+            flight.end(alone=True)
+            raise
         with self._lock:
             self._counts["hits"] += 1
             self._counts["read_back"] += 1
@@ -238,14 +243,13 @@ class ResultCache:
         yield counter("gateway_result_cache_waits_total", "Queries that waited for the same one.", counts.waits)
         yield counter("gateway_result_cache_kept_total", "Answers put into the cache.", counts.kept)
         yield counter("gateway_result_cache_evictions_total", "Answers removed to make room.", counts.evicted)
-        for place, entries, held, most in (
-            ("memory", counts.entries, counts.bytes, self.bytes_max),
-            ("file", counts.stored_entries, counts.stored_bytes, self.stored_bytes_max),
+        for unit, text, in_memory, in_files in (
+            ("entries", "Answers that are kept.", counts.entries, counts.stored_entries),
+            ("bytes", "Bytes of the answers that are kept.", counts.bytes, counts.stored_bytes),
+            ("max_bytes", "Bytes that kept answers may take.", self.bytes_max, self.stored_bytes_max),
         ):
-            prefix = "gateway_result_cache" if place == "memory" else "gateway_result_cache_file"
-            yield gauge(f"{prefix}_entries", f"Answers kept in {place}.", entries)
-            yield gauge(f"{prefix}_bytes", "Bytes of these answers.", held)
-            yield gauge(f"{prefix}_max_bytes", "Bytes that they may take.", most)
+            values = (({"place": "memory"}, float(in_memory)), ({"place": "file"}, float(in_files)))
+            yield labelled(MetricKind.GAUGE, f"gateway_result_cache_{unit}", text, values)
 
     def close(self) -> None:
         """Forget all entries."""

@@ -1,4 +1,5 @@
-"""Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters?
+"""Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters,
+and how much is that?
 
 What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
 here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
@@ -7,13 +8,16 @@ Java's view of it. A statement whose files are more than its limit fails so, bef
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.errors.table_errors import naming
 from engine.exec.announced_result import AnnouncedResult
@@ -21,10 +25,13 @@ from engine.exec.errors import ScanLimitExceeded
 from engine.exec.filters import read_filters
 from engine.exec.questions import QuestionServer
 from engine.exec.scan import file_list
+from engine.pruning.estimates import Estimate
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
 from engine.runtime.time_zones import find_zone
 from engine.table.scan import Scan
+
+logger = logging.getLogger(__name__)
 
 
 class ScannedBytes:
@@ -60,11 +67,13 @@ class Asked:
         self._counted = ScannedBytes(scan_bytes_max)
         self.failure: Exception | None = None
 
-    def answer(self, question: dict[str, Any]) -> pa.Table:
-        """The files of the scan that the filters leave, as `file_list` has them."""
+    def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
+        """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them."""
         try:
             scan = self._scans[question["scan"]]
             with naming(scan.label):
+                if "estimate" in question:
+                    return asdict(_estimate(scan, question))
                 rows = self._rows(scan, question)
                 self._counted.add(scan, rows)
                 return file_list(scan, rows)
@@ -80,6 +89,17 @@ class Asked:
         if not scan.is_hidden:
             self._profile.add_read(chosen.read)
         return chosen.rows
+
+
+def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
+    """Of rows that policies hide no more is told than what all may see."""
+    if scan.choice is not None and not scan.is_hidden:
+        filters, zone = read_filters(question["filters"]), find_zone(question["zone"])
+        try:
+            return scan.choice.estimate(filters, zone, question["estimate"])
+        except Exception:  # what has to fail fails where the files are listed
+            logger.exception("nothing is estimated of %s", scan.label)
+    return Estimate(files=scan.files.num_rows, bytes=pc.sum(scan.files["size"]).as_py() or 0)
 
 
 class FileLists:
@@ -104,7 +124,7 @@ class FileLists:
             del self._running[context.statement_id]
             self._announced.pop(context.statement_id, None)
 
-    def _answer(self, question: dict[str, Any]) -> pa.Table:
+    def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
         return self._running[question["statement"]].answer(question)
 
     def _follow(self, question: dict[str, Any], lines: Iterable[bytes]) -> None:

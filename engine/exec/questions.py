@@ -2,7 +2,7 @@
 
 Not py4j's way of calling back: its port lets anybody on the machine in, for Spark's end of it has no password. Here a
 connection is one question: a line with the password and a line of JSON; then back a line of JSON, `null` or what went
-wrong, and an Arrow stream. That takes about a millisecond on the loopback device.
+wrong, and an Arrow stream, or another line of JSON. That takes about a millisecond on the loopback device.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-Answer = Callable[[dict[str, Any]], pa.Table]
+Answer = Callable[[dict[str, Any]], pa.Table | dict[str, Any]]
 Follow = Callable[[dict[str, Any], Iterable[bytes]], None]
 
 logger = logging.getLogger(__name__)
@@ -90,5 +90,8 @@ class _Handler(socketserver.StreamRequestHandler):
             self.wfile.write(json.dumps(f"{type(error).__name__}: {error}").encode() + b"\n")
             return
         self.wfile.write(b"null\n")
+        if isinstance(answer, dict):
+            self.wfile.write(json.dumps(answer).encode() + b"\n")
+            return
         with pa.ipc.new_stream(self.wfile, answer.schema) as stream:
             stream.write_table(answer)

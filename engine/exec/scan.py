@@ -39,6 +39,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "root": scan.table_root,
         "allowed_roots": list(scan.allowed_roots),
         "source": source,
+        "hidden": scan.is_hidden,
         "bytes": pc.sum(scan.files["size"]).as_py() or 0,
         "schema": logical_json(scan.schema),
         "physical": physical_json(layout.schema),

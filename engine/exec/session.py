@@ -17,6 +17,7 @@ What is set here, and why:
   has replaced the data, and which make a colon in a name an error;
 - fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
+- Spark marks no scans for one task by itself, and takes ours at their word (`RunSettings.java`);
 - a class that Spark made of a plan is kept for the next statement like it: with Spark's 100 the questions of one
   dashboard push each other out, and every one is compiled, and optimized by Java, each time;
 - pages of memory that are small: Spark's have up to 64 MB, and a sum of ten groups takes one in each task; so are
@@ -61,6 +62,10 @@ _FIXED_CONF = MappingProxyType(
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
+        "spark.sql.optimizer.singleTaskExecution.enabled": "false",
+        "spark.sql.optimizer.singleTaskExecution.maxNumFiles": "1000000",
+        "spark.sql.optimizer.singleTaskExecution.minNumBytes": "0",
+        "spark.sql.optimizer.singleTaskExecution.minNumFiles": "0",
         "spark.sql.parquet.fieldId.read.enabled": "true",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.runSQLOnFiles": "false",
@@ -99,7 +104,7 @@ _LOCAL_CONF = MappingProxyType(
 _LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COMPILER_OPTIONS = (
-    "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
+    "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=120000"
 )
 """About four times Java's own numbers of calls and rounds."""

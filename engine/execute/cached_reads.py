@@ -28,9 +28,11 @@ from engine.spool.spool_file import AnyBatch
 
 def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultStream:
     """The rows of `plan`. Raises what `ExecSession.stream_query` does."""
+    if cache is None or not run.context.caches_results:
+        return run.executor.stream_query(plan, run.context, run.parameters)
     facts = run.executor.facts
     key = _key(plan, run, facts)
-    if cache is None or key is None or not run.context.caches_results:
+    if key is None:
         return run.executor.stream_query(plan, run.context, run.parameters)
     found = _claimed(key, cache, run)
     if isinstance(found, KeptResult) and _answers(found, run):

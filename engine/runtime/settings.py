@@ -155,7 +155,7 @@ _ROWS = (
     ),
     Setting(
         key="spark.sql.shuffle.partitions",
-        doc="Partitions of a join or an aggregation before they are coalesced.",
+        doc="Partitions of a join or an aggregation before they are coalesced. Unset: by the bytes that are read.",
         check=_PARTITIONS,
         expected=_PARTITIONS.expected,
     ),
@@ -189,10 +189,10 @@ _ROWS = (
         check=_one_of("EXCEPTION", "CORRECTED", "LEGACY"),
         expected="EXCEPTION, CORRECTED or LEGACY",
     ),
-    _flag("spark.sql.adaptive.enabled", "Replan a query from the sizes seen while it runs."),
+    _flag("spark.sql.adaptive.enabled", "Replan a query from the sizes seen while it runs. Unset: where that can pay."),
     _flag("spark.sql.adaptive.coalescePartitions.enabled", "Join small shuffle partitions."),
     _flag("spark.sql.adaptive.skewJoin.enabled", "Split skewed partitions of a join."),
-    _flag("spark.sql.cbo.enabled", "Plan joins by cost."),
+    _flag("spark.sql.cbo.enabled", "Plan joins by cost, as queries do unless this is set to false."),
     _flag("spark.sql.crossJoin.enabled", "Allow joins without a condition."),
     _flag(
         "spark.sql.optimizer.dynamicPartitionPruning.enabled",

@@ -61,7 +61,8 @@ class SpoolBudget:
         return min(self._max - self._held.total(), self._owner_max - self._held[owner])
 
     def _refusal(self, owner: str) -> SqlError:
-        if self._owner_max - self._held[owner] <= self._max - self._held.total():
+        owner_left, left = self._owner_max - self._held[owner], self._max - self._held.total()
+        if self._owner_max < self._max and owner_left <= left:
             return SpoolFullOfOwner(owner, self._owner_max, self._owner_setting)
         return SpoolFull(self._max, self._setting)
 

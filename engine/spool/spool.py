@@ -66,6 +66,7 @@ class Spool:
         return self.budget.held_bytes() if self.budget is not None else 0
 
     def _new_path(self) -> Path:
+        self.folder.mkdir(0o700, parents=True, exist_ok=True)  # where the system cleans temporary folders up
         return self.folder / f"rows-{next(self._names)}"
 
 

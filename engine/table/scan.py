@@ -6,6 +6,7 @@ file (partition values, a deletion vector, row-id bases) travels beside its path
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from enum import StrEnum
@@ -13,6 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
 from engine.types.schema import StructField, StructType
 
@@ -76,6 +78,10 @@ class Choice(Protocol):
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
         """The files that may hold rows that satisfy `predicate`; `zone` is the session's, None if it is unknown."""
+        ...
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        """What is in the files that :meth:`choose` would answer, and in these top-level columns of them."""
         ...
 
 

@@ -16,7 +16,7 @@ over these files alone. So a join depends on the rows that have a match, whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import reduce
@@ -32,6 +32,7 @@ from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
 from engine.plans.reads import ReadPlan, TargetRead
+from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
 from engine.table.row_files import FilePredicate
 from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
@@ -110,7 +111,13 @@ class _Narrowed:
     given: Predicate
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        return self.choice.choose(conjunction((*conjuncts(predicate), self.given)), zone)
+        return self.choice.choose(self._with_given(predicate), zone)
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        return self.choice.estimate(self._with_given(predicate), zone, columns)
+
+    def _with_given(self, predicate: Predicate) -> Predicate:
+        return conjunction((*conjuncts(predicate), self.given))
 
 
 def answered_places(read: ReadPlan, run: Run, purpose: str) -> Iterator[tuple[int, int, int, bytes, int]]:
@@ -209,3 +216,7 @@ class _WatchedChoice:
         self.zone = zone
         self.read = files.read
         return files
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        """Nothing is read for it."""
+        return self.choice.estimate(predicate, zone, columns)

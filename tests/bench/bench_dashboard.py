@@ -9,6 +9,7 @@ take turns, with nothing sent to the other one.
 - `warm`: the gateway without its result cache;
 - `writer`: the same while somebody else commits to `orders` every second. The stock server goes on with its old list of
   files, the gateway answers of the newest version;
+- `long`: the same while two other connections run long statements, one after the other;
 - `cached`, `cached-writer`: the gateway with its result cache, which the stock server has not.
 
 Shown are questions per second, the time of one (p50, p95) and the processor time of the server for one; and at the end
@@ -40,7 +41,12 @@ from tests.bench.dashboard_queries import questions
 from tests.bench.stock_server import stock_server
 from tests.server_process import ServerProcess
 
-PHASES = ("cold", "warm", "writer", "cached", "cached-writer")
+PHASES = ("cold", "warm", "writer", "long", "cached", "cached-writer")
+LONG = (
+    "SELECT count(*) FROM (SELECT a.l_orderkey, sum(a.l_extendedprice * b.l_discount) AS x"
+    " FROM lineitem a JOIN lineitem b ON a.l_partkey = b.l_partkey GROUP BY a.l_orderkey)"
+)
+LONG_CONNECTIONS = 2
 CACHE_SETTING = "gateway.result_cache"
 COMMIT_EVERY_S = 1.0
 SEED = 7
@@ -130,7 +136,8 @@ def compare(phase: str, connections: int, count: int, sides: Sequence[Side]) -> 
     for side in sides:
         busy = side.processor_s()
         try:
-            times, elapsed = ask(side, connections, count, use_cache=is_cached and side.name == "ours")
+            with long_statements(side) if phase == "long" else nullcontext():
+                times, elapsed = ask(side, connections, count, use_cache=is_cached and side.name == "ours")
         except OperationalError as error:
             if not is_cached or CACHE_SETTING not in str(error):
                 raise
@@ -202,6 +209,30 @@ def answered(cursor: Any, asked: SimpleQueue[str]) -> Iterator[float]:
         cursor.execute(text)
         cursor.fetchall()
         yield (time.perf_counter() - start) * 1000
+
+
+@contextmanager
+def long_statements(side: Side) -> Iterator[None]:
+    """Somebody else, who keeps the server busy."""
+    ended = threading.Event()
+
+    def client() -> None:
+        with closing(hive.connect("127.0.0.1", side.port, username="other")) as connection:
+            cursor = connection.cursor()
+            if side.name == "ours":
+                set_cache(cursor, use=False)
+            while not ended.is_set():
+                cursor.execute(LONG)
+                cursor.fetchall()
+
+    with ThreadPoolExecutor(LONG_CONNECTIONS) as pool:
+        clients = [pool.submit(client) for _ in range(LONG_CONNECTIONS)]
+        try:
+            yield
+        finally:
+            ended.set()
+            for each in clients:
+                each.result()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -382,12 +383,21 @@ def test_a_retired_session_frees_its_place_and_keeps_its_operation(make: Maker) 
     assert operation.state is OperationState.CLOSED and registry.operations() == ()
 
 
-def test_who_keeps_the_most_results_makes_room_for_others(make: Maker) -> None:
-    registry = make(kept_max=3)
+@pytest.mark.parametrize(
+    ("limits", "closed"),
+    [
+        ({"kept_max": 3}, [False, True, True, True, False, False]),
+        ({"kept_bytes_max": 260}, [False, True, True, True, True, False]),
+        ({"kept_bytes_per_user_max": 350}, [False, True, True, True, False, False]),
+        ({"kept_bytes_per_user_max": 10}, [False, True, True, True, True, False]),
+    ],
+)
+def test_who_keeps_the_most_results_makes_room_for_others(make: Maker, limits: Any, closed: list[bool]) -> None:
+    registry = make(**limits)
 
     def kept(principal: str) -> Operation:
         session = registry.open_session(Identity(principal))
-        operation = session.execute("SELECT 1")
+        operation = session.execute("ROWS 7", through=lambda stream: stream)
         registry.retire_after(session, operation)
         assert operation.wait(5) is OperationState.FINISHED
         assert eventually(lambda: not registry.sessions())
@@ -395,7 +405,7 @@ def test_who_keeps_the_most_results_makes_room_for_others(make: Maker) -> None:
 
     first = kept("ann")
     many = [kept("bob") for _ in range(5)]
-    assert [one.state is OperationState.CLOSED for one in (first, *many)] == [False, True, True, True, False, False]
+    assert [one.state is OperationState.CLOSED for one in (first, *many)] == closed
 
 
 def test_statements_of_a_session_that_were_read_make_room(make: Maker) -> None:

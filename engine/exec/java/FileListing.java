@@ -1,8 +1,14 @@
 package deltagateway;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
+import java.util.TreeSet;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -16,6 +22,7 @@ final class FileListing {
   private final StructType constants;
   private final String timeZone;
   private final Map answers = new HashMap();
+  private final Map estimates = new HashMap();
 
   /** A question has the statement, the scan, filters and the zone. */
   FileListing(Questions questions, String statementId, int scan, StructType constants, String timeZone) {
@@ -29,9 +36,7 @@ final class FileListing {
   /** The files that the filters leave, and perhaps more. */
   synchronized FileList list(
       scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    ObjectNode question = Request.JSON.createObjectNode();
-    question.put("statement", statementId).put("scan", scan).put("zone", timeZone);
-    question.set("filters", FilterTree.of(partitionFilters, dataFilters));
+    ObjectNode question = question(partitionFilters, dataFilters);
     String text = question.toString();
     FileList answer = (FileList) answers.get(text);
     if (answer == null) {
@@ -39,6 +44,32 @@ final class FileListing {
       answers.put(text, answer);
     }
     return answer;
+  }
+
+  /** Of the files that the filters leave, and of columns by their names. They are not said to be read. */
+  synchronized Estimate estimate(scala.collection.immutable.Seq filters, Collection columns) {
+    ObjectNode question = question(filters, Scala.seq(new ArrayList()));
+    ArrayNode asked = question.putArray("estimate");
+    for (Iterator names = new TreeSet(columns).iterator(); names.hasNext(); ) asked.add((String) names.next());
+    String text = question.toString();
+    Estimate answer = (Estimate) estimates.get(text);
+    if (answer == null) {
+      try {
+        answer = new Estimate(questions.value(question));
+      } catch (IOException failure) {
+        throw new IllegalStateException("no estimate", failure);
+      }
+      estimates.put(text, answer);
+    }
+    return answer;
+  }
+
+  private ObjectNode question(
+      scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+    ObjectNode question = Request.JSON.createObjectNode();
+    question.put("statement", statementId).put("scan", scan).put("zone", timeZone);
+    question.set("filters", FilterTree.of(partitionFilters, dataFilters));
+    return question;
   }
 
   private FileList ask(ObjectNode question) {

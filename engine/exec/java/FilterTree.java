@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -36,16 +38,20 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class FilterTree {
   private FilterTree() {}
 
+  /** In an order of their own, without those of which nothing is said: the same filters are the same question. */
   static ArrayNode of(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    ArrayNode trees = Request.JSON.createArrayNode();
+    Map trees = new TreeMap();
     addAll(trees, partitionFilters);
     addAll(trees, dataFilters);
-    return trees;
+    return Request.JSON.createArrayNode().addAll(trees.values());
   }
 
-  private static void addAll(ArrayNode trees, scala.collection.immutable.Seq filters) {
+  private static void addAll(Map trees, scala.collection.immutable.Seq filters) {
     List expressions = Scala.list(filters);
-    for (int i = 0; i < expressions.size(); i++) trees.add(node((Expression) expressions.get(i)));
+    for (int i = 0; i < expressions.size(); i++) {
+      JsonNode node = node((Expression) expressions.get(i));
+      if (!node.isNull()) trees.put(node.toString(), node);
+    }
   }
 
   private static JsonNode node(Expression expression) {

@@ -50,6 +50,11 @@ public final class GatewayDriver {
         return new WholeSamples();
       }
     });
+    root.extensions().injectPreCBORule(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return new EstimatedScans();
+      }
+    });
     scala.runtime.AbstractFunction1 stillWanted = new scala.runtime.AbstractFunction1() {
       public Object apply(Object session) {
         return new StillWanted();

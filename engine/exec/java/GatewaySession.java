@@ -37,6 +37,7 @@ public final class GatewaySession {
   private static final boolean INTERRUPT_TASKS = false;
 
   private final SparkSession spark;
+  private final SessionSettings settings;
   private final SQLConf ofServer;
   private final PlanGuard guard;
   private final String pool;
@@ -66,6 +67,7 @@ public final class GatewaySession {
       TaskCounts tasks,
       KeptPlans plans) {
     this.spark = spark;
+    this.settings = new SessionSettings(spark);
     this.ofServer = ofServer;
     this.guard = guard;
     this.pool = pool;
@@ -73,6 +75,10 @@ public final class GatewaySession {
     this.memory = memory;
     this.tasks = tasks;
     this.plans = plans;
+  }
+
+  SessionSettings settings() {
+    return settings;
   }
 
   SQLConf ofServer() {
@@ -153,9 +159,15 @@ public final class GatewaySession {
     final Request parsed = new Request(request);
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
-        QueryExecution query = new Statement(spark, guard, parsed, GatewaySession.this).analyzed();
-        PlannedScans.chooseFiles(query.executedPlan());
-        return query.explainString(ExplainMode$.MODULE$.fromString(mode));
+        final Query query = (Query) new Statement(spark, guard, parsed, GatewaySession.this).analyzed();
+        RunSettings chosen = new RunSettings(settings);
+        chosen.choose(query);
+        return chosen.during(new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            PlannedScans.chooseFiles(query.executedPlan());
+            return query.explainString(ExplainMode$.MODULE$.fromString(mode));
+          }
+        });
       }
     });
   }
@@ -226,11 +238,11 @@ public final class GatewaySession {
   }
 
   public void set(String key, String value) {
-    spark.conf().set(key, value);
+    settings.set(key, value);
   }
 
   public void unset(String key) {
-    spark.conf().unset(key);
+    settings.unset(key);
   }
 
   /** The setting's value or default; null where there is none. */
@@ -244,7 +256,7 @@ public final class GatewaySession {
 
   /** What `current_catalog()` and `current_schema()` answer. */
   public void setCurrentSchema(String catalog, String schema) {
-    spark.conf().set("spark.sql.catalog." + catalog, NameOnlyCatalog.class.getName());
+    settings.change("spark.sql.catalog." + catalog, NameOnlyCatalog.class.getName());
     SparkSession$.MODULE$.setActiveSession(spark);
     try {
       CatalogManager catalogs = spark.sessionState().catalogManager();

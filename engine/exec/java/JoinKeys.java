@@ -33,8 +33,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * (`HashJoin.rewriteKeyExpr`); other keys are rows with a column for each.
  */
 final class JoinKeys {
-  /** More distinct keys than these become a range. */
-  private static final int LISTED_MAX = 10_000;
+  /** More distinct keys than these become a range: each is compared with each group of rows of each file. */
+  private static final int LISTED_MAX = 500;
 
   private final HashedRelation relation;
   private final Seq joined;

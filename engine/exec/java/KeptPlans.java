@@ -1,5 +1,9 @@
 package deltagateway;
 
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.util.Base64;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -23,7 +27,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  */
 final class KeptPlans {
   private static final int PLANS_MAX = 200;
-  private static final int KEY_LENGTH_MAX = 100_000;
+
+  /** Of all that a plan follows from: that of a longer text, with a list of a thousand values, say, is large. */
+  private static final int LENGTH_MAX = 100_000;
 
   /** A date or time of a text that is none by itself, such as DATE 'today', which Spark's parser evaluates. */
   private static final Pattern TYPED = Pattern.compile(
@@ -39,7 +45,7 @@ final class KeptPlans {
   });
 
   /** What a plan of the request is kept by, or null where none may be. */
-  static String key(SparkSession spark, Request request) {
+  static String key(SparkSession spark, Request request) throws GeneralSecurityException {
     for (int i = 0; i < request.scans.length; i++) if (request.scans[i].format != null) return null;
     if (!isTimeless(request.text)) return null;
     for (int i = 0; i < request.views.length; i++) if (!isTimeless(request.views[i].text)) return null;
@@ -51,7 +57,12 @@ final class KeptPlans {
     CatalogManager catalogs = spark.sessionState().catalogManager();
     String schema = String.join(".", catalogs.currentNamespace());
     String key = request.meaning + "\n" + catalogs.currentCatalog().name() + "." + schema + "\n" + set;
-    return key.length() > KEY_LENGTH_MAX ? null : key;
+    return key.length() > LENGTH_MAX ? null : digest(key);
+  }
+
+  private static String digest(String text) throws GeneralSecurityException {
+    byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+    return Base64.getEncoder().encodeToString(digest);
   }
 
   private static boolean isTimeless(String text) {
@@ -103,8 +114,11 @@ final class KeptPlans {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       LogicalRelation leaf = (LogicalRelation) node;
       HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
+      ListedFileIndex before = (ListedFileIndex) relation.location();
+      ListedFileIndex index = index(before.scan());
+      if (before.estimate() != null) return new EstimatedRelation(leaf, index.estimatedAs(before), spark);
       HadoopFsRelation placed = new HadoopFsRelation(
-          index(((ListedFileIndex) relation.location()).scan()),
+          index,
           relation.partitionSchema(),
           relation.dataSchema(),
           relation.bucketSpec(),

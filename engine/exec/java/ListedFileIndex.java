@@ -2,6 +2,7 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
@@ -31,12 +32,40 @@ public final class ListedFileIndex implements FileIndex {
   private final Request.Scan scan;
   private final TableRoot root;
   private final FileListing listing;
+  private final Estimate estimate;
+  private final Set keys;
 
   ListedFileIndex(String statementId, Request.Scan scan, FileListing listing) {
+    this(statementId, scan, listing, null, null);
+  }
+
+  private ListedFileIndex(String statementId, Request.Scan scan, FileListing listing, Estimate estimate, Set keys) {
     this.statementId = statementId;
     this.scan = scan;
     this.root = scan.tableRoot();
     this.listing = listing;
+    this.estimate = estimate;
+    this.keys = keys;
+  }
+
+  /** The same files, with what is known of those that filters leave, in a query that joins or groups rows by `keys`. */
+  ListedFileIndex estimated(scala.collection.immutable.Seq filters, Set columns, Set keys) {
+    return new ListedFileIndex(statementId, scan, listing, listing.estimate(filters, columns), keys);
+  }
+
+  /** With what is known of those of a plan that was kept: it was made of tables of the same sizes. */
+  ListedFileIndex estimatedAs(ListedFileIndex before) {
+    return new ListedFileIndex(statementId, scan, listing, before.estimate, before.keys);
+  }
+
+  /** Whether rows are joined or grouped by a column of an estimated scan. */
+  boolean isKey(String column) {
+    return keys.contains(column);
+  }
+
+  /** Of the files that the filters leave; null where nothing was asked. */
+  Estimate estimate() {
+    return estimate;
   }
 
   public String statementId() {
@@ -63,6 +92,20 @@ public final class ListedFileIndex implements FileIndex {
       if (wanted) kept.add(directory(files, group));
     }
     return Scala.seq(kept);
+  }
+
+  /** The number and bytes of the files that will be asked for by the filters, and by no others. */
+  long[] countListed(scala.collection.immutable.Seq filters) {
+    FileList files = listing.list(filters, NO_FILTERS);
+    long bytes = 0;
+    for (int i = 0; i < files.count(); i++) bytes += files.size(i);
+    return new long[] {files.count(), bytes};
+  }
+
+  /** The number and bytes of the files that the filters leave, of which a join may leave out more. */
+  long[] count(scala.collection.immutable.Seq filters) {
+    Estimate known = estimate == null ? listing.estimate(filters, new ArrayList()) : estimate;
+    return new long[] {known.files, known.bytes};
   }
 
   private BasePredicate bind(Expression filter) {
@@ -108,7 +151,7 @@ public final class ListedFileIndex implements FileIndex {
   public void refresh() {}
 
   public long sizeInBytes() {
-    return scan.bytes;
+    return estimate == null ? scan.bytes : Math.max(estimate.bytes, 1);
   }
 
   public StructType partitionSchema() {

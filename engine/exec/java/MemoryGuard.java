@@ -36,7 +36,10 @@ final class MemoryGuard implements Runnable {
   private static final int EXIT_ILL = 53;
   private static final int ILL_LOOKS = 30;
   private static final int MUCH_PART = 4;
-  private static final Pattern TASK = Pattern.compile("Executor task launch worker for task .* in stage (\\d+)\\..*");
+  private static final String TASK_PREFIX = "Executor task launch worker";
+  private static final Pattern TASK = Pattern.compile(TASK_PREFIX + " for task .* in stage (\\d+)\\..*");
+
+  private static final List POOLS = ManagementFactory.getMemoryPoolMXBeans();
 
   /** Threads that jobs wait for, and that nothing replaces; the scheduler's own is looked for besides. */
   private static final Pattern VITAL = Pattern.compile("(task-result-getter|map-output-dispatcher|dispatcher-).*");
@@ -113,9 +116,8 @@ final class MemoryGuard implements Runnable {
   /** What was in use when the last collection of the old generation ended: that changes with each one only. */
   private static long used() {
     long sum = 0;
-    List pools = ManagementFactory.getMemoryPoolMXBeans();
-    for (int i = 0; i < pools.size(); i++) {
-      MemoryPoolMXBean pool = (MemoryPoolMXBean) pools.get(i);
+    for (int i = 0; i < POOLS.size(); i++) {
+      MemoryPoolMXBean pool = (MemoryPoolMXBean) POOLS.get(i);
       MemoryUsage usage = pool.getType() == MemoryType.HEAP ? pool.getCollectionUsage() : null;
       if (usage != null) sum += usage.getUsed();
     }
@@ -123,7 +125,7 @@ final class MemoryGuard implements Runnable {
   }
 
   private void look() {
-    allocated = allocations();
+    allocated = running.isEmpty() ? new HashMap() : allocations();
     long used = used();
     if (used <= room || used == actedOn || running.isEmpty()) return;
     System.gc(); // a collection of G1 takes some regions only: what it left may be garbage
@@ -172,7 +174,7 @@ final class MemoryGuard implements Runnable {
     long[] ids = threads.getAllThreadIds();
     ThreadInfo[] infos = threads.getThreadInfo(ids);
     for (int i = 0; i < ids.length; i++) {
-      if (infos[i] == null) continue;
+      if (infos[i] == null || !infos[i].getThreadName().startsWith(TASK_PREFIX)) continue;
       Matcher matcher = TASK.matcher(infos[i].getThreadName());
       if (!matcher.matches()) continue;
       Task known = (Task) allocated.get(infos[i].getThreadName());

@@ -32,6 +32,19 @@ final class Questions {
     }
   }
 
+  /** The answer of a question that is answered by one value. */
+  JsonNode value(JsonNode question) throws IOException {
+    Socket socket = ask(question);
+    try {
+      InputStream in = new BufferedInputStream(socket.getInputStream(), 1 << 12);
+      String failure = line(in);
+      if (!failure.equals("null")) throw new IllegalStateException("no answer: " + failure);
+      return Request.JSON.readTree(line(in));
+    } finally {
+      socket.close();
+    }
+  }
+
   /** The connection of a question that has been sent. */
   Socket ask(JsonNode question) throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);

@@ -97,6 +97,8 @@ final class Request {
     final String root;
     final String[] allowedRoots;
     final int source;
+    /** Whether nothing may be seen of which of its files a filter leaves. */
+    final boolean hidden;
     final long bytes;
     final StructType schema;
     final StructType physical;
@@ -117,6 +119,7 @@ final class Request {
         allowedRoots[i] = ((JsonNode) node.get("allowed_roots").get(i)).textValue();
       }
       source = node.get("source").intValue();
+      hidden = node.get("hidden").booleanValue();
       bytes = node.get("bytes").longValue();
       schema = columns(node.get("schema"));
       physical = columns(node.get("physical"));

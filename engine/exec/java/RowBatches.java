@@ -18,6 +18,7 @@ import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.arrow.ArrowFieldWriter;
 import org.apache.spark.sql.execution.arrow.ArrowWriter;
 import org.apache.spark.sql.execution.arrow.ArrowWriter$;
@@ -33,6 +34,9 @@ import org.apache.spark.unsafe.types.UTF8String;
  * message goes into the file from the memory of its columns.
  */
 final class RowBatches implements AutoCloseable {
+  /** About where a batch ends, since it is read as a whole; rows that were converted are not counted. */
+  private static final long BYTES_MAX = 4 << 20;
+
   private final scala.collection.Iterator rows;
   private final int rowsMax;
   private final BufferAllocator allocator;
@@ -69,10 +73,13 @@ final class RowBatches implements AutoCloseable {
     release();
     if (!rows.hasNext()) return false;
     int count = 0;
+    long bytes = 0;
     do {
-      writer.write((InternalRow) rows.next());
+      InternalRow row = (InternalRow) rows.next();
+      writer.write(row);
       written++;
-    } while (++count < rowsMax && rows.hasNext());
+      if (row instanceof UnsafeRow) bytes += ((UnsafeRow) row).getSizeInBytes();
+    } while (++count < rowsMax && bytes < BYTES_MAX && rows.hasNext());
     writer.finish();
     batch = unloader.getRecordBatch();
     if (batch.getLength() != count) { // rows of the batch before, say: better no result than one with other rows

@@ -25,7 +25,6 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CollectLimitExec;
-import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.LocalTableScanExec;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
@@ -71,14 +70,22 @@ final class Statement {
   }
 
   byte[] run() throws Exception {
-    QueryExecution execution = toRun();
+    final RunSettings settings = new RunSettings(session.settings());
+    final Query execution = toRun(settings);
     session.ensureLive(request.id);
-    StructType schema = execution.analyzed().schema();
+    final StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
         request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
-    ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
+    final ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
     try {
-      collect(execution, schema, spool);
+      settings.choose(execution);
+      steps.end("optimization");
+      settings.during(new scala.runtime.AbstractFunction0() {
+        public Object apply() {
+          collect(execution, schema, spool);
+          return null;
+        }
+      });
     } catch (Throwable failure) {
       if (!spool.exceeded()) throw failure;
     } finally {
@@ -90,7 +97,7 @@ final class Statement {
   }
 
   /** The query, which may have been planned before. */
-  private QueryExecution toRun() throws Exception {
+  private Query toRun(RunSettings settings) throws Exception {
     String key = KeptPlans.key(spark, request);
     KeptPlans.Kept kept = key == null ? null : session.plans().get(key);
     if (kept != null) {
@@ -99,10 +106,10 @@ final class Statement {
       return new OptimizedQuery(spark, kept.analyzed, placing.over(kept.optimized));
     }
     QueryExecution analyzed = analyzed();
-    QueryExecution execution = atItsTime(analyzed);
+    Query execution = (Query) atItsTime(analyzed);
     steps.end("analysis");
     if (key != null && execution == analyzed && !Repeatability.of(asked).equals(Repeatability.NEVER)) {
-      session.plans().put(key, asked, execution.analyzed(), execution.optimizedPlan());
+      session.plans().put(key, asked, execution.analyzed(), settings.optimized(execution));
     }
     return execution;
   }
@@ -152,8 +159,8 @@ final class Statement {
     return fixed == plan ? analyzed : planned(fixed);
   }
 
-  QueryExecution planned(LogicalPlan plan) {
-    return spark.sessionState().executePlan(plan, CommandExecutionMode$.MODULE$.SKIP());
+  Query planned(LogicalPlan plan) {
+    return new Query(spark, plan);
   }
 
   /** What the names of the scans stand for. */
@@ -303,9 +310,7 @@ final class Statement {
     }
   }
 
-  private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) throws Exception {
-    execution.optimizedPlan();
-    steps.end("optimization");
+  private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) {
     final SparkPlan plan = execution.executedPlan();
     steps.end("planning");
     session.ensureLive(request.id);

@@ -6,6 +6,7 @@ files, kinds of changes leaves files out; statistics are known of added files al
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import tzinfo
 
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
 from engine.table.changes import ChangeFiles, TableChanges
 from engine.table.scan import ChosenFiles, TableRead
@@ -42,3 +44,8 @@ class ChangeChoice:
             bytes=pc.sum(sizes.filter(pa.array(kept))).as_py() or 0,
         )
         return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), read)
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        """As `Choice.estimate`; rows are not counted."""
+        read = self.choose(predicate, zone).read
+        return Estimate(files=read.files, bytes=read.bytes)

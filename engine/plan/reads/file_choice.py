@@ -7,6 +7,7 @@ every writer kept them in step.
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import cached_property
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.pruning.estimates import Estimate, estimate_columns
 from engine.pruning.generation_expressions import GenerationExpression
 from engine.pruning.generation_filters import derive
 from engine.pruning.predicates import ALWAYS, Predicate, conjunction
@@ -23,6 +25,9 @@ from engine.pruning.three_valued_logic import Mask
 from engine.sql.generation import parse_generation
 from engine.table.scan import ChosenFiles, TableRead
 from engine.table.snapshot import TableSnapshot
+
+_ESTIMATED_FILES_MAX = 50_000
+"""More take longer to be estimated than a better plan is sure to save."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,22 @@ class FileChoice:
         by_partition = int(np.count_nonzero(self._own_mask(pruning.partition_mask(whole).mask)))
         kept = self._own_mask(pruning.prune(whole))
         return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), self._read(kept, by_partition))
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        """As :meth:`Choice.estimate`."""
+        chosen = self.choose(predicate, zone)
+        read = chosen.read
+        if not columns or self.snapshot.num_files > _ESTIMATED_FILES_MAX:
+            return Estimate(files=read.files, bytes=read.bytes)
+        kept = chosen.rows if self.rows is None or chosen.rows is None else self.rows.take(chosen.rows)
+        kept = self.rows if kept is None else kept
+        rows, found = estimate_columns(
+            self.snapshot.counted_files(columns),
+            self._pruning(zone),
+            None if kept is None else kept.to_numpy(zero_copy_only=False),
+            columns,
+        )
+        return Estimate(files=read.files, bytes=read.bytes, rows=rows, columns=found)
 
     def _pruning(self, zone: tzinfo | None) -> FilePruning:
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
@@ -128,12 +128,13 @@ def test_files_make_room_for_newer_ones(spool: OwnedSpool) -> None:
     assert files_of(spool) == 0 and spool.held_bytes() == 0
 
 
-def test_an_entry_whose_file_is_lost_is_computed_again(spool: OwnedSpool) -> None:
+@pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(bytes(file.stat().st_size))])
+def test_an_entry_whose_file_is_lost_is_computed_again(spool: OwnedSpool, lose: Callable[[Path], object]) -> None:
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
         cache.put(name.encode(), kept(name))
     for file in spool.folder.glob("rows-*"):
-        file.unlink()
+        lose(file)
     assert missing(cache, b"a") and not missing(cache, b"b")
     assert cache.counts.stored_bytes == 0
 
@@ -240,8 +241,8 @@ def test_the_metrics_are_the_counts(spool: OwnedSpool) -> None:
         claimed(cache, key)
     found = {family.name: {tuple(s.labels.values()): s.value for s in family.samples} for family in cache.metrics()}
     assert found["gateway_result_cache_lookups_total"] == {("memory",): 1, ("file",): 1, ("miss",): 1}
-    assert found["gateway_result_cache_entries"] == {(): 2}
-    assert found["gateway_result_cache_file_bytes"] == {(): spool.held_bytes()}
+    assert found["gateway_result_cache_entries"] == {("memory",): 2, ("file",): 1}
+    assert found["gateway_result_cache_bytes"] == {("memory",): cache.counts.bytes, ("file",): spool.held_bytes()}
     assert {field.name for field in fields(cache.counts)} >= {"hits", "misses", "waits", "kept", "stored", "evicted"}
 
 

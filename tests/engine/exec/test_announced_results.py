@@ -18,8 +18,10 @@ from tests.engine.exec.scans import query
 
 pytestmark = pytest.mark.spark
 
-SLOW = "SELECT if(id < 50000, id, aggregate(sequence(1L, 20000L), id, (a, b) -> greatest(a, b))) AS n "
-"""The rows from 50,000 on take about a millisecond each."""
+SLOW_ROW = "aggregate(sequence(1L, 20000L), id, (a, b) -> greatest(a, b))"
+"""Takes about a millisecond. A query that ends at once has no rows before its end, of which it could tell."""
+SLOW = f"SELECT if(id < 50000, id, {SLOW_ROW}) AS n "
+"""The rows from 50,000 on are slow."""
 
 
 class Run:
@@ -74,6 +76,7 @@ def test_the_first_rows_are_there_while_the_others_are_computed(spark: ExecSessi
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_all_rows_come_once_and_in_order(spark: ExecSession, spark_driver: SparkDriver, partitions: int) -> None:
     text = f"SELECT id, repeat('x', 20) AS s FROM range(0, 400000, 1, {partitions}) WHERE id % 5 <> 3"
+    text += f" AND (id < 399700 OR {SLOW_ROW} > 0)"
     run = Run(spark, text)
     seen = pa.Table.from_batches(run.stream().batches())
     assert run.end() is run.told[0] and len(run.told) == 1
@@ -84,6 +87,7 @@ def test_all_rows_come_once_and_in_order(spark: ExecSession, spark_driver: Spark
 def test_partitions_that_fit_in_memory_come_before_those_in_files(spark: ExecSession) -> None:
     """The first two have few rows, the third none, the fourth many."""
     text = "SELECT id FROM range(0, 400000, 1, 4) WHERE id < 3 OR id BETWEEN 100000 AND 100005 OR id > 300000"
+    text += f" AND (id < 399700 OR {SLOW_ROW} > 0)"
     run = Run(spark, text)
     seen = [row for batch in run.stream().batches() for row in batch.column(0).to_pylist()]
     run.end()
@@ -98,7 +102,8 @@ def test_a_small_result_is_not_told_of_before_its_end(spark: ExecSession) -> Non
 
 
 def test_a_failure_after_the_first_rows_is_that_of_the_result(spark: ExecSession, spark_driver: SparkDriver) -> None:
-    run = Run(spark, "SELECT if(id < 90000, id, raise_error('no row ' || id)) AS n FROM range(0, 100000, 1, 1)")
+    failing = f"if(id < 89700, id, if(id < 90000, {SLOW_ROW}, raise_error('no row ' || id)))"
+    run = Run(spark, f"SELECT {failing} AS n FROM range(0, 100000, 1, 1)")
     batches = run.stream().batches()
     with pytest.raises(SqlError) as failed:
         list(batches)
@@ -107,7 +112,9 @@ def test_a_failure_after_the_first_rows_is_that_of_the_result(spark: ExecSession
 
 
 def test_a_result_that_grows_over_its_limit_fails(spark: ExecSession) -> None:
-    run = Run(spark, "SELECT repeat('x', 100) AS s FROM range(0, 200000, 1, 1)", result_bytes_max=4_000_000)
+    text = "SELECT repeat('x', 100) AS s FROM range(0, 200000, 1, 1) "
+    text += f"WHERE id NOT BETWEEN 20000 AND 20300 OR {SLOW_ROW} > 0"
+    run = Run(spark, text, result_bytes_max=4_000_000)
     with pytest.raises(ResultTooLarge):
         list(run.stream().batches())
     assert isinstance(run.end(), ResultTooLarge)

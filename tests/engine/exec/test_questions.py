@@ -16,7 +16,9 @@ from engine.exec.questions import QuestionServer
 FILES = pa.table({"path": ["a", "b"], "size": [1, 2]})
 
 
-def answer(question: dict[str, Any]) -> pa.Table:
+def answer(question: dict[str, Any]) -> pa.Table | dict[str, Any]:
+    if question["scan"] == 2:
+        return {"rows": 7, "label": "ä"}
     if question["scan"] != 0:
         raise ValueError("no such scan")
     return FILES
@@ -53,6 +55,12 @@ def test_the_answer_is_a_table(server: QuestionServer) -> None:
     failure, stream = ask(server, server.password, json.dumps({"scan": 0})).split(b"\n", 1)
     assert failure == b"null"
     assert pa.ipc.open_stream(stream).read_all() == FILES
+
+
+def test_the_answer_is_a_value(server: QuestionServer) -> None:
+    failure, value, rest = ask(server, server.password, json.dumps({"scan": 2})).split(b"\n")
+    assert (failure, json.loads(value), rest) == (b"null", {"rows": 7, "label": "ä"}, b"")
+    assert value.isascii(), "Java reads a line byte by byte"
 
 
 def test_a_failure_is_told(server: QuestionServer) -> None:

@@ -171,6 +171,13 @@ def test_refuses_results_over_the_limit(spark: ExecSession, spark_driver: SparkD
     assert not list(spark_driver.spool_dir.iterdir())
 
 
+def test_batches_of_long_rows_have_few_of_them(spark: ExecSession) -> None:
+    plan = ReadPlan(text="SELECT id, repeat('x', 100000) AS s FROM range(0, 300, 1, 1)", scans=())
+    batches = list(spark.run_query(plan, StatementContext(identity=Identity("alice"))).batches())
+    assert [id for batch in batches for id in batch.column("id").to_pylist()] == list(range(300))
+    assert max(batch.nbytes for batch in batches) < 5 << 20
+
+
 @pytest.mark.parametrize(("total", "own", "error"), [(2 << 20, None, SpoolFull), (1 << 30, 2 << 20, SpoolFullOfOwner)])
 @pytest.mark.parametrize("rows_made", [200_000, 15_000], ids=["while it runs", "when it is kept"])
 def test_a_result_that_does_not_fit_beside_others_is_refused(

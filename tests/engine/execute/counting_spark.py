@@ -23,6 +23,7 @@ from engine.runtime.results import BIGINT, Repeatable, ResultStream, small_resul
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
 from engine.statements.queries import Query
+from engine.statements.rights import GrantRights, RevokeRights
 
 ANN = Identity("ann")
 DEFAULTS: Mapping[str, str] = MappingProxyType({})
@@ -77,15 +78,26 @@ class CachedLake:
         context: StatementContext | None = None,
     ) -> tuple[int, int]:
         """What a statement answers."""
+        context = context or StatementContext(identity=identity)
+        result = self.run(spark, text, identity, parameters, context)
+        ((total, count),) = zip(*pa.Table.from_batches(result.batches()).to_pydict().values(), strict=True)
+        return total, count
+
+    def run(
+        self,
+        spark: CountingSpark,
+        text: str,
+        identity: Identity = ANN,
+        parameters: Sequence[Parameter] = (),
+        context: StatementContext | None = None,
+    ) -> ResultStream:
         catalog, schema = spark.current
         state = SessionState(identity=identity, catalog=catalog, schema=schema)
         context = context or StatementContext(identity=identity)
         statement = parse_statement(text)
-        assert isinstance(statement, Query)
+        assert isinstance(statement, Query | GrantRights | RevokeRights)
         executor = cast(ExecSession, spark)
-        result = run_statement(statement, state, self.sources, executor, context, parameters).result
-        ((total, count),) = zip(*pa.Table.from_batches(result.batches()).to_pydict().values(), strict=True)
-        return total, count
+        return run_statement(statement, state, self.sources, executor, context, parameters).result
 
     def versioned_answer(self, spark: CountingSpark, text: str) -> tuple[int, int, int]:
         """With the version of the table that the statement says it reads."""

@@ -15,11 +15,12 @@ from deltalake import DeltaTable, write_deltalake
 
 from catalog.changes import CreateView
 from catalog.entries import ViewColumn, ViewEntry
+from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.accesses import Lineage
 from engine.runtime.context import StatementContext
-from engine.runtime.identity import Identity
+from engine.runtime.identity import Identity, Method
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import Repeatable, ResultStream
 from tests.engine.execute.counting_spark import ANN, CachedLake, CountingSpark
@@ -155,6 +156,27 @@ def test_a_table_that_is_made_again_is_another(folder: Path, lake: CachedLake) -
     (folder / "new").rename(table)
     assert lake.answer(spark, SUM) == (41, 1), "of the same version"
     assert spark.runs == 2
+
+
+RIGHTS = ("USE CATALOG ON CATALOG spark_catalog", "USE SCHEMA ON SCHEMA default", "SELECT ON TABLE sold")
+
+
+def test_rights_are_looked_at_each_time(lake: CachedLake) -> None:
+    spark = CountingSpark()
+    root = Identity("root", is_admin=True, method=Method.PASSWORD)
+    ann, ben = Identity("ann", method=Method.PASSWORD), Identity("ben", method=Method.PASSWORD)
+    for right in RIGHTS:
+        lake.run(spark, f"GRANT {right} TO ann", root).close()
+    assert lake.answer(spark, SUM, ann) == (0, 1)
+    with pytest.raises(SqlError):
+        lake.answer(spark, SUM, ben)
+    for right in RIGHTS:
+        lake.run(spark, f"GRANT {right} TO ben", root).close()
+    assert lake.answer(spark, SUM, ben) == (0, 1)
+    lake.run(spark, "REVOKE SELECT ON TABLE sold FROM ben", root).close()
+    with pytest.raises(SqlError):
+        lake.answer(spark, SUM, ben)
+    assert spark.runs == 1
 
 
 def test_a_session_that_changes_meanwhile_keeps_nothing(lake: CachedLake) -> None:

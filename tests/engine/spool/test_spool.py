@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,12 @@ def test_what_is_over_a_limit_is_refused_and_not_counted(tmp_path: Path, owner: 
     assert spool.held_bytes() == 5 * message
     writers.pop("ann" if owner != "ann" else "eve")
     assert spool.left("tom") == message * (2 if owner != "ann" else 1)
+
+
+def test_without_a_limit_of_its_own_an_owner_meets_that_of_all(tmp_path: Path) -> None:
+    writer = Spool(tmp_path, SpoolBudget(1000, setting="all")).writer(SCHEMA, "ann")
+    with pytest.raises(SpoolFull, match="raise all in"):
+        writer.add(batch(0, 100))
 
 
 def test_one_file_has_a_limit_of_its_own(spool: Spool) -> None:
@@ -209,6 +216,15 @@ def test_threads_read_and_drop_files_while_others_write(spool: Spool) -> None:
         thread.join(60)
     gc.collect()
     assert not wrong and spool.held_bytes() == 0 and not files(spool)
+
+
+def test_a_folder_that_was_cleaned_up_is_made_again(spool: Spool) -> None:
+    lost = spool.writer(SCHEMA).add(batch(0, 10))
+    shutil.rmtree(spool.folder)
+    with pytest.raises(SpooledRowsLost):
+        lost.read()
+    assert spool.writer(SCHEMA).add(batch(0, 10)).read().equals(batch(0, 10))
+    assert spool.folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_spool_of_its_own_goes_as_a_whole(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from engine.cache.result_cache import ResultCache
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.exec.session import SparkDriver
 from engine.main import snapshot_metrics
@@ -32,7 +33,8 @@ def families(api: Api) -> dict[str, Family]:
     process = SimpleNamespace(vitals=Vitals(*range(10)))
     supervisor = SimpleNamespace(restarts=0, process=process)
     driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
-    api.engine.families = (*snapshot_metrics(SnapshotCache(1)), *driver.metrics())
+    cached = (*snapshot_metrics(SnapshotCache(1)), *ResultCache(1, 1).metrics())
+    api.engine.families = (*cached, *driver.metrics())
     api.submit("SELECT 1", wait_timeout="10s")
     return read_exposition(api.request("GET", "/metrics").text)
 

@@ -13,7 +13,7 @@ from engine.iceberg.spec.errors import IcebergRowsNotChangeable
 from engine.iceberg.writing.new_files import encoded_map
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles
 from engine.table.operations import TableOperation
-from engine.table.scan import Scan
+from engine.table.scan import ComposedScan, Scan
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.writing.commits import commit, entries, ids_by_all, loaded, staged
 
@@ -112,6 +112,33 @@ def test_rows_of_a_table_with_equality_deletes_are_not_counted(tmp_path: Path) -
     table.commit(table.equality({"id": [1]}, [1]), operation="delete")
     snapshot = loaded(table)
     assert snapshot.row_files.live_rows(snapshot.files).to_pylist() == [None]
+
+
+def test_rows_that_equality_deletes_delete_are_marked_with_others(tmp_path: Path) -> None:
+    table = HandmadeTable(tmp_path)
+    table.commit(table.data({"id": [1, 2, 3, 4]}))
+    assert loaded(table).unmarked_rows("deleted", "t") is None
+    table.commit(table.equality({"id": [2]}, [1]), operation="delete")
+    snapshot = loaded(table)
+    unmarked = snapshot.unmarked_rows("deleted", "t")
+    assert unmarked is not None and isinstance(snapshot.scan("s", "t"), ComposedScan)
+    places = [part.scan for part in unmarked.places.parts if part.scan.row_tracking is not None]
+    assert [scan.files["base_row_id"].to_pylist() for scan in places] == [[0]]
+    marked = unmarked.marked({0: np.array([1])})
+    assert isinstance(marked.scan("s", "t"), Scan) and marked.unmarked_rows("deleted", "t") is None
+    marked.ensure_supported(TableOperation.DML)
+    assert marked.row_files.live_rows(marked.files).to_pylist() == [3]
+    (entry,) = marked.row_files.mark(marked.files, [np.array([3])]).added.to_pylist()
+    assert entry["record_count"] == 2
+
+
+def test_deletes_older_than_all_files_delete_nothing(tmp_path: Path) -> None:
+    table = HandmadeTable(tmp_path)
+    table.commit(table.equality({"id": [2]}, [1]), operation="delete")
+    table.commit(table.data({"id": [1, 2]}))
+    snapshot = loaded(table)
+    assert snapshot.unmarked_rows("deleted", "t") is None
+    assert isinstance(snapshot.scan("s", "t"), Scan)
 
 
 def test_files_of_several_partitionings_are_read_alike_where_all_have_the_column(tmp_path: Path) -> None:

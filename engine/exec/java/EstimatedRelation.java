@@ -1,0 +1,149 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeMap;
+import org.apache.spark.sql.catalyst.expressions.AttributeMap$;
+import org.apache.spark.sql.catalyst.plans.logical.ColumnStat;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.types.BinaryType$;
+import org.apache.spark.sql.types.BooleanType$;
+import org.apache.spark.sql.types.ByteType$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType$;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType$;
+import org.apache.spark.sql.types.FloatType$;
+import org.apache.spark.sql.types.IntegerType$;
+import org.apache.spark.sql.types.LongType$;
+import org.apache.spark.sql.types.ShortType$;
+import org.apache.spark.sql.types.StringType$;
+import org.apache.spark.sql.types.TimestampType$;
+
+/**
+ * A table's files with the {@link Estimate} of those that are left, as Spark's cost model asks for it.
+ *
+ * Spark estimates with arithmetic of its own for each type, and fails for types that it does not expect; so columns have
+ * statistics only if they are of one that it knows, and bounds only if their numbers are finite. How many values of a
+ * text or a floating point number differ no log says: where rows are joined or grouped by it, it is taken for
+ * a key; else, so that a condition on it is not thought to leave next to nothing, for one of a few values.
+ *
+ * It is public, for Spark copies it by its constructor. A copy that Spark makes otherwise may be a plain relation, whose
+ * size is still that of the files that are left.
+ */
+public final class EstimatedRelation extends LogicalRelation {
+  private static final long FEW_VALUES = 3;
+
+  EstimatedRelation(LogicalRelation leaf, ListedFileIndex files) {
+    this(leaf, files, null);
+  }
+
+  /** `spark` is the session of a plan that is kept for others; null: the leaf's. */
+  EstimatedRelation(LogicalRelation leaf, ListedFileIndex files, SparkSession spark) {
+    this(over((HadoopFsRelation) leaf.relation(), files, spark), leaf.output(), leaf.catalogTable(), leaf.isStreaming(), leaf.stream());
+  }
+
+  /** As Spark's, which makes copies by it. */
+  public EstimatedRelation(
+      BaseRelation relation,
+      scala.collection.immutable.Seq output,
+      scala.Option table,
+      boolean isStreaming,
+      scala.Option stream) {
+    super(relation, output, table, isStreaming, stream);
+  }
+
+  private static HadoopFsRelation over(HadoopFsRelation relation, ListedFileIndex files, SparkSession spark) {
+    return new HadoopFsRelation(
+        files,
+        relation.partitionSchema(),
+        relation.dataSchema(),
+        relation.bucketSpec(),
+        relation.fileFormat(),
+        relation.options(),
+        spark == null ? relation.sparkSession() : spark);
+  }
+
+  /** Not to a plain relation of the same files: Spark would keep that one. What is compared to be reused is plain. */
+  public boolean canEqual(Object other) {
+    return other instanceof EstimatedRelation;
+  }
+
+  public boolean equals(Object other) {
+    return other instanceof EstimatedRelation && super.equals(other);
+  }
+
+  public int hashCode() {
+    return super.hashCode();
+  }
+
+  public Statistics computeStats() {
+    ListedFileIndex files = FilesLeft.index(this);
+    Estimate estimate = files.estimate();
+    if (estimate == null || estimate.rows == null) return super.computeStats();
+    List columns = new ArrayList();
+    for (int i = 0; i < output().size(); i++) {
+      Attribute column = (Attribute) output().apply(i);
+      JsonNode known = estimate.columns.get(column.name());
+      if (known == null || !hasStatistics(column.dataType())) continue;
+      long rows = estimate.rows.longValue();
+      columns.add(new scala.Tuple2(column, statistics(known, column.dataType(), rows, files.isKey(column.name()))));
+    }
+    AttributeMap byColumn = AttributeMap$.MODULE$.apply(Scala.seq(columns));
+    return new Statistics(
+        big(Math.max(estimate.bytes, 1)), new scala.Some(big(estimate.rows.longValue())), byColumn, false);
+  }
+
+  private static ColumnStat statistics(JsonNode known, DataType type, long rows, boolean isKey) {
+    long nulls = known.get("nulls").isNull() ? 0 : Math.min(known.get("nulls").longValue(), rows);
+    long distinct = isKey ? rows - nulls : FEW_VALUES;
+    if (!known.get("distinct").isNull()) distinct = known.get("distinct").longValue();
+    scala.Option size = new scala.Some(Long.valueOf(type.defaultSize()));
+    return new ColumnStat(
+        new scala.Some(big(Math.max(Math.min(distinct, rows), 1))),
+        bound(known.get("low"), type),
+        bound(known.get("high"), type),
+        new scala.Some(big(nulls)),
+        size,
+        size,
+        Scala.none(),
+        2);
+  }
+
+  private static boolean hasStatistics(DataType type) {
+    return type instanceof DecimalType || hasWholeBounds(type) || type.equals(FloatType$.MODULE$)
+        || type.equals(DoubleType$.MODULE$) || type.equals(BooleanType$.MODULE$) || type.equals(BinaryType$.MODULE$)
+        || type.equals(StringType$.MODULE$);
+  }
+
+  private static boolean hasWholeBounds(DataType type) {
+    return type.equals(ByteType$.MODULE$) || type.equals(ShortType$.MODULE$) || type.equals(IntegerType$.MODULE$)
+        || type.equals(LongType$.MODULE$) || type.equals(DateType$.MODULE$) || type.equals(TimestampType$.MODULE$);
+  }
+
+  /** A bound as Spark holds a value of the type. */
+  private static scala.Option bound(JsonNode value, DataType type) {
+    if (value.isNull()) return Scala.none();
+    if (type instanceof DecimalType) {
+      java.math.BigDecimal number = new java.math.BigDecimal(value.textValue());
+      return new scala.Some(Decimal.apply(new scala.math.BigDecimal(number)));
+    }
+    if (!hasWholeBounds(type)) return Scala.none();
+    long number = value.longValue();
+    if (type.equals(ByteType$.MODULE$)) return new scala.Some(Byte.valueOf((byte) number));
+    if (type.equals(ShortType$.MODULE$)) return new scala.Some(Short.valueOf((short) number));
+    boolean isInt = type.equals(IntegerType$.MODULE$) || type.equals(DateType$.MODULE$);
+    return new scala.Some(isInt ? (Object) Integer.valueOf((int) number) : Long.valueOf(number));
+  }
+
+  private static scala.math.BigInt big(long number) {
+    return scala.math.BigInt.apply(number);
+  }
+}

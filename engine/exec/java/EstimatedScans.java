@@ -1,0 +1,27 @@
+package deltagateway;
+
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+
+/**
+ * Asks the log of each scan of ours, when filters and columns are pushed down to it and before joins are ordered by cost,
+ * what the files that are left hold; where the statement plans by cost.
+ */
+final class EstimatedScans extends Rule {
+  public TreeNode apply(TreeNode plan) {
+    if (!conf().cboEnabled()) return plan;
+    final Map estimated = new FilesLeft((LogicalPlan) plan).estimated();
+    if (estimated.isEmpty()) return plan;
+    return ((LogicalPlan) plan).transformUp(new scala.runtime.AbstractPartialFunction() {
+      public boolean isDefinedAt(Object node) {
+        return estimated.containsKey(node);
+      }
+
+      public Object applyOrElse(Object node, scala.Function1 otherwise) {
+        return isDefinedAt(node) ? estimated.get(node) : otherwise.apply(node);
+      }
+    });
+  }
+}

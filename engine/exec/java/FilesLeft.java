@@ -1,0 +1,192 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
+import org.apache.spark.sql.catalyst.planning.ScanOperation$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.UnionLoop;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * What an optimized query will read: its scans, with the files that the filters above them leave.
+ *
+ * Without a join these filters are all that Spark asks for files by, and what is asked here is not asked again. A join
+ * may leave more files out while it runs, so the files that are counted for it here are not yet said to be read.
+ */
+final class FilesLeft {
+  /** That are made of one. */
+  private static final int FEW_ROWS = 8;
+
+  private final List relations = new ArrayList();
+  private final List filters = new ArrayList();
+  private final List columns = new ArrayList();
+  /** Ids of the columns by which rows are joined or grouped. */
+  private final Set keys = new HashSet();
+  private boolean joins;
+  private boolean multiplies;
+
+  FilesLeft(LogicalPlan optimized) {
+    add(optimized);
+  }
+
+  private void add(LogicalPlan plan) {
+    if (plan instanceof Aggregate) addKeys(Scala.list(((Aggregate) plan).groupingExpressions()));
+    if (plan instanceof Join) {
+      joins = true;
+      addKeys(Scala.list(plan.expressions()));
+      multiplies |= ExtractEquiJoinKeys$.MODULE$.unapply((Join) plan).isEmpty();
+    }
+    if (plan instanceof Expand) multiplies |= ((Expand) plan).projections().size() > FEW_ROWS;
+    multiplies |= plan instanceof Generate || plan instanceof UnionLoop;
+    List subqueries = Scala.list(plan.subqueries());
+    for (int i = 0; i < subqueries.size(); i++) add((LogicalPlan) subqueries.get(i));
+    scala.Option found = ScanOperation$.MODULE$.unapply(plan);
+    if (found.isDefined() && isOurs(((scala.Tuple4) found.get())._4())) {
+      addScan((scala.Tuple4) found.get());
+      addSubqueries(plan);
+      return;
+    }
+    List children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) add((LogicalPlan) children.get(i));
+    // Others, as `range`, may have any number of rows.
+    if (children.isEmpty()) multiplies |= !(plan instanceof LocalRelation) && !(plan instanceof CTERelationRef);
+  }
+
+  /** Of the projections and filters between a plan and its relation. */
+  private void addSubqueries(LogicalPlan plan) {
+    List children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) {
+      LogicalPlan child = (LogicalPlan) children.get(i);
+      List subqueries = Scala.list(child.subqueries());
+      for (int j = 0; j < subqueries.size(); j++) add((LogicalPlan) subqueries.get(j));
+      addSubqueries(child);
+    }
+  }
+
+  private void addScan(scala.Tuple4 operation) {
+    List kept = new ArrayList();
+    Set read = new HashSet();
+    addReferences(read, Scala.list((scala.collection.Seq) operation._1()));
+    addReferences(read, Scala.list((scala.collection.Seq) operation._2()));
+    List all = Scala.list((scala.collection.Seq) operation._3());
+    addReferences(read, all);
+    for (int i = 0; i < all.size(); i++) if (isKnown((Expression) all.get(i))) kept.add(all.get(i));
+    relations.add(operation._4());
+    filters.add(Scala.seq(kept));
+    columns.add(read);
+  }
+
+  private static void addReferences(Set names, List expressions) {
+    for (int i = 0; i < expressions.size(); i++) {
+      scala.collection.Iterator all = ((Expression) expressions.get(i)).references().iterator();
+      while (all.hasNext()) names.add(((Attribute) all.next()).name());
+    }
+  }
+
+  private void addKeys(List expressions) {
+    for (int i = 0; i < expressions.size(); i++) {
+      scala.collection.Iterator all = ((Expression) expressions.get(i)).references().iterator();
+      while (all.hasNext()) keys.add(((Attribute) all.next()).exprId());
+    }
+  }
+
+  private Set keysOf(LogicalRelation leaf) {
+    Set names = new HashSet();
+    for (int i = 0; i < leaf.output().size(); i++) {
+      Attribute column = (Attribute) leaf.output().apply(i);
+      if (keys.contains(column.exprId())) names.add(column.name());
+    }
+    return names;
+  }
+
+  /** Whether a filter says before anything runs what it leaves. */
+  private static boolean isKnown(Expression filter) {
+    return filter.deterministic()
+        && !SubqueryExpression.hasSubquery(filter)
+        && !(filter instanceof BloomFilterMightContain);
+  }
+
+  static boolean isOurs(Object plan) {
+    return plan instanceof LogicalRelation && index((LogicalRelation) plan) != null;
+  }
+
+  static ListedFileIndex index(LogicalRelation leaf) {
+    if (!(leaf.relation() instanceof HadoopFsRelation)) return null;
+    Object index = ((HadoopFsRelation) leaf.relation()).location();
+    return index instanceof ListedFileIndex ? (ListedFileIndex) index : null;
+  }
+
+  boolean joins() {
+    return joins;
+  }
+
+  /** Whether it may make many more rows than it reads. */
+  boolean mayMultiply() {
+    return multiplies;
+  }
+
+  boolean isEmpty() {
+    return relations.isEmpty();
+  }
+
+  /** The leaves of the plan that are read. */
+  List relations() {
+    return relations;
+  }
+
+  /** Each relation of ours that is not estimated yet -> what takes its place. */
+  Map estimated() {
+    Map estimated = new IdentityHashMap();
+    for (int i = 0; i < relations.size(); i++) {
+      LogicalRelation leaf = (LogicalRelation) relations.get(i);
+      if (index(leaf).estimate() != null) continue;
+      scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
+      estimated.put(leaf, new EstimatedRelation(leaf, index(leaf).estimated(known, (Set) columns.get(i), keysOf(leaf))));
+    }
+    return estimated;
+  }
+
+  /** Of each relation: the number of its files, and the bytes of the columns that are read of them. */
+  long[][] sizes() {
+    long[][] sizes = new long[relations.size()][];
+    for (int i = 0; i < sizes.length; i++) {
+      LogicalRelation leaf = (LogicalRelation) relations.get(i);
+      scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
+      boolean asksMore = joins || index(leaf).scan().hidden;
+      long[] files = asksMore ? index(leaf).count(known) : index(leaf).countListed(known);
+      sizes[i] = new long[] {files[0], (long) (files[1] * share(leaf, (Set) columns.get(i)))};
+    }
+    return sizes;
+  }
+
+  /** How much of a file the columns are, by the sizes of their types. */
+  private static double share(LogicalRelation leaf, Set read) {
+    StructType schema = ((HadoopFsRelation) leaf.relation()).dataSchema();
+    double all = 0;
+    double some = 0;
+    for (int i = 0; i < schema.length(); i++) {
+      StructField field = schema.fields()[i];
+      all += field.dataType().defaultSize();
+      if (read.contains(field.name())) some += field.dataType().defaultSize();
+    }
+    return all == 0 ? 1 : some / all;
+  }
+}

@@ -1,0 +1,38 @@
+package deltagateway;
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.CommandExecutionMode$;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.QueryExecution$;
+
+/**
+ * A query of Spark that runs no command and may be prepared without adaptive execution, whatever its session says: Spark
+ * asks the session itself for that, whose settings are those of other statements too.
+ */
+class Query extends QueryExecution {
+  private final SparkSession spark;
+  private volatile boolean isAdaptive = true;
+
+  Query(SparkSession spark, LogicalPlan plan) {
+    super(
+        spark,
+        plan,
+        QueryExecution$.MODULE$.$lessinit$greater$default$3(),
+        CommandExecutionMode$.MODULE$.SKIP(),
+        new scala.Some(QueryExecution$.MODULE$.determineShuffleCleanupMode(spark.sessionState().conf())),
+        QueryExecution$.MODULE$.$lessinit$greater$default$6(),
+        QueryExecution$.MODULE$.$lessinit$greater$default$7(),
+        QueryExecution$.MODULE$.$lessinit$greater$default$8());
+    this.spark = spark;
+  }
+
+  /** The plan that runs is not changed while it runs; to be said before it is asked for. */
+  void beFixed() {
+    isAdaptive = false;
+  }
+
+  public scala.collection.immutable.Seq preparations() {
+    return isAdaptive ? super.preparations() : QueryExecution$.MODULE$.preparations(spark, Scala.none(), false);
+  }
+}

@@ -1,0 +1,123 @@
+package deltagateway;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.MarkSingleTaskExecution$;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
+
+/**
+ * How one query runs, by what its filters leave to be read. Nothing of it changes what the query answers.
+ *
+ * - A small one runs in one task without exchanges: its scans are marked as Spark marks those of single files, and rows
+ *   that are all in one partition need not be exchanged for any operator. Joins that have no keys in common and
+ *   generators may make many rows of few, so they keep their tasks.
+ * - Adaptive execution chooses joins and partitions again while a query runs, for some milliseconds a stage. Without a
+ *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
+ *   of a small query could only leave out files, of which there are few.
+ * - Others have as many partitions in their exchanges as their bytes are worth, up to what is configured.
+ *
+ * A session that sets the number of partitions, or adaptive execution, has what it set. The settings are those of a
+ * statement (see {@link SessionSettings}), in effect on the thread that plans and runs it.
+ */
+final class RunSettings {
+  private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
+  private static final String PARTITIONS = "spark.sql.shuffle.partitions";
+
+  private static final String BROADCAST = "spark.sql.autoBroadcastJoinThreshold";
+
+  /** Spark's default, for sizes that are guessed from files. Those of estimates are of rows in memory. */
+  private static final long SPARK_BROADCAST = 10L << 20;
+
+  /** What Spark makes joins of. */
+  private static final scala.collection.immutable.Seq JOINING = Scala.seq(Arrays.asList(
+      (Object) TreePattern$.MODULE$.JOIN(), TreePattern$.MODULE$.EXISTS_SUBQUERY(), TreePattern$.MODULE$.LIST_SUBQUERY(),
+      TreePattern$.MODULE$.SCALAR_SUBQUERY(), TreePattern$.MODULE$.LATERAL_JOIN()));
+
+  /** Bytes of the columns that are read, in the files: less takes a task no longer than it takes to start more. */
+  private static final long ONE_TASK_MAX = 4L << 20;
+
+  /** As many that no exchange of a query without joins is worth to be looked at while it runs. */
+  private static final long FIXED_MAX = 64L << 20;
+
+  /** Of these, in a partition of an exchange. */
+  private static final long PARTITION = 4L << 20;
+
+  /** Adaptive execution puts together what is too small, and could not divide it again. */
+  private static final long ADAPTIVE_PARTITIONS_MIN = 8;
+
+  /** Files of one scan that are read sooner than a join can say that they need not be. */
+  private static final long FEW_FILES = 3;
+
+  private final SessionSettings session;
+  private Map changes = new HashMap();
+
+  RunSettings(SessionSettings session) {
+    this.session = session;
+  }
+
+  /** The query's optimized plan; its joins are planned by cost, if it has any. */
+  LogicalPlan optimized(final Query query) {
+    if (query.analyzed().containsAnyPattern(JOINING)) planByCost();
+    return (LogicalPlan) during(new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return query.optimizedPlan();
+      }
+    });
+  }
+
+  /** Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. */
+  void choose(Query query) {
+    LogicalPlan optimized = optimized(query);
+    FilesLeft left = new FilesLeft(optimized);
+    if (left.isEmpty()) return;
+    long bytes = 0;
+    long files = 0;
+    for (long[] sizes : left.sizes()) {
+      files = Math.max(files, sizes[0]);
+      bytes += sizes[1];
+    }
+    boolean fixed = !left.mayMultiply() && (left.joins() ? bytes <= ONE_TASK_MAX && files <= FEW_FILES : bytes <= FIXED_MAX);
+    boolean oneTask = fixed && bytes <= ONE_TASK_MAX && !session.hasSet(PARTITIONS);
+    if (oneTask) markOneTask(left.relations());
+    if (fixed && !session.hasSet(ADAPTIVE)) query.beFixed();
+    int most = session.with(changes).numShufflePartitions();
+    long partitions = oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
+    changes = new HashMap(changes);
+    changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
+  }
+
+  private void planByCost() {
+    changes = new HashMap();
+    if (session.with(changes).autoBroadcastJoinThreshold() == SPARK_BROADCAST) changes.put(BROADCAST, "32MB");
+    changes.put("spark.sql.cbo.enabled", "true");
+    changes.put("spark.sql.cbo.joinReorder.enabled", "true");
+    changes.put("spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold", "64MB");
+  }
+
+  /** The next one above, so that there are not many different numbers. */
+  private static long powerOfTwo(long number) {
+    return Long.highestOneBit(Math.max(number, 1)) << 1;
+  }
+
+  /**
+   * Whatever files a scan has then, and be they none: its one partition is made of them. It is asked for its files when
+   * it is planned, so a join could not leave out any of them later.
+   */
+  private static void markOneTask(List relations) {
+    for (int i = 0; i < relations.size(); i++) {
+      ((LogicalRelation) relations.get(i)).setTagValue(MarkSingleTaskExecution$.MODULE$.markTag(), Boolean.TRUE);
+    }
+  }
+
+  /** Runs `work` with the settings, on this thread. */
+  Object during(scala.Function0 work) {
+    SQLConf settings = session.with(changes);
+    return SQLConf$.MODULE$.withExistingConf(settings, work);
+  }
+}

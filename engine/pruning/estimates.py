@@ -1,0 +1,143 @@
+"""How many rows the files that are read have, and what values: what Spark's cost model is told of a scan.
+
+All of it is of the files that are left, not of the table, and rows that deletion vectors mark are not counted. Nothing
+here decides what a query answers: statistics that another writer got wrong, or left out, cost time alone. What is not
+known of every file is not known.
+
+How many values of a column differ no log says. In a partition column they are counted; whole numbers, decimals and
+dates cannot be more than lie between the lowest and the highest, nor more than there are rows.
+
+Protocol: "Per-file Statistics", "Deletion Vectors".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.partition_columns import PartitionColumn
+from engine.pruning.pruning import FilePruning, Rows, statistics_leaf
+from engine.pruning.table_columns import TableColumn
+from engine.pruning.value_ranges import INTEGRAL_DIGITS
+from engine.types.schema import DataType, DecimalType, PrimitiveType
+
+Bound: TypeAlias = int | str
+"""A whole number; a date as days, a timestamp as microseconds since 1970; a decimal as text."""
+
+_ROWS_MAX = 1 << 40
+"""Of one file: no count of another writer makes the sum overflow."""
+_BOUNDED = frozenset([*INTEGRAL_DIGITS, PrimitiveType.DATE, PrimitiveType.TIMESTAMP])
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnEstimate:
+    """None: unknown. There are bounds of both sides or none, in types that have them here."""
+
+    nulls: int | None = None
+    low: Bound | None = None
+    high: Bound | None = None
+    distinct: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """`rows` None: unknown, and nothing is known of columns."""
+
+    files: int
+    bytes: int
+    rows: int | None = None
+    columns: Mapping[str, ColumnEstimate] = field(default_factory=dict)
+
+
+def estimate_columns(
+    counted: CountedFiles, pruning: FilePruning, kept: Rows | None, names: Iterable[str]
+) -> tuple[int | None, dict[str, ColumnEstimate]]:
+    """The rows of the files at the positions `kept` (None: all) and what is known of top-level columns."""
+    live = counted.live_rows()
+    live = live if kept is None else live[kept]
+    if (live < 0).any():
+        return None, {}
+    live = np.minimum(live, _ROWS_MAX)
+    rows = int(live.sum())
+    positions = None if kept is None else pa.array(kept)
+    statistics = counted.statistics if positions is None else counted.statistics.take(positions)
+    columns: dict[str, ColumnEstimate] = {}
+    for name in names:
+        column = pruning.columns.resolve((name,))
+        if column is None or not isinstance(column.data_type, PrimitiveType | DecimalType):
+            continue
+        partition = pruning.partition_column((name,))
+        if partition is not None:
+            columns[name] = _of_partitions(partition, live, kept)
+        elif not column.is_partition:
+            columns[name] = _of_statistics(column, statistics, rows)
+    return rows, columns
+
+
+def _of_partitions(column: PartitionColumn, live: npt.NDArray[np.int64], kept: Rows | None) -> ColumnEstimate:
+    codes = column.codes if kept is None else column.codes[kept]
+    null = column.null
+    used = np.unique(codes)
+    used = used[~null[used]]
+    low, high = (None, None)
+    if column.values is not None:
+        low, high = _range(column.values.take(pa.array(used)), column.data_type)
+    return ColumnEstimate(nulls=int(live[null[codes]].sum()), low=low, high=high, distinct=len(used))
+
+
+def _of_statistics(column: TableColumn, statistics: pa.Table, rows: int) -> ColumnEstimate:
+    counts = statistics_leaf(statistics, "null_count", column.physical_path)
+    nulls = None
+    if counts is not None and pa.types.is_integer(counts.type) and counts.null_count == 0:
+        nulls = min(max(pc.sum(counts.cast(pa.float64())).as_py() or 0, 0), rows)
+        nulls = int(nulls)
+    lows, highs = (statistics_leaf(statistics, name, column.physical_path) for name in ("min_values", "max_values"))
+    if lows is None or highs is None or not column.has_byte_order:
+        return ColumnEstimate(nulls=nulls)
+    if counts is not None and pa.types.is_integer(counts.type):  # files that hold nothing but nulls have no bounds
+        whole = pc.fill_null(pc.less(counts, statistics["num_records"].combine_chunks()), True)
+        lows, highs = lows.filter(whole), highs.filter(whole)
+    if lows.null_count or highs.null_count:
+        return ColumnEstimate(nulls=nulls)
+    low, high = _range(pa.concat_arrays([lows, highs]), column.data_type)
+    return ColumnEstimate(nulls=nulls, low=low, high=high, distinct=_distinct(low, high, column.data_type, rows))
+
+
+def _range(values: pa.Array, data_type: DataType) -> tuple[Bound, Bound] | tuple[None, None]:
+    if not isinstance(data_type, DecimalType) and data_type not in _BOUNDED:
+        return None, None
+    found = pc.min_max(values).as_py()
+    if found["min"] is None:
+        return None, None
+    return _bound(found["min"]), _bound(found["max"])
+
+
+def _bound(value: Any) -> Bound:
+    match value:
+        case datetime():
+            return int(pa.scalar(value, pa.timestamp("us", tz=None if value.tzinfo is None else "UTC")).value)
+        case date():
+            return (value - _EPOCH).days
+        case Decimal():
+            return str(value)
+        case _:
+            return int(value)
+
+
+def _distinct(low: Bound | None, high: Bound | None, data_type: DataType, rows: int) -> int | None:
+    if low is None or high is None:
+        return None
+    width = Decimal(high) - Decimal(low)
+    if isinstance(data_type, DecimalType):
+        width = width.scaleb(data_type.scale)
+    return max(1, min(rows, int(width) + 1))

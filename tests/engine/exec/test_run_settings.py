@@ -1,0 +1,152 @@
+"""How a query runs follows what it reads: small ones in one task, without exchanges; and the answers are the same.
+
+A session that sets the number of partitions has exchanges as Spark plans them, which is what is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import pytest
+
+from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
+from tests.engine.lake_sessions import rows, run
+
+pytestmark = pytest.mark.spark
+
+PARTITIONS, ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
+
+
+@pytest.fixture(scope="module")
+def small(engine: LakeEngine) -> Iterator[LakeSession]:
+    """A session over `facts` of six files (two of each partition, one with deleted rows), `names` and `nothing`."""
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+    run(session, "CREATE TABLE facts (id BIGINT, k INT, p STRING, x DOUBLE, s STRING, d DATE) PARTITIONED BY (p)")
+    for start in (0, 40):
+        texts = (
+            "id, if(id % 7 = 0, NULL, CAST(id % 5 AS INT)), array('a', 'b', NULL)[CAST(id % 3 AS INT)], id / 4",
+            "if(id % 11 = 0, NULL, 's' || id % 6), date_add(DATE'2024-01-01', CAST(id % 9 AS INT))",
+        )
+        run(session, f"INSERT INTO facts SELECT {', '.join(texts)} FROM range({start}, {start} + 40)")
+    run(session, "DELETE FROM facts WHERE id IN (3, 4, 50)")
+    run(session, "CREATE TABLE names AS SELECT CAST(id AS INT) AS k, 'name ' || id AS name FROM range(4)")
+    run(session, "INSERT INTO names VALUES (NULL, 'none'), (2, 'twice')")
+    run(session, "CREATE TABLE nothing (k INT, name STRING)")
+    yield session
+    session.close()
+
+
+PLANS = (
+    # a query, whether rows are exchanged, whether it is adaptive
+    ("SELECT p, sum(x) FROM facts GROUP BY p ORDER BY p", False, False),
+    ("SELECT count(DISTINCT s), count(DISTINCT k) FROM facts", True, False),  # Spark expands each row into two
+    ("SELECT p, k, s, id, count(*) FROM facts GROUP BY CUBE (p, k, s, id)", True, True),  # of 16 rows each
+    ("SELECT * FROM facts WHERE id = 7", False, False),
+    ("SELECT id, rank() OVER (PARTITION BY p ORDER BY id) FROM facts", False, False),
+    ("SELECT k, count(*) FROM names GROUP BY k UNION SELECT k, 1 FROM names", False, False),
+    ("SELECT s FROM facts WHERE x > (SELECT avg(x) FROM facts) GROUP BY s", False, False),
+    ("SELECT n.name, count(*) FROM names n JOIN names m ON n.k = m.k GROUP BY n.name", False, False),
+    ("SELECT n.name, sum(x) FROM facts f JOIN names n ON f.k = n.k GROUP BY n.name", True, True),  # files may go
+    ("SELECT count(*) FROM names n JOIN names m ON n.k < m.k", True, True),
+    ("SELECT e, count(*) FROM names LATERAL VIEW explode(sequence(1, k)) AS e GROUP BY e", True, True),
+    ("SELECT n.name, count(*) FROM range(100) r JOIN names n ON r.id = n.k GROUP BY n.name", True, True),
+    ("SELECT k, count(*) FROM nothing GROUP BY k", False, False),
+)
+
+
+def _plan(session: LakeSession, text: str) -> str:
+    ((plan,),) = rows(session, f"EXPLAIN {text}")
+    assert isinstance(plan, str)
+    return plan
+
+
+@pytest.mark.parametrize(("text", "exchanges", "adaptive"), PLANS, ids=[row[0] for row in PLANS])
+def test_small_queries_exchange_nothing(small: LakeSession, text: str, exchanges: bool, adaptive: bool) -> None:
+    plan = _plan(small, text)
+    assert ("AdaptiveSparkPlan" in plan) == adaptive
+    assert ("Exchange" in plan.replace("BroadcastExchange", "")) == exchanges
+
+
+def test_what_a_session_sets_stays(small: LakeSession) -> None:
+    text = "SELECT p, sum(x) FROM facts GROUP BY p"
+    run(small, f"SET {PARTITIONS} = 3")
+    assert "hashpartitioning(p" in _plan(small, text) and ", 3)" in _plan(small, text)
+    run(small, f"SET {ADAPTIVE} = true")
+    assert "AdaptiveSparkPlan" in _plan(small, text)
+    run(small, f"RESET {PARTITIONS}")
+    run(small, f"RESET {ADAPTIVE}")
+    assert "Exchange" not in _plan(small, text) and "Adaptive" not in _plan(small, text)
+    assert rows(small, f"SET {PARTITIONS}") != [(PARTITIONS, "1")], "the setting is the session's, not the statement's"
+
+
+FIXED = (
+    "SELECT count(*), sum(k), max(name) FROM nothing",
+    "SELECT name, count(*) FROM nothing GROUP BY name",
+    "SELECT (SELECT count(*) FROM nothing), (SELECT max(id) FROM facts WHERE p = 'a')",
+    "SELECT count(*) FROM facts WHERE p = 'no such'",
+    "SELECT * FROM names n FULL JOIN nothing o ON n.k = o.k",
+    "SELECT id FROM facts WHERE k NOT IN (SELECT k FROM nothing)",
+    "SELECT k FROM names EXCEPT ALL SELECT k FROM facts",
+    "SELECT p, k, sum(x) FROM facts GROUP BY CUBE (p, k)",
+    "WITH t AS (SELECT k, count(*) AS n FROM facts GROUP BY k) SELECT a.k, b.n FROM t a JOIN t b ON a.n = b.n",
+    "SELECT * FROM (SELECT k, p, id FROM facts) PIVOT (count(id) FOR p IN ('a', 'b'))",
+    "SELECT id FROM facts ORDER BY x DESC, id LIMIT 5 OFFSET 3",
+    "SELECT count(*) FROM (SELECT * FROM facts LIMIT 7)",
+    "SELECT f.id, n.name FROM facts f, LATERAL (SELECT max(name) AS name FROM names m WHERE m.k = f.k) n",
+)
+
+
+def _random_query(random: Random) -> str:
+    source = random.choice(
+        (
+            "facts f",
+            "facts f JOIN names n ON f.k = n.k",
+            "facts f LEFT JOIN names n ON f.k = n.k AND n.name <> 'twice'",
+            "names n RIGHT JOIN facts f USING (k)",
+            "facts f JOIN facts g ON f.s = g.s AND f.id < g.id",
+            "(SELECT * FROM facts WHERE p = 'a' UNION ALL SELECT * FROM facts WHERE k = 2) f",
+            "(SELECT *, row_number() OVER (PARTITION BY k ORDER BY id DESC) AS r FROM facts) f",
+        )
+    )
+    where = random.choice(
+        (
+            "true",
+            "f.p = 'b' OR f.p IS NULL",
+            "f.id > 30 AND f.d >= DATE'2024-01-03'",
+            "f.k IN (SELECT k FROM names)",
+            "NOT EXISTS (SELECT 1 FROM names m WHERE m.k = f.k)",
+            "f.x > (SELECT avg(x) FROM facts)",
+            "f.s LIKE 's%' AND f.id % 2 = 0",
+        )
+    )
+    key = random.choice(("f.p", "f.s", "f.d", "f.k + 1", "f.p, f.s"))
+    what = random.choice(
+        (
+            f"SELECT {key}, count(*), sum(f.x), count(DISTINCT f.k) FROM {{0}} WHERE {{1}} GROUP BY {key}",
+            f"SELECT DISTINCT {key} FROM {{0}} WHERE {{1}}",
+            f"SELECT f.id, sum(f.x) OVER (PARTITION BY {key} ORDER BY f.id) FROM {{0}} WHERE {{1}}",
+            f"SELECT {key}, max(f.id) FROM {{0}} WHERE {{1}} GROUP BY {key} HAVING count(*) > 2",
+            "SELECT count(*), min(f.s), avg(f.x) FROM {0} WHERE {1}",
+            "SELECT f.id, f.s FROM {0} WHERE {1} ORDER BY f.id, f.s LIMIT 9",
+        )
+    )
+    return what.format(source, where)
+
+
+def _sorted(session: LakeSession, text: str) -> list[str]:
+    return sorted(map(repr, rows(session, text)))
+
+
+def test_answers_do_not_depend_on_how_a_query_runs(small: LakeSession) -> None:
+    random = Random(16)
+    texts = [*FIXED, *(_random_query(random) for _ in range(10))]
+    with ThreadPoolExecutor(4) as threads:  # one session, so that settings of statements meet
+        found = list(threads.map(lambda text: _sorted(small, text), texts))
+    run(small, f"SET {PARTITIONS} = 3")
+    expected = [_sorted(small, text) for text in texts]
+    run(small, f"RESET {PARTITIONS}")
+    for text, ours, theirs in zip(texts, found, expected, strict=True):
+        assert ours == theirs, text
