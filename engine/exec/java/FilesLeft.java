@@ -38,6 +38,7 @@ final class FilesLeft {
   private final List relations = new ArrayList();
   private final List filters = new ArrayList();
   private final List columns = new ArrayList();
+  private final List isSure = new ArrayList();
   /** Ids of the columns by which rows are joined or grouped. */
   private final Set keys = new HashSet();
   private boolean joins;
@@ -92,6 +93,7 @@ final class FilesLeft {
     relations.add(operation._4());
     filters.add(Scala.seq(kept));
     columns.add(read);
+    isSure.add(Boolean.valueOf(EstimatedFilters.areAll(all)));
   }
 
   private static void addReferences(Set names, List expressions) {
@@ -152,14 +154,18 @@ final class FilesLeft {
     return relations;
   }
 
-  /** Each relation of ours that is not estimated yet -> what takes its place. */
+  /**
+   * Each relation of ours that is not estimated yet -> what takes its place. Where nobody knows how many rows a filter
+   * leaves, it tells the size of its files alone, and Spark leaves its joins in the order of the text.
+   */
   Map estimated() {
     Map estimated = new IdentityHashMap();
     for (int i = 0; i < relations.size(); i++) {
       LogicalRelation leaf = (LogicalRelation) relations.get(i);
       if (index(leaf).estimate() != null) continue;
       scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
-      estimated.put(leaf, new EstimatedRelation(leaf, index(leaf).estimated(known, (Set) columns.get(i), keysOf(leaf))));
+      Set asked = ((Boolean) isSure.get(i)).booleanValue() ? (Set) columns.get(i) : new HashSet();
+      estimated.put(leaf, new EstimatedRelation(leaf, index(leaf).estimated(known, asked, keysOf(leaf))));
     }
     return estimated;
   }

@@ -1,0 +1,51 @@
+package deltagateway;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.types.StringType;
+
+/**
+ * The filters of which Spark's cost model knows how many rows they leave. Of others, such as LIKE, it takes it that they
+ * leave all, and would order joins as if the most selective filter of a query were none.
+ */
+final class EstimatedFilters {
+  private EstimatedFilters() {}
+
+  static boolean areAll(List filters) {
+    for (int i = 0; i < filters.size(); i++) {
+      if (!isOne((Expression) filters.get(i))) return false;
+    }
+    return true;
+  }
+
+  private static boolean isOne(Expression filter) {
+    if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull) return true;
+    List children = Scala.list(filter.children());
+    if (filter instanceof And || filter instanceof Or || filter instanceof Not) return areAll(children);
+    if (filter instanceof In || filter instanceof InSet) return isPlain(children, true);
+    boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
+    return filter instanceof BinaryComparison && isPlain(children, isEquality);
+  }
+
+  /** Columns and values, and texts only where these may be. */
+  private static boolean isPlain(List operands, boolean texts) {
+    for (int i = 0; i < operands.size(); i++) {
+      Expression each = (Expression) operands.get(i);
+      if (!(each instanceof AttributeReference) && !(each instanceof Literal)) return false;
+      if (!texts && each.dataType() instanceof StringType) return false;
+    }
+    return true;
+  }
+}
