@@ -52,6 +52,8 @@ def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -
     """Raises `IcebergProcedureRefused` for files that the table cannot have, or has already."""
     definition = plan.snapshot.definition
     root, found = sources.files.find(procedure.folder)
+    if not found:
+        raise IcebergProcedureRefused(plan.table.label, plan.name, f"{procedure.folder} has no data files")
     storage = open_storage(root, allowed_roots=sources.catalog.allowed_roots)
     try:
         fields = partition_fields(definition)

@@ -73,10 +73,10 @@ def _estimated(session: LakeSession, text: str) -> dict[str, str]:
 
 
 def test_spark_expects_what_is_left(tables: LakeSession) -> None:
-    text = "SELECT count(*) FROM big a JOIN few b ON a.i = b.i WHERE {0}"
+    text = "SELECT count(*) FROM big a JOIN few b ON a.id = b.id WHERE {0}"
     assert set(_estimated(tables, text.format("true")).values()) == {"59", "6"}
     assert set(_estimated(tables, text.format("a.p = 'p1'")).values()) == {"30", "6"}
-    assert set(_estimated(tables, text.format("a.id >= 1000")).values()) == {"2", "6"}
+    assert set(_estimated(tables, text.format("a.id >= 1000")).values()) == {"2", "0"}
     run(tables, f"SET {BY_COST} = false")
     assert _estimated(tables, text.format("true")) == {}
     run(tables, f"RESET {BY_COST}")
@@ -115,7 +115,7 @@ def _random_join(random: Random) -> str:
 
 def test_answers_do_not_depend_on_estimates(tables: LakeSession) -> None:
     random = Random(4)
-    texts = [*FIXED, *(_random_join(random) for _ in range(14))]
+    texts = [*FIXED, *(_random_join(random) for _ in range(8))]
     found = [sorted(map(repr, rows(tables, text))) for text in texts]
     run(tables, f"SET {BY_COST} = false")
     for text, ours in zip(texts, found, strict=True):
