@@ -8,7 +8,7 @@ until the end, some hundred bytes for each column of a group.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from enum import StrEnum
 from typing import assert_never
 
@@ -36,7 +36,7 @@ MEDIA_TYPES = {
 }
 
 
-def result_file(operation: Operation, format_: FileFormat) -> Iterator[bytes]:
+def result_file(operation: Operation, format_: FileFormat) -> Generator[bytes, None, None]:
     """The bytes of the file. Parquet and Arrow have the types of Arrow, CSV the text of JSON."""
     match format_:
         case FileFormat.CSV:
@@ -49,14 +49,14 @@ def result_file(operation: Operation, format_: FileFormat) -> Iterator[bytes]:
             assert_never(format_)
 
 
-def _csv(operation: Operation) -> Iterator[bytes]:
+def _csv(operation: Operation) -> Generator[bytes, None, None]:
     """Of few rows at a time: on the way to text they exist several times."""
     yield csv_bytes(operation.schema.empty_table(), operation.time_zone, header=True)
     for table in operation.pages(_PIECE_BYTES):
         yield csv_bytes(table, operation.time_zone, header=False)
 
 
-def _arrow(operation: Operation) -> Iterator[bytes]:
+def _arrow(operation: Operation) -> Generator[bytes, None, None]:
     sink = _Sink()
     with pa.ipc.new_stream(pa.PythonFile(sink, "w"), operation.schema) as writer:
         for table in operation.pages(_PIECE_BYTES):
@@ -65,7 +65,7 @@ def _arrow(operation: Operation) -> Iterator[bytes]:
     yield sink.taken()
 
 
-def _parquet(operation: Operation) -> Iterator[bytes]:
+def _parquet(operation: Operation) -> Generator[bytes, None, None]:
     schema, sink = operation.schema, _Sink()
     names = _distinct(schema.names)
     schema = pa.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])

@@ -8,7 +8,7 @@ GET /api/2.0/sql/statements/{id}/profile                                        
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from flask import Blueprint, Response, request
 
@@ -42,9 +42,7 @@ def result_blueprint(api: StatementApi) -> Blueprint:
     def file(statement_id: str) -> Response:
         operation, _ = api.find(statement_id)
         format_ = choice_of("format", FileFormat.CSV)
-        pieces = result_file(operation, format_)
-        begun = next(pieces)  # what is wrong with the statement is an error still
-        answer = Response(_all(begun, pieces), content_type=MEDIA_TYPES[format_])
+        answer = Response(_Begun(result_file(operation, format_)), content_type=MEDIA_TYPES[format_])
         answer.headers["Content-Disposition"] = f'attachment; filename="result-{statement_id[:8]}.{format_}"'
         return answer
 
@@ -59,9 +57,23 @@ def result_blueprint(api: StatementApi) -> Blueprint:
     return routes
 
 
-def _all(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
+class _Begun:
+    """Pieces of which the first is made: what is wrong with the statement is an error still."""
+
+    def __init__(self, pieces: Generator[bytes, None, None]) -> None:
+        self._first: bytes | None = next(pieces)
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        first, self._first = self._first, None
+        return next(self._pieces) if first is None else first
+
+    def close(self) -> None:
+        """End the file, also one of which nothing was sent."""
+        self._pieces.close()
 
 
 def profile_body(operation: Operation) -> dict[str, object]:
