@@ -36,11 +36,11 @@ class KeptResult:
 
 def keep(stream: ResultStream, pieces: Sequence[AnyBatch], lineage: Lineage | None) -> KeptResult:
     """The result that `stream` had, whose rows are `pieces`."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, stream.schema) as writer:
-        for piece in pieces:
-            writer.write_batch(loaded(piece))
-    buffer = sink.getvalue()
+    batches = [loaded(piece) for piece in pieces]
+    counted = pa.MockOutputStream()  # a sink that grows would hold up to twice the bytes
+    _write(counted, stream.schema, batches)
+    buffer = pa.allocate_buffer(counted.size())
+    _write(pa.FixedSizeBufferWriter(buffer), stream.schema, batches)
     with pa.ipc.open_stream(buffer) as reader:
         copied = tuple(reader)
     return KeptResult(
@@ -50,6 +50,12 @@ def keep(stream: ResultStream, pieces: Sequence[AnyBatch], lineage: Lineage | No
         num_bytes=buffer.size + _OVERHEAD_BYTES + _COLUMN_BYTES * len(stream.schema),
         lineage=lineage,
     )
+
+
+def _write(sink: pa.NativeFile, schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> None:
+    with sink, pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,8 @@ from engine.spool.spool import Spool
 
 logger = logging.getLogger(__name__)
 
+_LOST = (SqlError, pa.ArrowException, EOFError, OSError, MemoryError)
+"""What may become of an answer on its way to a file and back."""
 _TEXTS_MAX = 20_000
 """Of which is remembered whether they give the same answer again; about 150 bytes each."""
 
@@ -154,22 +156,24 @@ class ResultCache:
 
     def _read_back(self, key: bytes, stored: StoredResult, flight: Flight) -> KeptResult | Flight:
         """The entry that is in a file; where that is lost, the query has to run."""
+        is_led = False
         try:
             kept = stored.read()
-        except (SqlError, pa.ArrowException, EOFError, OSError) as error:  # whatever became of its bytes
+            with self._lock:
+                self._counts["hits"] += 1
+                self._counts["read_back"] += 1
+            self._put(key, kept)
+            flight.end(alone=False)
+            return kept
+        except _LOST as error:
             logger.warning("an answer that was kept in a file is lost: %s", error)
             with self._lock:
                 self._counts["misses"] += 1
+            is_led = True
             return flight
-        except BaseException:
-            flight.end(alone=True)
-            raise
-        with self._lock:
-            self._counts["hits"] += 1
-            self._counts["read_back"] += 1
-        self._put(key, kept)
-        flight.end(alone=False)
-        return kept
+        finally:
+            if not is_led:
+                flight.end(alone=True)  # where it has not ended by now
 
     def end_flight(self, flight: Flight, key: bytes, *, alone: bool) -> None:
         """See :meth:`Flight.end`; ending it again does nothing."""
@@ -208,7 +212,7 @@ class ResultCache:
             self._make_room(kept.num_bytes)
             try:
                 stored = StoredResult.write(kept, self._spool)
-            except SqlError as error:
+            except _LOST as error:
                 logger.warning("an answer is not kept in a file: %s", error)
         with self._lock:
             if stored is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pytest
@@ -147,6 +148,64 @@ def test_a_full_disk_only_loses_the_entry(tmp_path: Path) -> None:
     assert cache.holds(b"b") and not cache.holds(b"a")
     assert (cache.counts.evicted, cache.counts.stored_bytes, files_of(spool)) == (1, 0, 0)
     spool.close()
+
+
+class Broken:
+    """A spool whose disk or memory fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def writer(self, *_: object, **__: object) -> object:
+        raise self._error
+
+
+FAILURES = [OSError("a disk"), MemoryError(), pa.ArrowMemoryError("memory"), pa.ArrowInvalid("bytes")]
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+def test_what_cannot_be_written_only_loses_the_entry(error: Exception) -> None:
+    cache = ResultCache(SIZE, SIZE, cast(OwnedSpool, Broken(error)), 3 * SIZE)
+    for name in "ab":
+        cache.put(name.encode(), kept(name))
+    assert cache.holds(b"b") and not cache.holds(b"a") and cache.counts.evicted == 1
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+def test_what_cannot_be_read_back_is_computed_again(
+    spool: OwnedSpool, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(_: object) -> KeptResult:
+        raise error
+
+    cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
+    for name in "ab":
+        cache.put(name.encode(), kept(name))
+    monkeypatch.setattr(result_cache.StoredResult, "read", fail)
+    assert missing(cache, b"a") and not cache._flights
+
+
+def test_nobody_waits_for_a_leader_that_fails_while_it_makes_room(
+    spool: OwnedSpool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
+    for name in "ab":
+        cache.put(name.encode(), kept(name))
+    monkeypatch.setattr(cache, "_store", fail)
+    with pytest.raises(ZeroDivisionError):
+        claimed(cache, b"a")
+    assert not cache._flights
+
+
+def test_an_entry_takes_the_memory_that_is_counted() -> None:
+    stream = small_result({"n": BIGINT}, [(n,) for n in range(70_000)])  # a little more than half a megabyte
+    pieces = list(stream.pieces())
+    before = pa.total_allocated_bytes()
+    entry = keep(stream, pieces, None)
+    assert pa.total_allocated_bytes() - before <= entry.num_bytes
 
 
 Answers = list[Future[KeptResult | Flight | Turn]]
