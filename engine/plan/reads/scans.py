@@ -101,7 +101,9 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         files=kind.files,
         allowed_roots=feed.allowed_roots,
         choice=ChangeChoice(changes.label, feed, kind) if feed.versions else None,
-        pin=f"{changes.table.snapshot.stamp} {feed.versions[0]} {feed.versions[-1]}" if feed.versions else "",
+        pin=f"{changes.table.snapshot.stamp} {feed.versions[0]} {feed.versions[-1]}"
+        if feed.versions
+        else changes.table.snapshot.stamp,
     )
 
 

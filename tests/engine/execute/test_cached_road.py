@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pyarrow as pa
 import pytest
@@ -17,13 +19,18 @@ from catalog.changes import CreateView
 from catalog.entries import ViewColumn, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
+from engine.bind.bound import BoundChanges
 from engine.errors.statement_errors import StatementCancelled
 from engine.exec.errors import ResultRowsDiffer
+from engine.plan.reads.scans import change_scan
 from engine.runtime.accesses import Lineage
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import Repeatable, ResultStream
+from engine.table.changes import ChangeFiles
+from engine.table.scan import NO_FILES
+from engine.types.schema import StructType
 from tests.engine.execute.counting_spark import ANN, CachedLake, CountingSpark
 
 SUM = "SELECT sum(n), count(*) FROM sold WHERE n > -1"
@@ -100,6 +107,21 @@ PARAMETERS = (
     (Parameter(value="1", sql_type="bigint"),),
     (Parameter(value=None, sql_type="int"),),
 )
+
+
+def test_an_empty_change_feed_is_of_its_version() -> None:
+    """Its columns are those of the table's newest version."""
+    pins = {change_scan("r", changes, kind).pin for changes, kind in map(empty_feed, ("1", "2"))}
+    assert pins == {"1", "2"}
+
+
+def empty_feed(stamp: str) -> tuple[BoundChanges, ChangeFiles]:
+    snapshot = SimpleNamespace(stamp=stamp, table_root="/t")
+    table = SimpleNamespace(label="t", own_label="t", snapshot=snapshot)
+    feed = SimpleNamespace(schema=StructType(()), versions=(), allowed_roots=())
+    changes = SimpleNamespace(label="t", table=table, feed=feed)
+    kind = SimpleNamespace(layout=None, partition_columns=(), files=NO_FILES)
+    return cast(BoundChanges, changes), cast(ChangeFiles, kind)
 
 
 def test_values_and_types_of_markers_count(lake: CachedLake) -> None:
