@@ -15,7 +15,7 @@ _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIME"})
 _GAP = re.compile(r"\s+|\s*(--|/\*)(?s:.*)")
 _MAY_BE_TYPED = re.compile(r"(?i)(?:date|time|timestamp|_ltz|_ntz)\s*(?:['\"r]|/\*|--)")
-_TIME = re.compile(r"(?i)\s*(now|today|tomorrow|yesterday)|(?s:.*)\\")
+_TIME = re.compile(r"(?i)[\x00-\x20]*(now|today|tomorrow|yesterday)|(?s:.*)\\")
 
 
 def without_comments(text: str) -> str:

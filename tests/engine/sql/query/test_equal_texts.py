@@ -36,6 +36,8 @@ OF_NOW = (
     "SELECT DATE r'today'",
     r"SELECT DATE 'to\u0064ay'",
     "SELECT DATE 'unclosed",
+    "SELECT DATE '\x01today'",
+    "SELECT DATE '\x00\x1f today'",
 )
 NOT_OF_NOW = (
     "SELECT DATE '2026-01-01', 'today', now FROM date",
