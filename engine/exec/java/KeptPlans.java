@@ -74,18 +74,21 @@ final class KeptPlans {
     return (Kept) plans.get(key);
   }
 
-  void put(String key, LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
+  void put(String key, String named, LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
     Placing nowhere = new Placing(null, null);
-    plans.put(key, new Kept(nowhere.over(asked), nowhere.over(analyzed), nowhere.over(optimized)));
+    plans.put(key, new Kept(named, nowhere.over(asked), nowhere.over(analyzed), nowhere.over(optimized)));
   }
 
   /** The plans of one query, over no files. */
   static final class Kept {
+    /** What the texts say ({@link ParsedNames}). */
+    final String named;
     final LogicalPlan asked;
     final LogicalPlan analyzed;
     final LogicalPlan optimized;
 
-    Kept(LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
+    Kept(String named, LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
+      this.named = named;
       this.asked = asked;
       this.analyzed = analyzed;
       this.optimized = optimized;

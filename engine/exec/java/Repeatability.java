@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.TimestampType;
  *
  * The walk is the guard's, which sees everything that a plan holds. Texts such as 'today' are times where they become
  * dates: Spark's optimizer evaluates them, so a cast of a constant text is looked at. (In a typed literal, DATE 'today',
- * the parser does, and nothing is left to see: engine/sql/query/equal_texts.py.)
+ * the parser does, and nothing is left to see: engine/sql/query/equal_texts.py. What the analyzer evaluates: {@link ParsedNames}.)
  */
 final class Repeatability extends TreeWalk {
   static final String ALWAYS = "always";
@@ -38,6 +38,12 @@ final class Repeatability extends TreeWalk {
     Repeatability walk = new Repeatability();
     walk.visit(analyzed);
     return walk.never ? NEVER : walk.session ? SESSION : ALWAYS;
+  }
+
+  /** What holds where both do. */
+  static String both(String one, String other) {
+    if (one.equals(NEVER) || other.equals(NEVER)) return NEVER;
+    return one.equals(SESSION) || other.equals(SESSION) ? SESSION : ALWAYS;
   }
 
   void visit(TreeNode node) {

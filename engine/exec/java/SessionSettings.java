@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 
@@ -21,6 +22,7 @@ final class SessionSettings {
   private final SparkSession spark;
   private final Set own = ConcurrentHashMap.newKeySet();
   private final Map copies = new HashMap();
+  private final AtomicLong changes = new AtomicLong();
 
   SessionSettings(SparkSession spark) {
     this.spark = spark;
@@ -34,9 +36,15 @@ final class SessionSettings {
   void unset(String key) {
     own.remove(key);
     synchronized (copies) {
+      changes.incrementAndGet();
       spark.conf().unset(key);
       copies.clear();
     }
+  }
+
+  /** How often the session was changed, or began to be: also there and back, which its settings do not tell. */
+  long changes() {
+    return changes.get();
   }
 
   boolean hasSet(String key) {
@@ -46,6 +54,7 @@ final class SessionSettings {
   /** Sets what is no choice of the session's user. */
   void change(String key, String value) {
     synchronized (copies) {
+      changes.incrementAndGet();
       spark.conf().set(key, value);
       copies.clear();
     }

@@ -54,6 +54,7 @@ final class Statement {
   private final Steps steps;
   private Relations relations;
   private LogicalPlan asked;
+  private String named = Repeatability.ALWAYS;
 
   Statement(SparkSession spark, PlanGuard guard, Request request, GatewaySession session) {
     this.spark = spark;
@@ -93,25 +94,36 @@ final class Statement {
     }
     if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
-    return Frame.ofResult(schema, timeZone, spool, Repeatability.of(asked), steps);
+    return Frame.ofResult(schema, timeZone, spool, repeatable(), steps);
   }
 
   /** The query, which may have been planned before. */
   private Query toRun(RunSettings settings) throws Exception {
+    long changes = session.settings().changes();
     String key = KeptPlans.key(spark, request);
     KeptPlans.Kept kept = key == null ? null : session.plans().get(key);
     if (kept != null) {
       KeptPlans.Placing placing = new KeptPlans.Placing(spark, files());
       asked = kept.asked;
+      named = kept.named;
       return new OptimizedQuery(spark, kept.analyzed, placing.over(kept.optimized));
     }
     QueryExecution analyzed = analyzed();
     Query execution = (Query) atItsTime(analyzed);
     steps.end("analysis");
-    if (key != null && execution == analyzed && !Repeatability.of(asked).equals(Repeatability.NEVER)) {
-      session.plans().put(key, asked, execution.analyzed(), settings.optimized(execution));
+    if (key != null && execution == analyzed && !repeatable().equals(Repeatability.NEVER)) {
+      LogicalPlan optimized = settings.optimized(execution);
+      // A plan that was made while the session was changed follows from other settings than its key says.
+      if (key.equals(KeptPlans.key(spark, request)) && changes == session.settings().changes()) {
+        session.plans().put(key, named, asked, execution.analyzed(), optimized);
+      }
     }
     return execution;
+  }
+
+  /** Of the query that was analyzed, and of the texts that it was made of. */
+  private String repeatable() {
+    return Repeatability.both(named, Repeatability.of(asked));
   }
 
   QueryExecution analyzed() throws Exception {
@@ -135,6 +147,7 @@ final class Statement {
 
   /** Analyzes what may be analyzed, be it a query or a command around one. */
   QueryExecution analyzed(LogicalPlan parsed) throws Exception {
+    named = Repeatability.both(named, ParsedNames.repeatable(parsed));
     LogicalPlan local = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
     session.ensureLive(request.id);
     QueryExecution execution = planned(relations().inPlaceOfNames(local));
@@ -253,6 +266,7 @@ final class Statement {
 
   private LogicalPlan rows(Request.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
+    named = Repeatability.both(named, ParsedNames.repeatable(parsed));
     guard.ensureMayAnalyze(parsed, request.relations());
     QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
     if (view.temporary) analyzeWithVariables(execution);
