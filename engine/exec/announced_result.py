@@ -20,13 +20,17 @@ from engine.spool.spool import Spool
 
 
 class AnnouncedResult:
-    """Tells `on_rows` of the result once, on the connection's thread, if there are rows before the query has ended."""
+    """Tells `on_rows` of the result once, on the connection's thread, if there are rows before the query has ended.
+
+    `on_rows` has returned when :meth:`complete` does, or is never called: a stream has one reader, and who gets the
+    stream of `complete` has to know whether that is somebody else. It must not wait for the query.
+    """
 
     def __init__(self, on_rows: Callable[[ResultStream], None], on_steps: OnSteps, spool: Spool, owner: str) -> None:
         """Files of the result go to `spool`, as those of `owner`; `on_steps` is told how long what took."""
         self._on_rows, self._on_steps, self._spool, self._owner = on_rows, on_steps, spool, owner
         self._lock = threading.Lock()
-        """Guards the two below."""
+        """Guards the two below, and is held while `on_rows` runs."""
         self._begun: tuple[ResultStream, RecordBatches] | None = None
         self._has_ended = False
 
@@ -42,12 +46,16 @@ class AnnouncedResult:
             if not line.endswith(b"\n"):
                 return  # of a Java that was killed
             batches.announce(Segment(*json.loads(line)))
-            if not is_told:
+            if is_told:
+                continue
+            with self._lock:
+                if self._has_ended:
+                    return
                 is_told = True
                 self._on_rows(stream)
 
     def complete(self, frame: bytes) -> ResultStream:
-        """The whole result, of the query's answer: the stream of which `on_rows` was or will be told, or a new one."""
+        """The whole result, of the query's answer: the stream of which `on_rows` was told, or one that nobody reads."""
         header, body = read_answer(frame)
         self._on_steps(steps_of(header))
         with self._lock:

@@ -67,8 +67,8 @@ def complete_result(
     stream: ResultStream, batches: RecordBatches, header: dict[str, Any], body: pa.Buffer
 ) -> ResultStream:
     """The stream of which `batches` are the source, with all that the answer says."""
-    batches.complete(segments_of(header), body, header["rows"])
-    stream.repeatable = Repeatable(header["repeatable"])
+    stream.repeatable, stream.rows_made = Repeatable(header["repeatable"]), header["rows"]
+    batches.complete(segments_of(header), body, header["rows"])  # whose reader may look at both then
     return stream
 
 

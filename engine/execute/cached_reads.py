@@ -4,18 +4,21 @@ The statement was parsed, bound, authorised and planned as ever; only Spark is n
 is what the session's principal may read, at the versions that were pinned for it, and is recorded as any other read.
 
 An answer is kept if Spark's plan says that it is given again (`Repeatability.java`), if the session was not changed
-while it was computed, and once all of it was read. A small one is read at once, for those who wait for it; one whose
-rows were announced while others were computed is remembered while its client reads it.
+while it was computed, and once all of it was read: as many rows as Spark's tasks made. A small one is read at once, for
+those who wait for it; one whose rows were announced while others were computed is remembered while its client reads it.
+Who reads the rows is decided once: they can be read only once.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from engine.cache.kept_result import KeptResult, keep
 from engine.cache.result_cache import Flight, ResultCache, Turn
 from engine.errors.statement_errors import StatementEnded
+from engine.exec.errors import ResultRowsDiffer
 from engine.exec.query import SessionFacts
 from engine.exec.run import Run
 from engine.execute.read_key import ReadKey, read_key
@@ -99,12 +102,19 @@ class _Miss:
     flight: Flight | None
     """Of those who wait for the answer."""
     lineage: Lineage | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Guards the two below."""
     is_announced: bool = False
+    """The rows are read by who was told of them."""
+    is_answered: bool = False
+    """They are read here, or by who gets the answer."""
 
     def answer(self) -> ResultStream:
         stream = self.run.executor.stream_query(self.plan, self._context(), self.run.parameters)
         self.cache.note_repeatable(self.key.text, stream.repeatable)
-        if self.is_announced or not self._may_keep(stream):
+        with self.lock:
+            self.is_answered = not self.is_announced
+        if not self.is_answered or not self._may_keep(stream):
             return stream
         try:
             return self._kept(stream)
@@ -123,7 +133,10 @@ class _Miss:
             on_lineage(lineage)
 
         def note_rows(stream: ResultStream) -> None:
-            self.is_announced = True
+            with self.lock:
+                if self.is_answered:
+                    return
+                self.is_announced = True
             if self.flight is not None:
                 self.flight.end(alone=True)
             assert on_rows is not None
@@ -142,6 +155,7 @@ class _Miss:
     def _kept(self, stream: ResultStream) -> ResultStream:
         """The whole answer from the cache; where it is too large for that, as it is."""
         pieces = list(stream.pieces())
+        _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
         if sum(piece.nbytes for piece in pieces) > self.cache.entry_bytes_max:
             return replace(stream, source=pieces, on_close=stream.close)
         kept = self._put(stream, pieces)
@@ -153,14 +167,15 @@ class _Miss:
     def _remembered(self, stream: ResultStream) -> Iterator[AnyBatch]:
         """The rows of an announced answer, which is kept when its client has read them all."""
         read: list[AnyBatch] = []
-        left = self.cache.entry_bytes_max
+        left, rows = self.cache.entry_bytes_max, 0
         for piece in stream.pieces():
-            left -= piece.nbytes
+            left, rows = left - piece.nbytes, rows + piece.num_rows
             if left < 0:
                 read.clear()
             else:
                 read.append(piece)
             yield piece
+        _ensure_whole(stream, rows)
         if left >= 0 and self._may_keep(stream):
             self._put(stream, read)
 
@@ -168,3 +183,9 @@ class _Miss:
         kept = keep(stream, read, self.lineage)
         self.cache.put(self.key.of(stream.repeatable), kept)
         return kept
+
+
+def _ensure_whole(stream: ResultStream, rows: int) -> None:
+    """So many were read. Raises `ResultRowsDiffer` where the query has made more or fewer."""
+    if stream.rows_made is not None and stream.rows_made != rows:
+        raise ResultRowsDiffer(rows, stream.rows_made)

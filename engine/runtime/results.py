@@ -93,6 +93,8 @@ class ResultStream:
     wait_ready: Callable[[float], bool] = field(default=_at_once)
     repeatable: Repeatable = Repeatable.NEVER
     """Known once all of a query has run."""
+    rows_made: int | None = None
+    """How many rows there are, as who made them has counted; None where that is not known, or not yet."""
     _closed: bool = False
 
     @property
@@ -110,7 +112,7 @@ class ResultStream:
 
     def limited(self, rows_max: int) -> ResultStream:
         """The first `rows_max` rows of this stream, which must not be pulled beside it."""
-        return replace(self, source=_first_rows(self.pieces(), rows_max), on_close=self.close)
+        return replace(self, source=_first_rows(self.pieces(), rows_max), on_close=self.close, rows_made=None)
 
     def close(self) -> None:
         if not self._closed:

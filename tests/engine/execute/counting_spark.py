@@ -37,6 +37,7 @@ class CountingSpark:
     settings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
     current: tuple[str, str] = ("spark_catalog", "default")
     during: Callable[[StatementContext], None] = lambda _: None
+    rows_made: int | None = None
     runs: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -57,7 +58,7 @@ class CountingSpark:
                 column = pq.read_table(f"{scan.table_root}/{path}", columns=["n"])["n"]
                 total, count = total + (pc.sum(column).as_py() or 0), count + len(column)
         stream = small_result({"total": BIGINT, "count": BIGINT}, [(total, count)])
-        stream.repeatable = self.repeatable
+        stream.repeatable, stream.rows_made = self.repeatable, self.rows_made
         return stream
 
 

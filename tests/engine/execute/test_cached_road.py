@@ -18,6 +18,7 @@ from catalog.entries import ViewColumn, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.errors.statement_errors import StatementCancelled
+from engine.exec.errors import ResultRowsDiffer
 from engine.runtime.accesses import Lineage
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
@@ -237,6 +238,39 @@ def test_an_announced_answer_is_kept_when_it_was_read(lake: CachedLake) -> None:
     batches = stream.batches()
     assert next(batches).to_pydict() == {"n": [7, 8]} and lake.cache.counts.kept == 0
     assert list(batches) == [] and lake.cache.counts.kept == 1
+
+
+def test_rows_that_are_told_of_after_the_answer_are_not_read_twice(lake: CachedLake) -> None:
+    spark, told, late = CountingSpark(), list[ResultStream](), list[StatementContext]()
+    spark.during = late.append
+    assert lake.answer(spark, SUM, context=StatementContext(identity=ANN, on_rows=told.append)) == (0, 1)
+    on_rows = late[0].on_rows
+    assert on_rows is not None
+    on_rows(ResultStream(schema=pa.schema([("n", pa.int64())])))
+    assert told == []
+
+
+def test_an_answer_without_all_its_rows_is_not_kept(lake: CachedLake) -> None:
+    spark = CountingSpark(rows_made=2)
+    with pytest.raises(ResultRowsDiffer):
+        lake.run(spark, SUM)
+    assert lake.cache.counts.kept == 0
+
+
+def test_an_announced_answer_without_all_its_rows_is_not_kept(lake: CachedLake) -> None:
+    spark, told = CountingSpark(), list[ResultStream]()
+
+    def announcing(context: StatementContext) -> None:
+        assert context.on_rows is not None
+        stream = ResultStream(schema=pa.schema([("n", pa.int64())]), source=(pa.record_batch({"n": [7, 8]}),))
+        context.on_rows(stream)
+        stream.repeatable, stream.rows_made = Repeatable.ALWAYS, 3
+
+    spark.during = announcing
+    lake.answer(spark, SUM, context=StatementContext(identity=ANN, on_rows=told.append))
+    with pytest.raises(ResultRowsDiffer):
+        list(told[0].batches())
+    assert lake.cache.counts.kept == 0
 
 
 def test_a_query_runs_once_for_all_who_ask_at_the_same_time(lake: CachedLake) -> None:
