@@ -291,8 +291,8 @@ class RestClient:
 
 def _is_unknown(status: int) -> bool:
     """Whether nobody knows after this status if a change was made. Proxies have statuses of their own for requests
-    whose answer they did not get (408, 520 to 524); 503 is that of a request that was not taken.
+    whose answer they did not get (408, 520 to 524), and give 503 too for a server that failed while it answered.
     """
     is_success = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
-    is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.SERVICE_UNAVAILABLE
+    is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return is_success or is_failure or status == HTTPStatus.REQUEST_TIMEOUT

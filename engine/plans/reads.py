@@ -61,6 +61,8 @@ class TargetRead:
     read: ReadPlan
     target: str
     is_once: bool
+    source: str | None = None
+    """The source of a MERGE, which has a scan of its own as well."""
 
     @property
     def scan(self) -> Scan:

@@ -30,12 +30,12 @@ from engine.bind.bound import BoundTable
 from engine.errors.change_errors import ChangedRowsDiffer
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.exec.run import Run
-from engine.plan.reads.target_reads import numbered
+from engine.plan.reads.target_reads import with_numbers
 from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
 from engine.table.row_files import FilePredicate
-from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
+from engine.table.scan import Choice, ChosenFiles, TableRead
 from engine.types.arrow_types import Array, RecordBatch
 from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
 
@@ -154,16 +154,12 @@ class _LaterRows:
     def _holds(self, files: RecordBatch) -> bool:
         try:
             added = self.table.snapshot.row_files.readable(pa.Table.from_batches([files]))
-            read = _numbered(self.places.over(replace(self.places.scan, files=added, choice=None)))
+            read = with_numbers(self.places.over(replace(self.places.scan, files=added, choice=None)))
             return any(True for _ in answered_places(read.read, self.run, _MATCHING))
         except (StatementCancelled, StatementTimedOut):
             raise
         except SqlError:  # a file that went again, or that cannot be read
             return True
-
-
-def _numbered(places: TargetRead) -> TargetRead:
-    return places.over(*(numbered(scan) for scan in places.read.scans if scan.metadata != FILE_METADATA))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +173,7 @@ class _Watched:
     @classmethod
     def of(cls, places: TargetRead) -> _Watched:
         choice = _WatchedChoice(places.scan.choice) if places.scan.choice is not None else None
-        read = _numbered(places)
+        read = with_numbers(places)
         return cls(read.over(replace(read.scan, choice=choice)).read, choice, places.is_once)
 
     def positions(self, table: BoundTable) -> pa.Array:

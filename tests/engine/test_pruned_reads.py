@@ -295,6 +295,7 @@ def test_explain_tells_the_files_of_each_table(session: LakeSession, events: str
         session, f"EXPLAIN SELECT * FROM {events} a JOIN {events} VERSION AS OF 3 b ON a.id = b.id WHERE b.id = 2"
     )
     tables = text[text.index("== Tables ==") :].splitlines()[1:]
+    assert tables.pop() == "result cache: off"
     assert tables.pop() == f"not answered from the log: {ASKS_MORE}"
     assert [line.split(";")[0] for line in sorted(tables)] == [
         "`spark_catalog`.`default`.`events`: version 3, 3 files, 3 after partition pruning, 1 after statistics",

@@ -125,7 +125,9 @@ def test_a_server_that_is_not_there_is_one_error() -> None:
 
 
 CASES: dict[str, tuple[dict[str, Any], type[SqlError], bool]] = {
-    "busy": ({"status": 503}, RestCatalogNotAvailable, False),
+    "busy before": ({"status": 503}, RestOutcomeUnknown, False),
+    "busy after": ({"status": 503, "applies": True}, RestOutcomeUnknown, True),
+    "too many": ({"status": 429}, RestCatalogNotAvailable, False),
     "refused": ({"status": 403}, RestCatalogRefused, False),
     "wrong": ({"status": 400}, RestCatalogRefused, False),
     "broken before": ({"status": 500}, RestOutcomeUnknown, False),

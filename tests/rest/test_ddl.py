@@ -158,7 +158,7 @@ def test_names_stay_in_their_catalog(lake: GuardedLake) -> None:
         ("CREATE TABLE elsewhere.a.f0 (id INT)", {"contains": "/tables", "status": 409}, "ALREADY_EXISTS"),
         ("CREATE TABLE elsewhere.a.f1 (id INT)", {"contains": "/tables", "status": 500, "applies": True}, "UNKNOWN"),
         ("CREATE TABLE elsewhere.a.f2 (id INT)", {"contains": "/tables", "status": 0}, "OUTCOME_UNKNOWN"),
-        ("CREATE TABLE elsewhere.a.f3 (id INT)", {"contains": "/tables", "status": 503}, "NOT_AVAILABLE"),
+        ("CREATE TABLE elsewhere.a.f3 (id INT)", {"contains": "/tables", "status": 503}, "OUTCOME_UNKNOWN"),
         ("CREATE TABLE elsewhere.a.f4 (id INT)", {"contains": "/tables", "status": 403}, "REFUSED"),
         ("CREATE SCHEMA elsewhere.f5", {"contains": "/namespaces", "status": 502}, "OUTCOME_UNKNOWN"),
         ("CREATE SCHEMA elsewhere.f6", {"contains": "/namespaces", "status": 501}, "OUTCOME_UNKNOWN"),

@@ -14,14 +14,16 @@ NUM_RETRIES = "commit.retry.num-retries"
 MIN_WAIT_MS = "commit.retry.min-wait-ms"
 MAX_WAIT_MS = "commit.retry.max-wait-ms"
 TOTAL_TIMEOUT_MS = "commit.retry.total-timeout-ms"
+_DIGITS_MAX = 18
+"""Of a number of 64 bits that surely fits."""
 
 
 def retries_of(properties: Mapping[str, str], policy: RetryPolicy) -> RetryPolicy:
-    """`policy` with what the properties say. A value that is no whole number says nothing."""
+    """`policy` with what the properties say. A value that is no whole number of 64 bits says nothing."""
 
     def said(key: str) -> int | None:
         text = properties.get(key, "")
-        return int(text) if text.isascii() and text.isdecimal() else None
+        return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS_MAX else None
 
     retries, shortest, longest, total = map(said, (NUM_RETRIES, MIN_WAIT_MS, MAX_WAIT_MS, TOTAL_TIMEOUT_MS))
     return replace(

@@ -23,7 +23,7 @@ from engine.plans.reads import ReadPlan, TargetRead
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit
 from engine.statements.queries import Query, TargetQuery
-from engine.table.scan import FILE_METADATA, RowTracking, Scan
+from engine.table.scan import RowTracking, Scan
 
 BoundQuery = tuple[Query, tuple[BoundRelation, ...]]
 
@@ -102,8 +102,7 @@ class TargetReading:
 
     def read_places(self, text: str, *, is_once: bool) -> TargetRead:
         """A read of a composed text that asks for the numbers of files."""
-        read = self.read(text, is_once=is_once)
-        return read.over(*(numbered(scan) for scan in read.read.scans if scan.metadata != FILE_METADATA))
+        return with_numbers(self.read(text, is_once=is_once))
 
     def read(self, text: str, *, of: Scan | None = None, is_once: bool = False, with_ids: bool = False) -> TargetRead:
         """A read of a composed text, whose target is the table or another scan. `with_ids`: it asks for row ids."""
@@ -113,7 +112,9 @@ class TargetReading:
         views = [view for view in self._policed.views if view.relation in text] if self._policed is not None else []
         # What the target's policies read is made first.
         plan = replace(others, scans=(*own, *others.scans), views=(*others.views, *views))
-        return TargetRead(read=plan, target=(of or target).relation, is_once=is_once and self._policed is None)
+        source = None if self.source is None else self.source.relation
+        is_once = is_once and self._policed is None
+        return TargetRead(read=plan, target=(of or target).relation, is_once=is_once, source=source)
 
 
 def policy_of_target(relations: Sequence[BoundRelation], at: int | None) -> BoundPolicy | None:
@@ -154,6 +155,13 @@ def places_where(table: BoundTable, rest: str, scans: Sequence[Scan] = ()) -> Ta
     scan = numbered(replace(scan_of(names.new("scan"), table), metadata=names.new("place")))
     text = bitmaps(f"SELECT {place_columns(scan)} FROM {scan.relation} {rest}")
     return TargetRead(read=ReadPlan(text=text, scans=(scan, *scans)), target=scan.relation, is_once=True)
+
+
+def with_numbers(read: TargetRead) -> TargetRead:
+    """With numbers for the files of the target and of the source of a MERGE. Other scans keep the row ids that they
+    have, which a subquery may ask for.
+    """
+    return read.over(*(numbered(scan) for scan in read.read.scans if scan.relation in (read.target, read.source)))
 
 
 def numbered(scan: Scan) -> Scan:

@@ -71,6 +71,25 @@ def test_rows_have_ids(session: LakeSession, lake: Path) -> None:
     assert rows(session, "SELECT _row_id, _last_updated_sequence_number FROM lineage WHERE id = 2") == [(2, 4)]
 
 
+def test_a_subquery_of_a_change_has_the_same_ids(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE asked (id BIGINT) USING iceberg TBLPROPERTIES ('format-version' = '3')")
+    for first in (0, 3):
+        run(session, f"INSERT INTO asked SELECT /*+ COALESCE(1) */ id FROM range({first}, {first + 3})")
+    run(session, "CREATE TABLE changed (id BIGINT, x INT)")
+    run(session, "INSERT INTO changed SELECT id, 0 FROM range(6)")
+    asked = "SELECT id FROM asked WHERE _row_id = 4"
+    assert rows(session, f"SELECT id FROM changed WHERE id IN ({asked})") == [(4,)]
+    run(session, f"UPDATE changed SET x = 1 WHERE id IN ({asked})")
+    second = "(SELECT id FROM asked WHERE _last_updated_sequence_number = 2)"
+    merge = "MERGE INTO changed USING (SELECT 5L AS id) AS s ON changed.id = s.id WHEN MATCHED"
+    run(session, f"{merge} AND changed.id IN {second} THEN UPDATE SET x = 2")
+    assert rows(session, "SELECT * FROM changed WHERE x > 0 ORDER BY id") == [(4, 1), (5, 2)]
+    assert run(session, f"DELETE FROM changed WHERE id IN ({asked})") == 1
+    run(session, "MERGE INTO asked USING asked AS s ON asked.id = s.id - 2 WHEN MATCHED THEN DELETE")
+    assert run(session, f"DELETE FROM asked WHERE id IN ({asked})") == 1
+    assert rows(session, "SELECT id, _row_id FROM asked") == [(5, 5)]
+
+
 def test_a_column_of_the_table_comes_first(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE TABLE taken (`_File` INT, _pos STRING) USING iceberg")
     run(session, "INSERT INTO taken VALUES (7, 'here')")

@@ -319,9 +319,6 @@ def test_a_query_means_what_it_means_of_any_table(made: LakeSession, text: str, 
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("OPTIMIZE made", "UNSUPPORTED_FEATURE.STATEMENT"),
-        ("VACUUM made", "UNSUPPORTED_FEATURE.STATEMENT"),
-        ("RESTORE TABLE made TO VERSION AS OF 1001", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE copy CLONE made", "DELTA_TABLE_ONLY_OPERATION"),
         ("SELECT * FROM made VERSION AS OF 7", "ICEBERG_SNAPSHOT_NOT_FOUND"),
         ("SELECT * FROM made VERSION AS OF 'none'", "ICEBERG_SNAPSHOT_NOT_FOUND"),

@@ -24,6 +24,8 @@ def test_properties_say_some_of_it() -> None:
     assert found.pause_max_s == RetryPolicy().pause_max_s
     nonsense = dict.fromkeys(given, "-1") | {"commit.retry.max-wait-ms": "soon"}
     assert retries_of(nonsense, RetryPolicy()).rebases_max == RetryPolicy().rebases_max
+    policy = RetryPolicy()
+    assert retries_of(dict.fromkeys(given, "9" * 400), policy) == policy
 
 
 @pytest.mark.parametrize("retries", [0, 2])

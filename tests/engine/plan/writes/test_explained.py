@@ -49,13 +49,16 @@ NOTES = {
 def test_what_becomes_of_the_files(planning: PlanningLake, text: str) -> None:
     plan = planning.plan(ExplainPlan, f"EXPLAIN {text}", "a INT, p STRING")
     table = "vectors" if "vectors" in text else "sales"
-    assert plan.note == f"`spark_catalog`.`default`.`{table}`: {NOTES[text]}"
+    way = "; literals are written without a job" if text.startswith("INSERT") else ""
+    assert plan.note == f"`spark_catalog`.`default`.`{table}`: {NOTES[text]}{way}"
 
 
 def test_dynamic_overwriting(planning: PlanningLake) -> None:
     settings = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
     plan = planning.plan(ExplainPlan, "EXPLAIN INSERT OVERWRITE sales VALUES (1, 2, NULL)", settings=settings)
-    assert plan.note.endswith("the files of the partitions that get new rows are removed")
+    assert plan.note.endswith(
+        "the files of the partitions that get new rows are removed; literals are written without a job"
+    )
 
 
 @pytest.mark.parametrize(
