@@ -3,7 +3,8 @@
 Others may take the name, or drop the table, between the two, and another server may be removing a table of the same
 name from the same folder. So the one who made a log looks back before and after the name is recorded: what was taken
 away in between is reported as dropped, and a log whose name could not be had is taken back, so that no table is left
-that can be read and not be dropped. For those who are killed in between there is a mark (`folder_marks.py`).
+that can be read and not be dropped. Where that is not sure to have worked, the outcome is unknown, and data files stay.
+For those who are killed in between there is a mark (`folder_marks.py`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateTable, DropTable
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
-from catalog.rest.names import is_rest
+from catalog.rest.names import is_rest, without_place
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop, ConcurrentModification
 from engine.errors.table_errors import naming
 from engine.storage.storage import VERSION_FOLDERS, open_storage
 from engine.table.transaction import TableCommit, TableTransaction
@@ -79,8 +80,9 @@ def _log_and_name(
             catalog.change(CreateTable(entry))
     except CatalogOutcomeUnknown:
         raise
-    except BaseException:
-        _take_back(committed, entry, catalog)
+    except BaseException as error:
+        if not _is_taken_back(committed, entry, catalog):
+            raise _unknown(entry, error) from error
         raise
     if not staged.is_path:
         try:
@@ -88,7 +90,14 @@ def _log_and_name(
         except ConcurrentDrop:
             _forget(catalog, entry)
             raise
+        except (SqlError, OSError) as error:
+            raise _unknown(entry, error) from error
     return committed
+
+
+def _unknown(entry: TableEntry, error: BaseException) -> CommitOutcomeUnknown:
+    """The table may be there, so its files stay."""
+    return CommitOutcomeUnknown(str(entry.name), 0, "none", f"{type(error).__name__}: {error}")
 
 
 def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolicy) -> TableCommit:
@@ -115,14 +124,21 @@ def _ensure_whole(committed: TableCommit, entry: TableEntry, *, with_files: bool
         raise ConcurrentDrop(str(entry.name))
 
 
-def _take_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) -> None:
-    """The log goes unless somebody has recorded it, or built upon it; data files go with the statement."""
+def _is_taken_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) -> bool:
+    """The log goes unless somebody has recorded it, or built upon it; whether it is surely gone, so that its data files
+    may go with the statement.
+    """
     try:
+        location = without_place(entry.location)
         recorded = catalog.view().state.relations.values()
-        if not any(isinstance(each, TableEntry) and each.location == entry.location for each in recorded):
+        if not any(isinstance(each, TableEntry) and each.location == location for each in recorded):
             committed.take_back()
+        if not committed.is_whole(with_files=False):
+            return True
     except (SqlError, OSError):
-        logger.warning("the table without a name stays at %s", entry.location)
+        pass
+    logger.warning("the table without a name stays at %s", entry.location)
+    return False
 
 
 def _forget(catalog: Catalog, entry: TableEntry) -> None:

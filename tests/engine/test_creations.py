@@ -1,0 +1,69 @@
+"""What a creation that failed after its commit says of the table: only one that is surely gone may lose its files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from catalog.catalog import Catalog
+from catalog.changes import CreateSchema, CreateTable
+from catalog.entries import SchemaEntry, TableEntry
+from catalog.errors import TableAlreadyExists
+from catalog.memory_store import MemoryStore
+from catalog.names import SchemaName, TableName
+from catalog.rest.errors import RestCatalogNotAvailable
+from engine.concurrency.retry import RetryPolicy
+from engine.errors.conflict_errors import CommitOutcomeUnknown
+from engine.write.creation import commit_creation
+
+NAME = TableName("spark_catalog", "s", "t")
+
+
+class Commit:
+    """A commit whose table is looked at as `looks` say: there, gone, or nobody answers (None); then as before."""
+
+    version = 1
+
+    def __init__(self, *looks: bool | None, is_removable: bool = True) -> None:
+        self._looks, self._is_removable = list(looks), is_removable
+
+    def is_whole(self, *, with_files: bool) -> bool:
+        found = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+        if found is None:
+            raise RestCatalogNotAvailable("r", "it is away")
+        return found
+
+    def take_back(self) -> None:
+        if self._is_removable:
+            self._looks = [False]
+
+
+CASES: dict[str, tuple[Commit, bool, type[Exception] | None]] = {
+    "made": (Commit(True), False, None),
+    "name taken": (Commit(True), True, TableAlreadyExists),
+    "name taken, and built upon": (Commit(True, is_removable=False), True, CommitOutcomeUnknown),
+    "away after the commit": (Commit(None, is_removable=False), False, CommitOutcomeUnknown),
+    "away after the commit, and back": (Commit(None, True), False, RestCatalogNotAvailable),
+    "away after the name": (Commit(True, None), False, CommitOutcomeUnknown),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_creation_that_failed_says(case: str, tmp_path: Path) -> None:
+    committed, is_taken, expected = CASES[case]
+    entry = TableEntry(name=NAME, location=str(tmp_path / "t"), format="iceberg")
+    catalog = Catalog(MemoryStore(), None, [str(tmp_path)])
+    catalog.change(CreateSchema(SchemaEntry(name=SchemaName("spark_catalog", "s"))))
+    if is_taken:
+        catalog.change(CreateTable(replace(entry, location=str(tmp_path / "other"))))
+    transaction = SimpleNamespace(commit=lambda policy: committed)
+    staged = cast(Any, SimpleNamespace(transaction=transaction, is_path=False))
+    if expected is None:
+        assert commit_creation(staged, entry, RetryPolicy(), catalog) is committed
+        return
+    with pytest.raises(expected):
+        commit_creation(staged, entry, RetryPolicy(), catalog)
