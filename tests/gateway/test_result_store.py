@@ -203,3 +203,12 @@ def test_messages_in_the_history_are_bounded() -> None:
 
 def fails(context: StatementContext) -> ResultStream:
     raise SpooledRowsLost(f"at password='hunter2{'x' * 5000}', {'y' * 5000}")
+
+
+def test_few_rows_of_a_limit_do_not_keep_their_file(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, SpoolBudget(1 << 20))
+    writer = spool.writer(SCHEMA, "ann")
+    stored = writer.add(batch(0, 100, 1000))
+    (first,) = ResultStream(schema=SCHEMA, source=(stored,)).limited(3).pieces()
+    writer.file.close()
+    assert isinstance(first, pa.RecordBatch) and first.column("id").to_pylist() == [0, 1, 2]
