@@ -230,7 +230,10 @@ class ResultsSection:
         low=0,
     )
     disk_bytes_max: int = setting(
-        16 << 30, "Bytes of all results on the disk; a statement whose result does not fit beside them fails.", low=0
+        16 << 30,
+        "Bytes of all results on the disk; a statement whose result does not fit beside them fails. Rows of queries "
+        "that still run count when these end: leave room for them.",
+        low=0,
     )
     disk_bytes_per_user_max: int = setting(
         0, "Bytes of one user's results on the disk; 0: half of disk_bytes_max, or all where nobody logs in.", low=0

@@ -2,7 +2,7 @@
 
 A statement is told to its owner, and to administrators, who see it without what may be a secret; its rows are its
 owner's alone. Calls of protocols are no statements and are not kept. The newest :data:`KEPT_MAX` are, each with no more
-than :data:`~gateway.operation.TEXT_KEPT_MAX` characters of its text.
+than :data:`~gateway.operation.TEXT_KEPT_MAX` characters of its text and :data:`MESSAGE_MAX` of its error's message.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gateway.redaction import redact
 from gateway.status import Failure, describe
 
 KEPT_MAX = 5000
+MESSAGE_MAX = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +68,15 @@ def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> St
         bytes_pruned=sum(read.bytes_total - read.bytes for read in reads),
         is_from_cache=operation.profile.is_from_cache,
         stages=operation.profile.stages,
-        failure=describe(operation.error) if operation.error else None,
+        failure=_short(describe(operation.error)) if operation.error else None,
     )
+
+
+def _short(failure: Failure) -> Failure:
+    """`failure` with a message of bounded length: it may quote the statement. A secret that was cut is not found."""
+    if len(failure.message) <= MESSAGE_MAX:
+        return failure
+    return replace(failure, message=redact(failure.message)[:MESSAGE_MAX])
 
 
 def may_manage(identity: Identity, owner: Identity) -> bool:

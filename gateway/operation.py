@@ -168,6 +168,12 @@ class Operation:
         buffer = self._buffer
         return buffer.rows_held if buffer else self._rows_given_back
 
+    @property
+    def rows_total(self) -> int | None:
+        """Rows of the whole result; None while some were not pulled, as most are after the end of their statement."""
+        buffer = self._buffer
+        return buffer.rows_held if buffer and buffer.is_exhausted else None
+
     def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
         """The log of the run so far: the lines that came since the last call, or all of them."""
         lines = self._context.profile.log_lines

@@ -8,6 +8,7 @@ safe side: a column that is called `token` loses what it is compared with.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 HIDDEN = "***"
 
@@ -38,16 +39,75 @@ _PATTERNS = (
         rf"\g<1>{HIDDEN}@",
     ),
 )
-_LITERALS = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|(?<![\w.`])\d[\w.]*")
+_CREDENTIALS_FOLLOW = re.compile(r"(?i)\b(?:create|alter)\b")
+_BEFORE_CATALOG = frozenset({"CREATE", "ALTER", "OR", "REPLACE", "FOREIGN", "EXTERNAL"})
+_TOKEN = re.compile(
+    r"(?P<comment>--(?:\\\n|[^\n])*+|/\*)"
+    r"|(?P<text>\$(?P<tag>[A-Za-z_]\w*)?\$(?s:.*?)(?:\$(?(tag)(?P=tag))\$|\Z)"
+    r"|(?<!\w)[rR](?:'[^']*+'?|\"[^\"]*+\"?)"
+    r"|'(?:[^'\\]|\\(?s:.)|'')*+(?:'|\\?\Z)|\"(?:[^\"\\]|\\(?s:.)|\"\")*+(?:\"|\\?\Z))"
+    r"|(?P<number>(?<![\w.`])\d[\w.]*+)"
+    r"|(?P<name>`[^`]*`|[^\W\d]\w*+(?!['\"]))"
+    r"|(?P<mark>[();])"
+)
+"""What SQL tells apart: in a comment a quote is none, in a raw text a backslash, and in a `$$` text both."""
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 def redact(text: str) -> str:
     """`text` without what may be a secret."""
+    begin = _CREDENTIALS_FOLLOW.search(text)
+    if begin is not None:
+        text = text[: begin.start()] + _without_catalog_options(text[begin.start() :])
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
 
 
 def without_literals(text: str) -> str:
-    """A statement's text with `?` for each quoted text and number; names in backquotes stay."""
-    return _LITERALS.sub(lambda found: found[0] if found[0].startswith("`") else "?", text)
+    """A statement's text with `?` for each quoted text and number, also in comments; names in backquotes stay."""
+    shown = {"text": "?", "number": "?", "comment": "/*?*/"}
+    return "".join(shown.get(kind, part) for kind, part in _tokens(text))
+
+
+def _without_catalog_options(text: str) -> str:
+    """`text` without the literals in parentheses of CREATE CATALOG and ALTER CATALOG, whatever their options are
+    called: what opens a catalog is a secret under many names.
+    """
+    parts: list[str] = []
+    follows = is_catalog = False
+    depth = 0
+    for kind, part in _tokens(text):
+        match kind:
+            case "name":
+                word = part.upper()
+                is_catalog = is_catalog or (follows and word == "CATALOG")
+                follows = word in ("CREATE", "ALTER") or (follows and word in _BEFORE_CATALOG)
+            case "mark":
+                depth = max(0, depth + (part == "(") - (part == ")"))
+                is_catalog = is_catalog and (part != ";" or depth > 0)
+            case "text" | "number" | "comment" if is_catalog and depth:
+                part = HIDDEN
+        parts.append(part)
+    return "".join(parts)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    """The parts of `text`, all of it, each with its kind: a group of :data:`_TOKEN`, or empty for what is between."""
+    end = 0
+    while (found := _TOKEN.search(text, end)) is not None:
+        if found.start() > end:
+            yield "", text[end : found.start()]
+        end = _comment_end(text, found.end()) if found[0] == "/*" else found.end()
+        yield found.lastgroup or "", text[found.start() : end]
+    yield "", text[end:]
+
+
+def _comment_end(text: str, begin: int) -> int:
+    """Where the comment ends in which `begin` is; comments nest."""
+    depth = 1
+    for edge in _COMMENT_EDGE.finditer(text, begin):
+        depth += 1 if edge[0] == "/*" else -1
+        if not depth:
+            return edge.end()
+    return len(text)

@@ -367,14 +367,15 @@ class Registry:
 def _log_end(operation: Operation) -> None:
     ended_ms = operation.ended_ms or operation.created_ms
     condition = f" [{operation.error.condition}]" if operation.error else ""
+    rows = operation.rows_total
     with working_for(operation.call):
         logger.info(
-            "%s statement %s%s after %.3f s, %d rows",
+            "%s statement %s%s after %.3f s%s",
             operation.kind.name.lower(),
             operation.state.name.lower().replace("_", " "),
             condition,
             (ended_ms - operation.created_ms) / 1000,
-            operation.rows_held,
+            "" if rows is None else f", {rows} rows",
         )
 
 

@@ -101,6 +101,8 @@ class HeldRows:
                 count = left * count // size or (not batches)
             if count:
                 batches.append(self._load(number).slice(first, count))
+                if first + count == self._batches[number].num_rows:
+                    self._last = None  # the next page begins behind it
             if left is not None and size > left:
                 break
             left = left if left is None else left - size

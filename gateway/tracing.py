@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 Attributes = Mapping[str, str | int | float | bool]
 
 _TEXT_MAX = 16_384
+_JOBS_MAX = 1000
+"""Of a statement with more, the first."""
 _PLAIN_QUOTED = re.compile(r"`(\w+)`")
 _NS_PER_MS = 1_000_000
 
@@ -94,7 +96,7 @@ def statement_span(operation: Operation, text: StatementText) -> Span:
     kind = "Script" if parts else kind
     named = {one.name for access in trace.accesses for one in access.objects if one.kind == "TABLE"}
     tables = {_PLAIN_QUOTED.sub(r"\1", name) for name in named}
-    jobs = list(trace.jobs or ())
+    jobs = list(trace.jobs or ())[:_JOBS_MAX]
     below = tuple(_stage_spans(stages, parts, jobs, trace))
     return Span(
         name=f"{kind} {next(iter(tables))}" if len(tables) == 1 else kind,
@@ -112,7 +114,7 @@ def _statement_attributes(operation: Operation, kind: str, tables: set[str]) -> 
         "db.operation.name": kind,
         "db.collection.name": next(iter(tables)) if len(tables) == 1 else None,
         "db.response.status_code": operation.error.sqlstate if operation.error else None,
-        "db.response.returned_rows": operation.rows_held,
+        "db.response.returned_rows": operation.rows_total,
         "user.name": operation.call.user,
         "gateway.statement.id": operation.call.statement_id,
         "gateway.session.id": operation.call.session_id,
@@ -151,8 +153,11 @@ def _stage_spans(
     for stage in stages:
         inner = tuple(part for part in parts if stage.began_ns <= part.began_ns and part.ended_ns <= stage.ended_ns)
         below = tuple(_stage_spans(inner, (), jobs, trace))
-        own = [job for job in jobs if _is_within(job, stage)]
-        jobs[:] = [job for job in jobs if job not in own]
+        own: list[SparkJob] = []
+        others: list[SparkJob] = []
+        for job in jobs:
+            (own if _is_within(job, stage) else others).append(job)
+        jobs[:] = others
         attempts = tuple(_attempts(stage, trace)) if stage.stage is Stage.COMMIT else ()
         yield Span(
             name=stage.stage,

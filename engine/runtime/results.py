@@ -16,9 +16,10 @@ from enum import StrEnum
 
 import pyarrow as pa
 
-from engine.spool.spool_file import AnyBatch, loaded
+from engine.spool.spool_file import AnyBatch, StoredBatch, loaded
 
 SQL_TYPE = b"sql_type"
+_COPIED_BYTES_MAX = 256 << 10
 
 
 def sql_field(name: str, arrow_type: pa.DataType, sql_type: str) -> pa.Field:
@@ -121,8 +122,14 @@ class ResultStream:
 
 
 def _first_rows(batches: Iterator[AnyBatch], rows_max: int) -> Iterator[AnyBatch]:
+    """Few rows come in memory, as copies: what is stored would keep its whole file."""
     for batch in batches:
-        yield batch.slice(0, rows_max)
+        first = batch.slice(0, rows_max)
+        if isinstance(first, StoredBatch) and first.nbytes <= _COPIED_BYTES_MAX:
+            rows = first.read()
+            yield rows.take(pa.array(range(rows.num_rows), pa.int64()))
+        else:
+            yield first
         rows_max -= batch.num_rows
         if rows_max <= 0:
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import struct
 
 from gateway.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
 
@@ -13,6 +14,7 @@ logger = logging.getLogger(__name__)
 _RECEIVE_BYTES = 64 << 10
 _ENCRYPT_BYTES = 128 << 10
 """Of an answer that is being sent, so much exists twice."""
+_RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 class ChannelEnded(Exception):
@@ -94,6 +96,12 @@ class Channel:
                 self._session.end()
                 self._socket.send(self._session.outgoing())
             self._socket.shutdown(socket.SHUT_WR)
+
+    def break_off(self) -> None:
+        """Let the client see that what it got is not whole: reset the connection at its close, without TLS's end."""
+        self._has_ended_writing = True
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
 
     def close(self) -> None:
         if self._session:

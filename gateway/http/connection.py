@@ -213,6 +213,8 @@ class Connection:
         self.state = State.CLOSED
         if self.rest is not None:
             self.rest.close()
+            if self.rest.ends_with_connection:  # where every end looks like that of a whole body
+                self._channel.break_off()
         self._incoming = bytearray()
         self._channel.close()
 

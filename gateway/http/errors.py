@@ -74,6 +74,12 @@ class ResultTooLargeToSort(SqlError, condition="RESULT_TOO_LARGE.SORTED", sqlsta
 
 
 @dataclass(eq=False)
+class NotInParquet(SqlError, condition="UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE.DOWNLOAD", sqlstate="0A000"):
+    reason: str
+    template = "The result has a type that files of Parquet cannot have: {reason}. Download it as CSV or Arrow instead."
+
+
+@dataclass(eq=False)
 class LinkRefused(SqlError, condition="RESULT_LINK_REFUSED", sqlstate="42501"):
     reason: str
     template = "The link to the result {reason}. Ask the statement for its chunk again to get a new one."

@@ -10,12 +10,14 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Sequence
 from enum import StrEnum
+from itertools import count
 from typing import assert_never
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gateway.http.encode import csv_bytes
+from gateway.http.errors import NotInParquet
 from gateway.operation import Operation
 
 _PIECE_BYTES = 4 << 20
@@ -69,7 +71,11 @@ def _parquet(operation: Operation) -> Generator[bytes, None, None]:
     schema, sink = operation.schema, _Sink()
     names = _distinct(schema.names)
     schema = pa.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])
-    with pq.ParquetWriter(pa.PythonFile(sink, "w"), schema, compression="zstd") as writer:
+    try:
+        opened = pq.ParquetWriter(pa.PythonFile(sink, "w"), schema, compression="zstd")
+    except pa.ArrowNotImplementedError as error:
+        raise NotInParquet(str(error)) from error
+    with opened as writer:
         for table in operation.pages(_ROW_GROUP_BYTES):
             writer.write_table(table.rename_columns(names), row_group_size=table.num_rows)
             yield sink.taken()
@@ -96,5 +102,15 @@ class _Sink(io.RawIOBase):
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Readers of Parquet tell columns apart by name: repeated names get the number of their column."""
-    return [f"{name}_{at}" if name in names[:at] else name for at, name in enumerate(names)]
+    """Readers of Parquet tell columns apart by name: repeated names get the number of their column, or the next that
+    makes a name that no column has.
+    """
+    taken, seen, distinct = set(names), set[str](), list[str]()
+    for at, name in enumerate(names):
+        numbered = name
+        if name in seen:
+            numbered = next(each for each in (f"{name}_{n}" for n in count(at)) if each not in taken)
+            taken.add(numbered)
+        seen.add(name)
+        distinct.append(numbered)
+    return distinct

@@ -50,7 +50,9 @@ class Window:
 
 @dataclass(slots=True)
 class Orders:
-    """The order of each statement's rows that was asked for last; thread-safe."""
+    """The order of each statement's rows that was asked for last, of as many as fit into `bytes_max`; thread-safe."""
+
+    bytes_max: int = _SORTED_BYTES_MAX
 
     _kept: WeakKeyDictionary[Operation, tuple[tuple[int, bool], pa.Array]] = field(default_factory=WeakKeyDictionary)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -58,12 +60,22 @@ class Orders:
     def indices(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
         """The positions of the rows in `order`; raises `ResultTooLargeToSort`."""
         with self._lock:
-            known = self._kept.get(operation)
+            known = self._kept.pop(operation, None)
+            if known:
+                self._kept[operation] = known  # as the one that was used last
         if known and known[0] == order:
             return known[1]
         indices = sorted_indices(_key(operation, order[0]), order[1])
         with self._lock:
+            self._kept.pop(operation, None)
             self._kept[operation] = order, indices
+            kept = list(self._kept.items())
+            held = sum(each.nbytes for _, (_, each) in kept)
+            for oldest, (_, each) in kept:
+                if held <= self.bytes_max:
+                    break
+                held -= each.nbytes
+                self._kept.pop(oldest, None)
         return indices
 
 

@@ -105,6 +105,11 @@ class Rest:
         self._pieces, self._end = pieces, end
         self._is_chunked, self._is_last = is_chunked, is_last
 
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether its client knows by the connection's end alone that it has all."""
+        return not self._is_chunked
+
     def next(self) -> Answer:
         """The next piece. What making it raises leaves the body without its end, which a client sees."""
         try:

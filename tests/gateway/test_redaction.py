@@ -25,6 +25,15 @@ SECRETS = (
     "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----",
     "eyJhbGciOiJub25lIn0.eyJodW50ZXIyIjoxfQ.hunter2",
     "AKIAHUNTER2HUNTER2",
+    "CREATE CATALOG c USING rest OPTIONS (uri 'u', token \"hunter2\")",
+    "ALTER CATALOG c SET OPTIONS (token r'hunter2')",
+    "create /* it's */ catalog c WITH (token /* c */ 'hunter2')",
+    "CREATE CATALOG c OPTIONS (credential -- the user's\n 'hunter2')",
+    "CREATE CATALOG c OPTIONS (token.x 'hunter2')",
+    "CREATE CATALOG c OPTIONS (token            'hunter2')",
+    "CREATE CATALOG c OPTIONS (token = 'a' 'hunter2', k r'\\', x 'hunter2')",
+    "CREATE CATALOG c OPTIONS (token $$it's hunter2$$, pin 'hunter2",
+    "CREATE CATALOG IF NOT EXISTS c USING rest COMMENT 'a; b' OPTIONS (anything 'hunter2')",
 )
 
 
@@ -43,6 +52,8 @@ def test_no_secret_is_left(text: str) -> None:
         "INSERT INTO t VALUES (1, 'x')",
         "https://host/path?x=1",
         "SELECT 1 -- basic arithmetic",
+        "CREATE TABLE t (a INT DEFAULT 5) COMMENT 'the catalog'; SELECT catalog FROM t WHERE a IN (1, 'x')",
+        "CREATE CATALOG c COMMENT 'x'; SELECT 'y', ('z')",
     ],
 )
 def test_other_text_stays(text: str) -> None:
@@ -55,6 +66,11 @@ def test_other_text_stays(text: str) -> None:
         ("SELECT a1 FROM t WHERE b = 'it''s' AND c > 1.5e3", "SELECT a1 FROM t WHERE b = ? AND c > ?"),
         ('SELECT "x", `y 2` FROM t1', "SELECT ?, `y 2` FROM t1"),
         (r"SELECT 'a\'b', 'c", "SELECT ?, ?"),
+        ("SELECT 1 -- it's\n, 'hunter2'", "SELECT ? /*?*/\n, ?"),
+        ("SELECT /* it's /* a */ 'x' */ 'hunter2', a", "SELECT /*?*/ ?, a"),
+        (r"SELECT r'\', 'hunter2', R" + '"\\", "hunter2"', "SELECT ?, ?, ?, ?"),
+        ("SELECT $$it's$$, 'hunter2', $a$ $$' $a$, 'hunter2'", "SELECT ?, ?, ?, ?"),
+        ("SELECT '-- no', 'hunter2' /* not ended 'hunter2'", "SELECT ?, ? /*?*/"),
         ("INSERT INTO t VALUES (DATE '2024-01-01', X'00')", "INSERT INTO t VALUES (DATE ?, X?)"),
     ],
 )
@@ -79,6 +95,12 @@ def test_literals_are_taken_out(text: str, without: str) -> None:
         "secret='",
         "Bearer A ",
         "0",
+        "/*",
+        "create catalog ",
+        "create catalog c (",
+        "$a",
+        "$a$",
+        "r'",
     ],
 )
 def test_text_of_any_kind_is_looked_through_in_time(text: str) -> None:

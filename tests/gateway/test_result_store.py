@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors.disk_errors import SpoolFullOfOwner
+from engine.errors.disk_errors import SpooledRowsLost, SpoolFullOfOwner
 from engine.errors.statement_errors import ResultTooLarge
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
@@ -17,12 +18,16 @@ from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from gateway.errors import OperationClosed
+from gateway.history import statement_info
+from gateway.http.result_rows import Orders
 from gateway.limits import Limits
+from gateway.operation import Operation
 from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from gateway.result_buffer import ResultBuffer
 from gateway.result_store import HeldRows, ResultStore
 from tests.gateway.arrow_engine import ArrowEngine, numbered
+from tests.gateway.arrow_engine import rows as answers
 
 SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint"), sql_field("text", pa.string(), "string")])
 
@@ -58,6 +63,15 @@ def test_a_page_is_its_rows(folder: Path, sizes: list[tuple[int, int]], memory: 
     some = everything.read(offset, rows, 400).column("id").to_pylist()
     assert some == expected[: len(some)] and bool(some) == bool(expected)
     everything.close()
+
+
+def test_a_batch_that_was_read_to_its_end_leaves_the_memory(folder: Path) -> None:
+    rows = held(ResultStore(Spool(folder), 0), (5, 1000))
+    rows.read(0, 3)
+    assert rows._last is not None  # the next page begins within it
+    rows.read(3, 2)
+    assert rows._last is None
+    rows.close()
     assert not list(folder.iterdir())
 
 
@@ -161,3 +175,40 @@ def test_a_users_results_are_bounded_and_others_go_on(store: ResultStore) -> Non
     assert again.wait(10) is OperationState.FINISHED
     registry.drain(0)
     assert store.held_bytes() == 0 and store.memory_bytes == 0
+
+
+def test_orders_are_kept_within_their_bytes() -> None:
+    operations = [
+        Operation(Identity(principal="ann"), "SELECT", answers(pa.table({"a": [3, 1, 2]})), result_bytes_max=1 << 20)
+        for _ in range(3)
+    ]
+    orders = Orders(bytes_max=48)  # two orders of three rows
+    first = []
+    for number, operation in enumerate(operations):
+        operation.run()
+        first.append(orders.indices(operation, (0, False)))
+        assert first[number].to_pylist() == [1, 2, 0]
+        assert orders.indices(operations[0], (0, False)) is first[0]  # the one that was used last stays
+    assert orders.indices(operations[2], (0, False)) is first[2]
+    assert orders.indices(operations[1], (0, False)) is not first[1]
+
+
+def test_messages_in_the_history_are_bounded() -> None:
+    operation = Operation(Identity(principal="ann"), "SELECT", fails, result_bytes_max=1)
+    operation.run()
+    info = statement_info(operation, uuid.uuid4(), "http")
+    assert info.failure and len(info.failure.message) == 4096
+    assert "hunter2" not in info.failure.message and "***" in info.failure.message
+
+
+def fails(context: StatementContext) -> ResultStream:
+    raise SpooledRowsLost(f"at password='hunter2{'x' * 5000}', {'y' * 5000}")
+
+
+def test_few_rows_of_a_limit_do_not_keep_their_file(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, SpoolBudget(1 << 20))
+    writer = spool.writer(SCHEMA, "ann")
+    stored = writer.add(batch(0, 100, 1000))
+    (first,) = ResultStream(schema=SCHEMA, source=(stored,)).limited(3).pieces()
+    writer.file.close()
+    assert isinstance(first, pa.RecordBatch) and first.column("id").to_pylist() == [0, 1, 2]

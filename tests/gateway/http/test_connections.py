@@ -7,10 +7,14 @@ import json
 import socket
 import time
 import urllib.request
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
 
+from gateway.http.connection import Connection, HttpLimits
+from gateway.http.wire import begin_answer, parse_head
+from gateway.http.workers import Workers
 from tests.gateway.arrow_engine import rows
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
 
@@ -231,3 +235,30 @@ def test_a_server_that_stops_finishes_what_it_answers() -> None:
         status, body = read_answer(asking)
         assert status == 200 and json.loads(body)["status"]["state"] == "SUCCEEDED"
         assert read_all(idle) == b""
+
+
+@pytest.mark.parametrize(("version", "is_reset"), [("1.0", True), ("1.1", False)])
+def test_a_body_that_ends_early_does_not_look_whole(version: str, is_reset: bool) -> None:
+    """The end of the connection is all that tells a client of HTTP/1.0; later ones miss the last chunk."""
+
+    def pieces() -> Iterator[bytes]:
+        yield b"id\n1\n"
+        raise RuntimeError("the statement was closed")
+
+    head = parse_head(f"GET /f HTTP/{version}\r\nHost: h\r\n\r\n".encode(), 0)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as client:
+        connection = Connection(listener.accept()[0], "p", HttpLimits(), None)
+        workers = Workers("w", None, lambda _: None, threads=1, threads_max=1)  # type: ignore[arg-type]
+        connection.answer(begin_answer("200 OK", [], pieces(), lambda: None, head))
+        connection.finish_writing()
+        workers._serve(connection)
+        connection.finish_writing()
+        incoming = b""
+        while b"id\n1\n" not in incoming:
+            incoming += client.recv(1 << 16)
+        workers._serve(connection)
+        if is_reset:
+            with pytest.raises(ConnectionResetError):
+                client.recv(1 << 16)
+        else:
+            assert b"0\r\n\r\n" not in incoming + read_all(client)

@@ -13,8 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
 from gateway.http import result_files
+from gateway.http.errors import NotInParquet
+from gateway.http.result_files import FileFormat
+from gateway.operation import Operation
 from tests.gateway.arrow_engine import rows
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
 
@@ -185,3 +189,24 @@ def test_an_error_before_the_first_byte_is_an_error(live: Live) -> None:
     connection.request("GET", f"{path}/result/file")
     answer = connection.getresponse()
     assert answer.status == 404 and json.loads(answer.read())["error_code"] == "RESOURCE_DOES_NOT_EXIST"
+
+
+@pytest.mark.parametrize(
+    ("names", "distinct"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a", "a", "a"], ["a", "a_1", "a_2"]),
+        (["a_2", "a", "a"], ["a_2", "a", "a_3"]),
+        (["a", "a", "a_1"], ["a", "a_2", "a_1"]),
+    ],
+)
+def test_columns_of_parquet_have_names_of_their_own(names: list[str], distinct: list[str]) -> None:
+    assert result_files._distinct(names) == distinct
+
+
+def test_a_type_that_parquet_lacks_is_refused_by_name() -> None:
+    serve = rows(pa.table([pa.array([{}], pa.struct([]))], pa.schema([sql_field("s", pa.struct([]), "struct<>")])))
+    operation = Operation(Identity(principal="ann"), "SELECT struct()", serve, result_bytes_max=1 << 20)
+    operation.run()
+    with pytest.raises(NotInParquet, match="CSV"):
+        next(result_files.result_file(operation, FileFormat.PARQUET))

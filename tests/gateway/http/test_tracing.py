@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from engine.concurrency.retry import Loss
@@ -17,11 +19,13 @@ from engine.runtime.profile import SparkJob, Stage
 from engine.runtime.results import ResultStream
 from gateway.config import StatementText, TracingSection
 from gateway.limits import Limits
+from gateway.operation import Operation
 from gateway.registry import Registry
 from gateway.start_errors import TracingNotInstalled
-from gateway.tracing import StatementTracer
+from gateway.trace import Trace
+from gateway.tracing import StatementTracer, statement_span
 from gateway.tracing_start import make_tracer
-from tests.gateway.arrow_engine import modifies
+from tests.gateway.arrow_engine import modifies, rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker
 from tests.gateway.otlp_receiver import Collector, Received, collecting
 
@@ -207,3 +211,20 @@ def test_the_engine_tells_its_jobs_and_commits(tmp_path: Path, spark_driver: Spa
     assert [stage.name for stage in execute.children].count("bind") == 2 and execute.find("Spark job")
     (attempt,) = script.find("commit attempt")
     assert attempt.attributes["gateway.commit.version"] == 2
+
+
+def test_rows_are_not_told_before_all_were_pulled() -> None:
+    operation = Operation(Identity(principal="ann"), "SELECT", rows(pa.table({"a": [1, 2]})), result_bytes_max=1 << 20)
+    told = []
+    operation.on_end(lambda: told.append(statement_span(operation, StatementText.NONE)))
+    operation.run()
+    assert "db.response.returned_rows" not in told[0].attributes
+    operation.row_count()
+    assert statement_span(operation, StatementText.NONE).attributes["db.response.returned_rows"] == 2
+
+
+def test_a_span_has_jobs_up_to_a_number() -> None:
+    operation = Operation(Identity(principal="ann"), "SELECT", rows(pa.table({"a": [1]})), result_bytes_max=1)
+    job = SparkJob(id=7, began_ms=0, ended_ms=0, stages=2, tasks=3, failed_tasks=1, has_succeeded=True)
+    operation.trace = Trace(jobs=[replace(job, id=n) for n in range(5000)])
+    assert len(statement_span(operation, StatementText.NONE).children) == 1000
