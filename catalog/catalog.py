@@ -164,7 +164,7 @@ class Catalog:
         """The views before the change and after it."""
         if self._served is not None:
             self._served.ensure_there()  # the catalog's own folder may lie in it, and would be made again
-        self._change_elsewhere(change, condition)
+        change = self._change_elsewhere(change, condition)
         with self._lock:  # threads of one server wait for each other instead of racing
             for attempt in range(CHANGE_ATTEMPTS_MAX):
                 base = self.view()
@@ -176,23 +176,23 @@ class Catalog:
                 time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
-    def _change_elsewhere(self, change: Change, condition: Condition | None) -> None:
-        """What a REST catalog is asked to do first. Nobody waits for that."""
+    def _change_elsewhere(self, change: Change, condition: Condition | None) -> Change:
+        """What a REST catalog is asked to do first, and what is to be recorded then. Nobody waits for that."""
         is_new = isinstance(change, CreateCatalog) and change.entry.rest is not None
         if not self.rest.names and not is_new:
-            return
+            return change
         view = self.view()
         if condition is not None:
             ensure_met(view.state, condition)
         self._ensure_new(view, change)
         if isinstance(change, SetRestOptions):
             self.rest.ensure_answers(replace(CatalogEntry(name=change.name), rest=change.options))
-            return
+            return change
         if isinstance(change, CreateCatalog):
             if is_new and change.entry.name not in view.state.catalogs:
                 self.rest.ensure_answers(change.entry)
-            return
-        change_elsewhere(view.sources, view.state, change)
+            return change
+        return change_elsewhere(view.sources, view.state, change)
 
     def _swap(self, base: CatalogState, new: CatalogState) -> bool:
         """A failure of the disk, after which nothing is committed, gets a name."""
@@ -391,7 +391,8 @@ def _adopt_schemas(view: CatalogView, changes: list[Change]) -> list[Change]:
     """What records the schemas in which changes make a name."""
     made = [each.entry.name.schema_name for each in changes if isinstance(each, CreateTable)]
     moved = [each.new_name.schema_name for each in changes if isinstance(each, RenameTable)]
-    return [adopting for schema in (*made, *moved) for adopting in _adopt_schema(view, schema)]
+    known = [each.entry.name for each in changes if isinstance(each, CreateSchema)]
+    return [adopting for schema in (*made, *moved) if schema not in known for adopting in _adopt_schema(view, schema)]
 
 
 def _adopt_schema(view: CatalogView, schema: SchemaName) -> list[Change]:

@@ -43,9 +43,11 @@ COMMENT, LOCATION = "comment", "location"
 Sources = Mapping[CatalogName, object]
 
 
-def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> None:
+def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> Change:
     """Makes a change of names in the REST catalog that has them, if one has. Raises what forbids it, and
     `RestCatalogNotAvailable`, `RestCatalogRefused`, `RestOutcomeUnknown`.
+
+    Returns the change with the names as the catalog spells them, which is recorded without asking it again.
     """
     match change:
         case CreateSchema(entry, properties):
@@ -61,9 +63,10 @@ def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> N
             if (names := _names(sources, table.schema_name)) is not None:
                 _drop_table(names, state, table, purge=purge)
         case RenameTable(old, new):
-            _rename(sources, state, old, new)
+            return RenameTable(old, _rename(sources, state, old, new))
         case _:
             pass
+    return change
 
 
 def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) -> list[Change] | None:
@@ -84,8 +87,13 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
         case DropTable(name, _) if _names(sources, name.schema_name) is not None:
             return [DropTable(name)] if name in state.relations else []
         case RenameTable(old, new) if (names := _table_names(sources, state, old)) is not None:
-            address = location_of(names.name.catalog, _namespace(names, new.schema_name), new.table)
-            return [RenameTable(old, new), SetLocation(new, address)] if old in state.relations else []
+            if old not in state.relations:
+                return []
+            address = location_of(names.name.catalog, tuple(new.schema.split(".")), new.table)
+            adopted: list[Change] = (
+                [CreateSchema(SchemaEntry(name=new.schema_name))] if new.schema_name not in state.schemas else []
+            )
+            return [*adopted, RenameTable(old, new), SetLocation(new, address)]
         case SetLocation(moved, _) if _names(sources, moved.schema_name) is not None:
             raise RestCatalogNotChanged(moved.catalog, "The location of a table")
         case _:
@@ -172,11 +180,12 @@ def _drop_table(names: RestNames, state: CatalogState, name: TableName, *, purge
     names.client.drop(_namespace(names, name.schema_name), found.name.table, purge=purge)
 
 
-def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableName) -> None:
+def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableName) -> TableName:
+    """The new name, its schema as the catalog spells it."""
     names, others = _table_names(sources, state, old), _names(sources, new.schema_name)
     is_view = isinstance(state.relations.get(old), ViewEntry)
     if is_view or (names is None and others is None):
-        return
+        return new
     if names is None or others is not names:
         raise RestCatalogNotChanged(new.catalog if names is None else old.catalog, "The catalog of a table")
     found = names.find(old.schema, old.table)
@@ -184,12 +193,13 @@ def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableNam
         raise TableNotFound(str(old))
     if new in state.relations or names.find(new.schema, new.table) is not None:
         raise TableAlreadyExists(str(new))
-    source = (_namespace(names, old.schema_name), found.name.table)
+    source, target = (_namespace(names, old.schema_name), found.name.table), _namespace(names, new.schema_name)
     try:
-        if not names.client.rename(source, (_namespace(names, new.schema_name), new.table)):
+        if not names.client.rename(source, (target, new.table)):
             raise TableNotFound(str(old))
     except RestConflict as error:
         raise TableAlreadyExists(str(new)) from error
+    return TableName(new.catalog, ".".join(target), new.table)
 
 
 def _namespace(names: RestNames, schema: SchemaName) -> Namespace:

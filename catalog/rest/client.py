@@ -19,6 +19,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
+from catalog.rest.connections import is_below
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
 from catalog.rest.transport import Answer, AnswerTooLong, Json, NoAnswer, Transport
@@ -154,9 +155,22 @@ class RestClient:
         request = {
             key: {"namespace": list(at[0]), "name": at[1]} for key, at in (("source", table), ("destination", new))
         }
-        answer = self._change("tables/rename", request, may_be_gone=True)
-        self._keep(table, None)
+        try:
+            answer = self._change("tables/rename", request, may_be_gone=True)
+        except RestOutcomeUnknown:
+            if not self._is_renamed(table, new):
+                raise
+            return True
+        finally:
+            self._keep(table, None)
         return answer.status != HTTPStatus.NOT_FOUND
+
+    def _is_renamed(self, table: tuple[Namespace, str], new: tuple[Namespace, str]) -> bool:
+        """Where the answer is lost, it is enough that the table is where it should be. False where nobody says it."""
+        try:
+            return self.load(*table) is None and self.load(*new) is not None
+        except (RestCatalogNotAvailable, RestCatalogRefused):
+            return False
 
     def _dropped(self, path: str, is_gone: Callable[[], bool]) -> bool:
         """Where the answer is lost, it is enough that it is gone."""
@@ -221,6 +235,8 @@ class RestClient:
 
     def _prefixed(self, path: str) -> str:
         prefix = self._settings().get("prefix", self._options.prefix).strip("/")
+        if not is_below(prefix):
+            raise RestCatalogNotAvailable(self.name, "its prefix has the segments '.' or '..', which lead elsewhere")
         return f"v1/{quote(prefix, safe='/')}/{path}" if prefix else f"v1/{path}"
 
     def _pages(self, path: str, key: str, query: Mapping[str, str]) -> Iterator[Any]:

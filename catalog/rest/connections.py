@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from catalog.rest.errors import RestOptionInvalid
 from catalog.rest.options import RestOptions
@@ -24,6 +24,10 @@ _URL = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(
 _HEADER = "header."
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
 _SECRET_HEADERS = re.compile(r"(?i)auth|cookie|secret|token|key|password|credential|signature")
+_OWN_HEADERS = re.compile(
+    r"(?i)host|content-length|transfer-encoding|connection|te|trailer|upgrade|expect|forwarded|x-forwarded-.*"
+)
+"""Those that say where a request goes or where it ends, or from where it came."""
 _OPTIONS = ("uri", "warehouse", "prefix", "scope", "credential", "token", "oauth2-server-uri", "nested")
 
 
@@ -57,6 +61,10 @@ def options_of(name: str, given: tuple[tuple[str, str], ...], policy: RestPolicy
             raise RestOptionInvalid(name, f"{_HEADER}{header}", "it is no header")
         if _SECRET_HEADERS.search(header):
             raise RestOptionInvalid(name, f"{_HEADER}{header}", "it would hold a secret; use token or credential")
+        if _OWN_HEADERS.fullmatch(header):
+            raise RestOptionInvalid(name, f"{_HEADER}{header}", "requests set it themselves")
+    if not is_below(said.get("prefix", "")):
+        raise RestOptionInvalid(name, "prefix", "it may not have the segments '.' and '..', which lead elsewhere")
     if "token" in said and "credential" in said:
         raise RestOptionInvalid(name, "token", "there is a credential, and one of them is used")
     secret = _secret(name, said, policy)
@@ -99,6 +107,11 @@ def _ensure_allowed(name: str, key: str, url: str, urls: tuple[str, ...], *, wit
         raise RestOptionInvalid(name, key, f"it is not among {place} in the configuration")
     if with_secret and not is_private(url):
         raise RestOptionInvalid(name, key, "it is no https URL, and would show the secret to the network")
+
+
+def is_below(path: str) -> bool:
+    """Whether a path that is put behind a URL stays below it, for servers and proxies that resolve `.` and `..`."""
+    return not any(segment in (".", "..") for segment in unquote(path).replace("\\", "/").split("/"))
 
 
 def is_private(url: str) -> bool:

@@ -146,15 +146,26 @@ class RestCatalogs:
 
     def ensure_answers(self, entry: CatalogEntry) -> None:
         """Raises `RestOptionInvalid`, `RestCatalogNotAvailable`, `RestCatalogRefused` for a catalog to be made."""
-        RestClient(options_of(entry.name.catalog, entry.rest or (), self._policy)).ensure_answers()
+        options = options_of(entry.name.catalog, entry.rest or (), self._policy)
+        try:
+            client = RestClient(options)
+        except OSError as error:
+            raise RestCatalogNotAvailable(entry.name.catalog, _unreadable(error)) from error
+        client.ensure_answers()
 
     def _open(self, entry: CatalogEntry) -> RestNames:
         """A configuration that does not allow it any more is an error of its own statements."""
         try:
             options = options_of(entry.name.catalog, entry.rest or (), self._policy)
         except RestOptionInvalid as error:
-            options = RestOptions(name=entry.name.catalog, uri="", problem=f"{error.option}: {error.reason}")
-        return RestNames(RestClient(options), is_nested=options.nested)
+            return self._closed(entry, f"{error.option}: {error.reason}")
+        try:
+            return RestNames(RestClient(options), is_nested=options.nested)
+        except OSError as error:  # of its certificates; `ssl.SSLError` is one
+            return self._closed(entry, _unreadable(error))
+
+    def _closed(self, entry: CatalogEntry, problem: str) -> RestNames:
+        return RestNames(RestClient(RestOptions(name=entry.name.catalog, uri="", problem=problem)))
 
     def load(self, location: str) -> RestTable | None:
         """The table at an address (`location_of`); None where there is none."""
@@ -177,6 +188,10 @@ class RestCatalogs:
             location=said.get("location"),
             uuid=said.get("uuid"),
         )
+
+
+def _unreadable(error: OSError) -> str:
+    return f"the ca_file of its secret cannot be read, {type(error).__name__}: {error.strerror or error}"
 
 
 def location_of(catalog: str, namespace: Namespace, table: str) -> str:

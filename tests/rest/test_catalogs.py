@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from catalog.changes import CreateView
-from catalog.entries import ViewEntry
-from catalog.names import SchemaName, TableName
+from catalog.entries import CatalogEntry, ViewEntry
+from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.connections import RestPolicy, RestSecret, options_of
-from catalog.rest.errors import RestOptionInvalid
+from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
+from catalog.rest.names import RestCatalogs
 from engine.main import EngineOptions, open_sources
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer
@@ -44,6 +45,12 @@ POLICY = RestPolicy(urls=("https://open.example.com/a",), secrets=SECRETS)
         {"uri": "https://open.example.com/a", "token": "secret:prod"},
         {"uri": "https://open.example.com/a", "header.Authorization": "Bearer the-s3cret"},
         {"uri": "https://open.example.com/a", "header.X-Y": "1\r\nCookie: x"},
+        {"uri": "https://open.example.com/a", "prefix": "../../tenant-b"},
+        {"uri": "https://open.example.com/a", "prefix": "x/%2e%2E/y"},
+        {"uri": "https://open.example.com/a", "header.Host": "internal.example.com"},
+        {"uri": "https://open.example.com/a", "header.content-length": "0"},
+        {"uri": "https://open.example.com/a", "header.Transfer-Encoding": "chunked"},
+        {"uri": "https://open.example.com/a", "header.x-forwarded-for": "127.0.0.1"},
         {"uri": "https://open.example.com/a", "rest.sigv4-enabled": "true"},
         {"uri": "file:///etc"},
     ],
@@ -150,3 +157,16 @@ def test_a_catalog_is_described_and_altered(lake: GuardedLake, server: RestServe
     assert dict(lake.rows("root", "DESCRIBE CATALOG spark_catalog"))["Catalog Name"] == "spark_catalog"
     lake.do("ann", "ALTER CATALOG away OWNER TO bob")
     lake.do("bob", "DROP CATALOG away")
+
+
+@pytest.mark.parametrize("text", [None, "no certificate"])
+def test_a_ca_file_that_cannot_be_read_stops_its_catalog_alone(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "ca.pem").write_text(text)
+    secret = RestSecret(name="s", value="x", urls=("https://h",), ca_file=str(tmp_path / "ca.pem"))
+    rest = RestCatalogs([], RestPolicy(secrets={"s": secret}))
+    entry = CatalogEntry(name=CatalogName("away"), rest=(("uri", "https://h"), ("token", "secret:s")))
+    with pytest.raises(RestCatalogNotAvailable, match="ca_file"):
+        rest.of([entry])[entry.name].schemas()
+    with pytest.raises(RestCatalogNotAvailable, match="ca_file"):
+        rest.ensure_answers(entry)

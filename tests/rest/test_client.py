@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
+from catalog.catalog import Catalog
+from catalog.changes import CreateTable, RenameTable
+from catalog.entries import TableEntry
 from catalog.errors import SqlError, TableAmbiguous
+from catalog.memory_store import MemoryStore
+from catalog.names import TableName
 from catalog.rest.client import RestClient
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
-from catalog.rest.names import RestCatalogs, RestNames
+from catalog.rest.names import RestCatalogs, RestNames, location_of
 from catalog.rest.options import RestOptions
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer
@@ -212,3 +217,57 @@ def test_a_table_is_made_at_once_or_with_the_first_commit(server: RestServer) ->
     assert client.commit(("a",), "later", [{"type": "assert-create"}], updates) is not None
     assert server.other_client().load_table("a.later").schema().find_field("id").field_id == 1
     assert (client.drop(("a",), "later", purge=False), client.drop(("a",), "later", purge=False)) == (True, False)
+
+
+@pytest.mark.parametrize("was_made", [True, False])
+def test_a_rename_whose_answer_is_lost(server: RestServer, was_made: bool) -> None:
+    """The record, with its policies, follows a table that was renamed, and stays with one that was not."""
+    rest = RestCatalogs([server.options()])
+    catalog = Catalog(MemoryStore(), rest=rest)
+    catalog.record_rest_catalogs()
+    old, new = (TableName("elsewhere", "b", f"{each}_{was_made}") for each in ("old", "new"))
+    other = server.other_client()
+    other.create_table(f"b.{old.table}", other.load_table("shop.empty").schema())
+    address = location_of("elsewhere", ("b",), old.table)
+    catalog.change(CreateTable(TableEntry(name=old, location=address, format="iceberg", owner="ann")))
+    server.faults({"method": "POST", "contains": "/rename", "status": 502, "applies": was_made})
+    renaming = RenameTable(old, TableName("elsewhere", "B", new.table))
+    if was_made:
+        catalog.change(renaming)
+    else:
+        with pytest.raises(RestOutcomeUnknown):
+            catalog.change(renaming)
+    name = new if was_made else old
+    recorded = {each.name: each for each in catalog.view().state.relations.values()}
+    assert recorded.keys() == {name}
+    entry = recorded[name]
+    assert isinstance(entry, TableEntry)
+    assert (entry.location, entry.owner) == (location_of("elsewhere", ("b",), name.table), "ann")
+
+
+@pytest.mark.parametrize("prefix", ["../other", "a/./b", "%2e%2e/other"])
+def test_a_prefix_does_not_lead_out_of_the_catalog(server: RestServer, prefix: str) -> None:
+    body = {"defaults": {}, "overrides": {"prefix": prefix}}
+    server.faults({"method": "GET", "contains": "/config", "status": 200, "body": body})
+    with pytest.raises(RestCatalogNotAvailable, match="lead elsewhere"):
+        list(server.client().namespaces())
+
+
+def test_a_rename_is_recorded_without_asking_again(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = RestCatalogs([server.options()])
+    catalog = Catalog(MemoryStore(), rest=rest)
+    catalog.record_rest_catalogs()
+    old, new = TableName("elsewhere", "b", "before"), TableName("elsewhere", "a", "after")
+    server.other_client().create_table("b.before", server.other_client().load_table("shop.empty").schema())
+    address = location_of("elsewhere", ("b",), "before")
+    catalog.change(CreateTable(TableEntry(name=old, location=address, format="iceberg")))
+    rename = RestClient.rename
+
+    def rename_and_leave(client: RestClient, *given: Any) -> bool:
+        made = rename(client, *given)
+        monkeypatch.setattr("catalog.rest.client.RestClient._read", None)  # it cannot be asked
+        return made
+
+    monkeypatch.setattr(RestClient, "rename", rename_and_leave)
+    catalog.change(RenameTable(old, new))
+    assert catalog.view().state.relations.keys() == {new}
