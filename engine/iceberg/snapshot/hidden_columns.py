@@ -25,7 +25,8 @@ from engine.iceberg.snapshot.partition_struct import PartitionStruct
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.table.scan import FILE_METADATA, RowTracking
-from engine.types.sql_types import format_sql_type
+from engine.types.schema import PrimitiveType, StructType
+from engine.types.sql_types import ddl_type
 
 
 class HiddenColumn(StrEnum):
@@ -42,6 +43,7 @@ class HiddenColumn(StrEnum):
 _OF_FILES = frozenset([HiddenColumn.FILE, HiddenColumn.SPEC, HiddenColumn.PARTITION])
 _LINEAGE = frozenset([HiddenColumn.ROW_ID, HiddenColumn.SEQUENCE_NUMBER])
 _LINEAGE_VERSION = 3
+_TIMES = frozenset([PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +85,7 @@ class HiddenColumns:
                 return f"CAST({constant} AS INT)"
             case HiddenColumn.PARTITION:
                 assert self.partitions is not None and self.partitions.schema is not None
-                kind = format_sql_type(self.partitions.schema).replace("\\", "\\\\").replace("'", "\\'")
-                return f"from_json({constant}, '{kind}')"
+                return _partition_sql(constant, self.partitions.schema)
             case HiddenColumn.POSITION:
                 return f"{names.place}.row_index"
             case HiddenColumn.METADATA:
@@ -97,6 +98,15 @@ class HiddenColumns:
                 return f"{names.place}.row_commit_version"
             case _:
                 assert_never(column)
+
+
+def _partition_sql(text: str, schema: StructType) -> str:
+    """How JSON spells times depends on the settings of a session, how text is cast does not."""
+    stored = (
+        replace(each, data_type=PrimitiveType.STRING) if each.data_type in _TIMES else each for each in schema.fields
+    )
+    kind = ddl_type(StructType(tuple(stored))).replace("\\", "\\\\").replace("'", "\\'")
+    return f"CAST(from_json({text}, '{kind}') AS {ddl_type(schema)})"
 
 
 NO_HIDDEN_COLUMNS = HiddenColumns()

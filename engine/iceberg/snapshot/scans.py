@@ -40,7 +40,7 @@ from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColu
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
 from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergRowsNotChangeable, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
 from engine.table.scan import (
@@ -128,7 +128,9 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
 
 
 def build_deleted(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
-    """The places of the rows that equality deletes match; None where none can. Raises as `build_scan`."""
+    """The places of the rows that equality deletes match; None where none can. Raises as `build_scan`,
+    and `IcebergRowsNotChangeable` where they match rows of files in ORC, which have no places.
+    """
     return _Builder(source, relation, label).build_deleted()
 
 
@@ -167,6 +169,8 @@ class _Builder:
             applied = [(each, _applies(source, group.rows, each)) for each in deletes]
             for each, mask in applied:
                 if mask.any():
+                    if group.kind is not FileKind.PARQUET:
+                        raise IcebergRowsNotChangeable(self.label)
                     texts.append(self._matched(replace(group, rows=group.rows[mask]), each))
         if not texts:
             return None

@@ -9,14 +9,12 @@ import json
 
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
-from engine.types.sql_types import format_sql_type
+from engine.types.sql_types import ddl_type
 
 
 def metadata_query(table: MetadataTable) -> str:
     """A query that answers the rows under the names of their columns."""
-    fields = ", ".join(
-        f"{_quoted(field)}: {format_sql_type(_stored(field.data_type))}" for field in table.schema.fields
-    )
+    fields = ", ".join(f"{_quoted(field)}: {ddl_type(_stored(field.data_type))}" for field in table.schema.fields)
     shown = ", ".join(f"{_shown(field)} AS {_quoted(field)}" for field in table.schema.fields)
     rows = _literal(json.dumps(table.rows, ensure_ascii=False))
     return f"SELECT {shown} FROM (SELECT inline(from_json({rows}, 'ARRAY<STRUCT<{_escaped(fields)}>>')))"

@@ -71,6 +71,17 @@ def test_rows_have_ids(session: LakeSession, lake: Path) -> None:
     assert rows(session, "SELECT _row_id, _last_updated_sequence_number FROM lineage WHERE id = 2") == [(2, 4)]
 
 
+def test_partitions_are_the_same_under_all_settings(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE odd (t TIMESTAMP, `my-col` DATE) USING iceberg PARTITIONED BY (t, `my-col`)")
+    run(session, "INSERT INTO odd VALUES (TIMESTAMP'2024-03-31 02:30:00.123456Z', DATE'1500-03-01')")
+    for policy in ("CORRECTED", "LEGACY"):
+        run(session, f"SET spark.sql.legacy.timeParserPolicy = {policy}")
+        same = "_partition.t <=> t, _partition.`my-col` <=> `my-col`"
+        assert rows(session, f"SELECT {same} FROM odd") == [(True, True)], policy
+        assert rows(session, "SELECT partition.`my-col` <=> DATE'1500-03-01' FROM odd.data_files") == [(True,)], policy
+    run(session, "RESET spark.sql.legacy.timeParserPolicy")
+
+
 def test_a_subquery_of_a_change_has_the_same_ids(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE TABLE asked (id BIGINT) USING iceberg TBLPROPERTIES ('format-version' = '3')")
     for first in (0, 3):

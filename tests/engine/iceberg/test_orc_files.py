@@ -74,6 +74,7 @@ def test_columns_are_found_by_the_names_of_the_file(session: LakeSession, lake: 
     assert "changes of" in str(refuse(session, "SELECT * FROM table_changes('mixed', 1001)"))
     table.commit(table.equality({"id": [2]}, [1]), operation="delete")
     assert rows(session, "SELECT id FROM mixed ORDER BY id") == [(1,), (3,)]
+    assert refuse(session, "DELETE FROM mixed WHERE id = 1").condition == "ICEBERG_ROWS_NOT_CHANGEABLE"
     run(session, "CALL system.rewrite_data_files(table => 'mixed', options => map('rewrite-all', 'true'))")
     assert run(session, "DELETE FROM mixed WHERE id = 3") == 1
     assert rows(session, "SELECT id, place.x FROM mixed") == [(1, "w1")]
