@@ -5,20 +5,31 @@ a file is known by its values alone: it cannot be deleted by position, has no id
 of columns that a file lacks, which Iceberg's own reader does not know for ORC either, and types that are not sure to be
 read as it reads them are refused.
 
+A file may not say by which calendar its dates were written, and times before 1900 are moved by the local mean time of a
+zone. So a file is refused where its bounds do not show that its dates are not before 1582-10-15, and its times not
+before 1900. The bounds are asked for also where a file says its calendar.
+
 Source: Iceberg table specification, "Appendix A: ORC".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.footers import FileColumns
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, walk
 
+_FIRST = {
+    Kind.DATE: (date(1582, 10, 15) - date(1970, 1, 1)).days,
+    Kind.TIMESTAMPTZ: (date(1900, 1, 1) - date(1970, 1, 1)).days * 86_400_000_000,
+}
+"""The first value of a type that is surely read as it was written, as bounds have it: days, microseconds."""
 _PARQUET, _ORC = "parquet", "orc"
 _NOT_READ = frozenset([Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
 """Spark has no timestamp without a zone for those of ORC."""
@@ -33,8 +44,10 @@ def are_orc(data: pa.Table, label: str) -> pa.ChunkedArray:
     return pc.equal(kinds, _ORC)
 
 
-def ensure_readable(schema: IcebergSchema, files: pa.Table, columns: Sequence[FileColumns], label: str) -> None:
-    """Of files in ORC. Raises `IcebergFeatureNotSupported`."""
+def ensure_readable(
+    schema: IcebergSchema, files: pa.Table, data: pa.Table, columns: Sequence[FileColumns], label: str
+) -> None:
+    """Of files in ORC; `data` are their entries. Raises `IcebergFeatureNotSupported`."""
     if files["deletion_vector"].null_count < files.num_rows:
         raise IcebergFeatureNotSupported(label, "position deletes of data files in ORC")
     for _, field in walk(schema.struct):
@@ -43,3 +56,20 @@ def ensure_readable(schema: IcebergSchema, files: pa.Table, columns: Sequence[Fi
             raise IcebergFeatureNotSupported(label, f"the default of {field.name} for data files in ORC")
         if kind in _NOT_READ:
             raise IcebergFeatureNotSupported(label, f"the column {field.name} of data files in ORC")
+        if kind in _FIRST and _may_be_before(_FIRST[kind], data, columns, field.id):
+            day = "1582-10-15" if kind is Kind.DATE else "1900-01-01"
+            raise IcebergFeatureNotSupported(
+                label, f"the column {field.name} of data files in ORC whose values may be before {day}"
+            )
+
+
+def _may_be_before(first: int, data: pa.Table, columns: Sequence[FileColumns], id: int) -> bool:
+    """Whether a file that has the column has no bound of its values, or one below `first`, and not NULL alone."""
+    bounds = metric(data, "lower_bounds", id).to_pylist()
+    nulls, values = (metric(data, name, id).to_pylist() for name in ("null_value_counts", "value_counts"))
+    for bound, num_nulls, num_values, each in zip(bounds, nulls, values, columns, strict=True):
+        if id not in each.ids or (num_values is not None and num_nulls == num_values):
+            continue
+        if not bound or int.from_bytes(bound, "little", signed=True) < first:
+            return True
+    return False

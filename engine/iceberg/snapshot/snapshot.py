@@ -361,7 +361,8 @@ class IcebergSnapshot:
             files = self.files.take(pa.array(places))
             columns = read(self.storage, files["path"].to_pylist(), mapping, self.decoded)
             if is_orc and has_orc:
-                ensure_readable(self.iceberg_schema, files, columns, label)
+                data = self.live_files.data.take(pa.array(places))
+                ensure_readable(self.iceberg_schema, files, data, columns, label)
             for place, each in zip(places.tolist(), columns, strict=True):
                 found[place] = each
         return found

@@ -6,6 +6,7 @@ What Iceberg's own writers make is compared in `tests/oracle`; these files have 
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pytest
 
+from engine.iceberg.manifests.metrics import METRICS, encoded
+from engine.iceberg.snapshot.footers import FileColumns
+from engine.iceberg.snapshot.orc_files import ensure_readable
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
 from engine.main import LakeSession
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.lake_sessions import refuse, rows, run
@@ -78,6 +84,28 @@ def test_columns_are_found_by_the_names_of_the_file(session: LakeSession, lake: 
     run(session, "CALL system.rewrite_data_files(table => 'mixed', options => map('rewrite-all', 'true'))")
     assert run(session, "DELETE FROM mixed WHERE id = 3") == 1
     assert rows(session, "SELECT id, place.x FROM mixed") == [(1, "w1")]
+
+
+@pytest.mark.parametrize(
+    ("type_", "bound", "is_read"),
+    [
+        (Kind.DATE, (-141427).to_bytes(4, "little", signed=True), True),
+        (Kind.DATE, (-141428).to_bytes(4, "little", signed=True), False),
+        (Kind.TIMESTAMPTZ, (-2208988800000000).to_bytes(8, "little", signed=True), True),
+        (Kind.TIMESTAMPTZ, (-2208988800000001).to_bytes(8, "little", signed=True), False),
+        (Kind.DATE, None, False),
+    ],
+)
+def test_old_dates_are_refused(type_: Kind, bound: bytes | None, is_read: bool) -> None:
+    column = IcebergField(id=1, name="d", type=SimpleType(type_), required=False)
+    schema = IcebergSchema(schema_id=0, struct=StructOfType((column,)))
+    maps = {"lower_bounds": None if bound is None else encoded([{"key": 1, "value": bound}])}
+    data = pa.table({name: pa.array([maps.get(name)], pa.binary()) for name in METRICS})
+    files = pa.table({"deletion_vector": pa.nulls(1)})
+    for has_column, refused in ((True, not is_read), (False, False)):
+        columns = [FileColumns(frozenset([1] if has_column else []), ((1, "d"),), is_orc=True)]
+        with pytest.raises(IcebergFeatureNotSupported, match="column d") if refused else nullcontext():
+            ensure_readable(schema, files, data, columns, "t")
 
 
 def test_what_needs_the_place_of_a_row_is_refused(session: LakeSession, lake: Path) -> None:
