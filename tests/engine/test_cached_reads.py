@@ -73,7 +73,7 @@ REPEATED = (
     "SELECT current_user(), current_schema(), n FROM sold",
     "SELECT _metadata.file_path FROM sold",
     "SELECT * FROM information_schema.tables WHERE table_name = 'sold'",
-    "SELECT 'today', 'now', now FROM (SELECT n AS now FROM sold)",
+    "SELECT 'today', 'now', later FROM (SELECT n AS later FROM sold)",
 )
 NOT_REPEATED = (
     "SELECT current_timestamp(), n FROM sold",
