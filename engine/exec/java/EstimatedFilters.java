@@ -32,6 +32,7 @@ final class EstimatedFilters {
 
   private static boolean isOne(Expression filter) {
     if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull) return true;
+    if (filter instanceof AttributeReference) return true; // a BOOLEAN, which seldom leaves few rows
     List children = Scala.list(filter.children());
     if (filter instanceof And || filter instanceof Or || filter instanceof Not) return areAll(children);
     if (filter instanceof In || filter instanceof InSet) return isPlain(children, true);
