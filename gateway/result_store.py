@@ -1,8 +1,8 @@
 """Where the rows of results are held until they are fetched: a little in memory, the rest in files.
 
 Most rows that Spark answers come in files, and stay in them (`engine/exec/record_batches.py`). Batches that come in
-memory are held there up to a limit for each result and one for all together, and written to the spool beyond. So memory
-is bounded whatever results there are, and how many.
+memory are held there up to a limit for each result and one for all together, and written to the spool beyond. Outside
+of these limits is the batch that a client is in the middle of, one for each open result.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from catalog.errors import (
 )
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.client import Namespace
-from catalog.rest.errors import RestCatalogNotChanged, RestConflict
+from catalog.rest.errors import RestCatalogNotChanged, RestConflict, RestOptionInvalid
 from catalog.rest.names import RestNames, location_of, without_place
 from catalog.state import CatalogState
 
@@ -134,6 +134,8 @@ def _plain(table: TableEntry) -> TableEntry:
 
 
 def _create_schema(names: RestNames, entry: SchemaEntry, properties: dict[str, str]) -> None:
+    if entry.location is None and LOCATION in properties:  # it has been checked by nobody
+        raise RestOptionInvalid(entry.name.catalog, LOCATION, "a schema's place is said by LOCATION, not by a property")
     said = {COMMENT: entry.comment, LOCATION: entry.location}
     properties.update({key: value for key, value in said.items() if value is not None})
     if names.find_schema(entry.name.schema) is not None:
@@ -153,6 +155,8 @@ def _drop_schema(names: RestNames, state: CatalogState, schema: SchemaName, *, c
     own = [*(each for each in state.relations_of(schema) if isinstance(each, ViewEntry)), *state.functions_of(schema)]
     if own and not cascade:
         raise SchemaNotEmpty(str(schema))
+    if any(len(inner) > len(namespace) for inner in names.client.namespaces(namespace)):
+        raise SchemaNotEmpty(str(schema))  # before its tables are dropped
     if cascade:
         for table in list(names.client.tables(namespace)):
             names.client.drop(namespace, table, purge=False)

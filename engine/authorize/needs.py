@@ -378,19 +378,19 @@ def _containers(
     bound: BoundStatement, statement: CreateSchema | DropSchema | CreateCatalog | AlterCatalog | DropCatalog
 ) -> Needs:
     match statement:
-        case CreateCatalog():
+        case CreateCatalog() | AlterCatalog():  # whose place and secret are as free as those of a new one
             yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
-        case AlterCatalog(catalog=catalog) | DropCatalog(catalog=catalog):
-            name = CatalogName(catalog)
-            if bound.view.has_catalog(name) or isinstance(statement, AlterCatalog) or not statement.if_exists:
-                yield Need(Privilege.MANAGE, bound.view.catalog(name))
+            if isinstance(statement, AlterCatalog):
+                yield Need(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.catalog)))
+        case DropCatalog(catalog=catalog, if_exists=if_exists):
+            if bound.view.has_catalog(CatalogName(catalog)) or not if_exists:
+                yield Need(Privilege.MANAGE, bound.view.catalog(CatalogName(catalog)))
         case CreateSchema(schema_parts=parts):
             catalog_name = SchemaName.from_parts(parts, bound.state.catalog).catalog_name
             yield Need(Privilege.CREATE_SCHEMA, bound.view.catalog(catalog_name))
             if statement.location is not None:
-                yield from (
-                    Need(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in _places(bound, statement.location)
-                )
+                for owner in _places(bound, statement.location):
+                    yield Need(Privilege.CREATE_EXTERNAL_TABLE, owner)
         case DropSchema(schema_parts=parts):
             schema = SchemaName.from_parts(parts, bound.state.catalog)
             if bound.view.finds_schema(schema) or not statement.if_exists:

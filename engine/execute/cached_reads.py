@@ -1,7 +1,8 @@
 """Queries that are answered from the result cache, or whose answers go there (`engine.cache`).
 
-The statement was parsed, bound, authorised and planned as ever; only Spark is not asked. So what is read from the cache
-is what the session's principal may read, at the versions that were pinned for it, and is recorded as any other read.
+The statement was parsed, bound, authorised and planned like any other; only Spark is not asked. So what is read from
+the cache is what the session's principal may read, at the versions that were pinned for it, and is recorded as any
+other read.
 
 An answer is kept if Spark's plan says that it is given again (`Repeatability.java`), if the session was not changed
 while it was computed, and once all of it was read: as many rows as Spark's tasks made. A small one is read at once, for

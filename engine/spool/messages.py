@@ -61,7 +61,7 @@ def _find_message(read: Read, offset: int) -> MessagePlace:
 
 
 def _target(buffer: bytes, at: int) -> int:
-    """Where the offset that stands at `at` leads."""
+    """Where the offset at `at` leads."""
     return at + int(struct.unpack_from("<I", buffer, at)[0])
 
 

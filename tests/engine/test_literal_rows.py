@@ -86,6 +86,11 @@ WRITTEN = {
         "PARTITIONED BY (t, b, o)",
         "VALUES (1, '2024-03-31 02:30:00Z', X'74c3bc', true), (2, '1900-01-01 00:00:00.123456Z', X'', NULL)",
     ),
+    "rows in an order of their own": (
+        "id INT, p INT",
+        "PARTITIONED BY (p)",
+        "SELECT * FROM VALUES (1, 1), (2, 2), (3, 1), (4, 2), (5, 1) AS v(id, p) ORDER BY id DESC",
+    ),
     "static partition": ("k INT, p STRING", "PARTITIONED BY (p)", "PARTITION (p = 'x') VALUES (1), (2)"),
     "rules": (
         "id BIGINT GENERATED ALWAYS AS IDENTITY, k INT NOT NULL, v VARCHAR(9) DEFAULT 'none', "

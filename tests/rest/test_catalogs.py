@@ -156,6 +156,7 @@ def test_a_catalog_is_described_and_altered(lake: GuardedLake, server: RestServe
     assert condition(lake, "root", "ALTER CATALOG spark_catalog OPTIONS (scope 'x')") == "UNSUPPORTED_FEATURE.STATEMENT"
     assert dict(lake.rows("root", "DESCRIBE CATALOG spark_catalog"))["Catalog Name"] == "spark_catalog"
     lake.do("ann", "ALTER CATALOG away OWNER TO bob")
+    assert condition(lake, "bob", "ALTER CATALOG away OPTIONS (scope 'x')") == "INSUFFICIENT_PERMISSIONS"
     lake.do("bob", "DROP CATALOG away")
 
 

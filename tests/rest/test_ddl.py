@@ -65,7 +65,10 @@ def test_a_schema_is_made_and_dropped(lake: GuardedLake, other: RestCatalog) -> 
 def test_a_schema_in_another_one(lake: GuardedLake, other: RestCatalog) -> None:
     lake.do("root", "CREATE SCHEMA elsewhere.`shop.us`", "CREATE TABLE elsewhere.`shop.us`.t (id INT)")
     assert other.list_tables(("shop", "us")) == [("shop", "us", "t")]
-    lake.do("root", "DROP SCHEMA elsewhere.`shop.us` CASCADE")
+    lake.do("root", "CREATE SCHEMA elsewhere.`shop.us.west`")
+    assert condition(lake, "root", "DROP SCHEMA elsewhere.`shop.us` CASCADE") == "SCHEMA_NOT_EMPTY"
+    assert other.list_tables(("shop", "us")) == [("shop", "us", "t")]
+    lake.do("root", "DROP SCHEMA elsewhere.`shop.us.west`", "DROP SCHEMA elsewhere.`shop.us` CASCADE")
     assert ("shop", "us") not in other.list_namespaces("shop")
 
 
@@ -99,6 +102,8 @@ def test_a_place_is_said(lake: GuardedLake, other: RestCatalog) -> None:
     lake.do("root", f"CREATE TABLE elsewhere.a.placed (id INT) LOCATION '{place}'")
     assert other.load_table("a.placed").location() == f"file://{place}"
     assert condition(lake, "root", "CREATE TABLE elsewhere.a.out (id INT) LOCATION '/etc/x'") == "PATH_NOT_ALLOWED"
+    hidden = f"CREATE SCHEMA elsewhere.hidden WITH DBPROPERTIES ('location' = 'file://{lake.folder}/default')"
+    assert condition(lake, "root", hidden) == "REST_CATALOG_OPTION_INVALID"
     assert condition(lake, "root", "CREATE TABLE elsewhere.a.out (id INT) USING delta")
     assert ("a", "out") not in other.list_tables("a")
 

@@ -134,14 +134,12 @@ final class LiteralWriter {
 
   /** The rows of each partition are together, and in the order of the table if it has one. */
   private static InterpretedOrdering ordering(LogicalPlan optimized, List partitionColumns) {
-    if (optimized instanceof Sort) {
-      return new InterpretedOrdering(((Sort) optimized).order(), (scala.collection.immutable.Seq) optimized.output());
-    }
     List orders = new ArrayList();
     for (int i = 0; i < partitionColumns.size(); i++) {
       Expression column = (Expression) partitionColumns.get(i);
       orders.add(SortOrder$.MODULE$.apply(column, Ascending$.MODULE$, Scala.seq(new ArrayList())));
     }
+    if (optimized instanceof Sort) orders.addAll(Scala.list((scala.collection.Seq) ((Sort) optimized).order()));
     return new InterpretedOrdering(Scala.seq(orders), (scala.collection.immutable.Seq) optimized.output());
   }
 

@@ -106,7 +106,7 @@ final class RunSettings {
   }
 
   /**
-   * Whatever files a scan has then, and be they none: its one partition is made of them. It is asked for its files when
+   * The one partition of a scan is made of all its files, which may be none. It is asked for its files when
    * it is planned, so a join could not leave out any of them later.
    */
   private static void markOneTask(List relations) {
