@@ -150,6 +150,33 @@ def test_one_that_may_be_another_each_time_is_not_kept(lake: CachedLake) -> None
     assert lake.cache.counts.misses == 1, "once it is known it is not looked up"
 
 
+@pytest.mark.parametrize("relation", ["queries", "sessions", "metrics", "gateway.metrics"])
+def test_rows_about_the_server_push_out_no_answer(lake: CachedLake, relation: str) -> None:
+    """Nor where a view of somebody reads them."""
+    entry = ViewEntry(
+        name=TableName("spark_catalog", "default", "about"),
+        text=f"SELECT count(*) AS n FROM system.{relation}",
+        current=SchemaName("spark_catalog", "default"),
+        columns=(ViewColumn(name="n", source="n", type="bigint"),),
+    )
+    lake.sources.catalog.change(CreateView(entry))
+    spark = CountingSpark()
+    for _ in range(2):
+        for name in (f"system.{relation}", f"sold, system.{relation}", "about"):
+            lake.answer(spark, f"SELECT count(*) FROM {name}")
+    assert (spark.runs, lake.cache.counts.kept) == (6, 0)
+
+
+def test_rows_about_tables_are_kept_until_one_changes(folder: Path, lake: CachedLake) -> None:
+    spark = CountingSpark()
+    for _ in range(2):
+        lake.answer(spark, "SELECT count(*) FROM system.tables")
+    assert spark.runs == 1
+    write(folder / "default" / "sold", 1)
+    lake.answer(spark, "SELECT count(*) FROM system.tables")
+    assert spark.runs == 2
+
+
 def test_groups_count_where_the_text_asks_for_them(lake: CachedLake) -> None:
     spark, text = CountingSpark(), "SELECT sum(n) FROM sold WHERE is_member('staff')"
     for groups in ((), ("staff",), ("staff", "other"), ()):
