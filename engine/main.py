@@ -325,7 +325,8 @@ class LakeSession:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
-            own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
+            # what is read of it, and when, is up to the statement around it
+            own = replace(context, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
             own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
