@@ -366,7 +366,7 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
     unknown = specs[~np.isin(specs, list(source.specs))]
     if len(unknown):
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
-    constants = {spec.spec_id: _identities(source.schema, spec) for spec in source.specs.values()}
+    constants = {spec.spec_id: identities(source.schema, spec) for spec in source.specs.values()}
     present = np.unique(specs).tolist()
     if len({constants[spec] for spec in present}) > 1:
         constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
@@ -408,7 +408,7 @@ def _sql_defaults(schema: IcebergSchema) -> frozenset[int]:
     return frozenset(each.id for each in (*columns, *inner) if each.initial_default is not None)
 
 
-def _identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionField, ...]:
+def identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionField, ...]:
     """The columns of the table whose values are those of the partition. Of the same column twice, the first."""
     simple = {column.id for column in schema.fields if isinstance(column.type, SimpleType)}
     found: dict[int, PartitionField] = {}

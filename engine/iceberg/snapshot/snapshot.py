@@ -52,6 +52,7 @@ from engine.iceberg.snapshot.scans import (
     build_scan,
     needs_footers,
 )
+from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
 from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
@@ -75,6 +76,7 @@ from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint
 from engine.table.scan import ComposedScan, RowTracking, Scan
+from engine.table.shared_files import SharedFiles
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import StructType
 
@@ -199,6 +201,8 @@ class IcebergSnapshot:
             raise IcebergTableIsStatic(self.label, self.metadata_name)
         if self.branch is None:
             raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
+        if self.address is None:
+            ensure_not_converted(self.storage, self.label)
         if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
             raise IcebergRowsNotChangeable(self.label)
 
@@ -433,6 +437,10 @@ class IcebergSnapshot:
             for info in islice(ancestry(self.metadata, self.info), limit)
         ]
         return pa.Table.from_pylist(rows, HISTORY_SCHEMA)
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        """Raises as `shared_files`."""
+        return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
         source = TableMetadataSource(
