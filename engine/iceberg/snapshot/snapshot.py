@@ -26,6 +26,7 @@ from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
+from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.footers import (
     NAME_MAPPING,
@@ -41,6 +42,7 @@ from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, li
 from engine.iceberg.snapshot.manifest_pruning import left_out, narrowed_manifests
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
 from engine.iceberg.snapshot.orc_files import are_orc, ensure_readable
+from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
@@ -53,7 +55,6 @@ from engine.iceberg.snapshot.scans import (
     needs_footers,
 )
 from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
-from engine.iceberg.snapshot.shown_partitions import shown_partitions
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
@@ -81,12 +82,6 @@ from engine.table.snapshot import MetadataTable
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
-ROW_LINEAGE = RowTracking(
-    row_id_column="_row_id",
-    row_commit_version_column="_last_updated_sequence_number",
-    field_ids=(2_147_483_540, 2_147_483_539),
-)
-"""What files have of rows that they took over, from v3 on."""
 _LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
