@@ -102,7 +102,7 @@ def test_a_java_that_is_stopped_holds_up_no_request(start: Any) -> None:
     finally:
         for jvm in jvms:
             os.kill(jvm, signal.SIGCONT)
-    assert eventually(lambda: status_of(url + "/readyz") == 200, 60)
+    assert eventually(lambda: status_of(url + "/readyz") == 200)
     assert submit(ports, "SELECT 2")["result"]["data_array"] == [["2"]]
 
 
@@ -125,7 +125,7 @@ def test_a_second_signal_ends_the_process_at_once(start: Any) -> None:
     assert eventually(lambda: "draining" in process.output)
     process.popen.send_signal(signal.SIGINT)
     assert process.end() == 1
-    assert eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms), 30)
+    assert eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms))
 
 
 @pytest.mark.spark
