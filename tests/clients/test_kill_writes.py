@@ -182,7 +182,8 @@ def write_and_kill(servers: KilledServers, count: int, kill_each: float) -> None
 
 @pytest.mark.timeout(900)
 def test_a_killed_server_loses_and_doubles_nothing(servers: KilledServers) -> None:
-    write_and_kill(servers, 8, 0.3)
+    """In the middle of an INSERT, an INSERT OVERWRITE and a CREATE TABLE AS, one each."""
+    write_and_kill(servers, 4, 0.4)
 
 
 @pytest.mark.slow
