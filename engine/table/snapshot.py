@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
@@ -176,6 +177,17 @@ class TableSnapshot(Protocol):
         """As `scan`, with hidden columns besides :data:`FILE_METADATA` that the format's tables have: those whose names
         `asks` is true of, which the statement's text has.
         """
+        ...
+
+    def narrowed(self, condition: Predicate, limit: int | None) -> TableSnapshot:
+        """For a query that needs no more rows than those for which `condition` may be true, any `limit` of them where
+        one is given: the same version, maybe with fewer `files`, if that is less work than to know all of them.
+        """
+        ...
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        """How many live files `narrowed` has left out, and about how many bytes they have together."""
         ...
 
     def unmarked_rows(self, relation: str, label: str) -> UnmarkedRows | None:

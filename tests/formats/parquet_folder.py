@@ -202,6 +202,13 @@ class FolderSnapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
 
+    def narrowed(self, condition: Predicate, limit: int | None) -> FolderSnapshot:
+        return self
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        return 0, 0
+
     def unmarked_rows(self, relation: str, label: str) -> None:
         return None
 

@@ -109,7 +109,7 @@ def test_a_java_that_is_stopped_holds_up_no_request(start: Any) -> None:
 def status_of(url: str, body: bytes | None = None) -> int:
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:  # longer than any answer may take
+        with urllib.request.urlopen(request, timeout=60) as response:  # longer than any answer may take
             return int(response.status)
     except urllib.error.HTTPError as error:
         return error.code

@@ -68,6 +68,7 @@ from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, versio
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.errors import LogFileNotFound
@@ -301,6 +302,14 @@ class Snapshot:
 
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
+
+    def narrowed(self, condition: Predicate, limit: int | None) -> Snapshot:
+        """All of it: the log says which files are live only as a whole."""
+        return self
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        return 0, 0
 
     def unmarked_rows(self, relation: str, label: str) -> None:
         """None: vectors tell all rows that are deleted."""

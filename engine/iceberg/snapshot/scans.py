@@ -35,11 +35,11 @@ from engine.iceberg.definition.column_types import (
 )
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
+from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.snapshot.footers import FileColumns
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
-from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergRowsNotChangeable, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk

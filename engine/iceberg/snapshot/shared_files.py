@@ -28,10 +28,10 @@ from engine.iceberg.definition.columns import ID, spark_columns
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
+from engine.iceberg.partitions.partition_values import constant_texts, is_constant
 from engine.iceberg.snapshot.footers import MappedName, parse_name_mapping
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.orc_files import are_orc
-from engine.iceberg.snapshot.partition_values import constant_texts, is_constant
 from engine.iceberg.snapshot.scans import identities
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
