@@ -25,10 +25,11 @@ from catalog.files import LOG_FOLDER, is_version
 from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable, FolderOfTwoTables
 from engine.errors.table_errors import PartitionValueNotCastable
 from engine.iceberg.definition.columns import ID, spark_columns
+from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant
-from engine.iceberg.snapshot.footers import NAME_MAPPING, MappedName, parse_name_mapping
+from engine.iceberg.snapshot.footers import MappedName, parse_name_mapping
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.orc_files import are_orc
 from engine.iceberg.snapshot.scans import identities

@@ -22,14 +22,13 @@ from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
-from engine.iceberg.definition.properties import COMMENT
+from engine.iceberg.definition.properties import COMMENT, NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.footers import (
-    NAME_MAPPING,
     READ_BY_IDS,
     FileColumns,
     parse_name_mapping,
