@@ -29,6 +29,7 @@ from catalog.entries import (
     SchemaEntry,
     SecurableEntry,
     TableEntry,
+    ViewEntry,
 )
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.names import (
@@ -149,7 +150,10 @@ class CatalogView:
         if is_system_schema(schema):
             return [view for view in system_views(schema) if matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
-        found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
+        source = self.sources.get(schema.catalog_name)
+        views = source.views(schema.schema) if isinstance(source, RestNames) else []
+        there: list[Relation] = [*self.discovered_in(schema), *views]
+        found = [*explicit.values(), *(entry for entry in there if entry.name not in explicit)]
         matching = (entry for entry in found if matches(entry.name.table) and self._shows(entry))
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
 
@@ -230,7 +234,13 @@ class CatalogView:
             return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
-        return recorded or self.discovered(name) or self._short_named(name)
+        return recorded or self.discovered(name) or self.foreign_view(name) or self._short_named(name)
+
+    def foreign_view(self, name: TableName) -> ViewEntry | None:
+        """The view that a REST catalog keeps under a name."""
+        source = self.sources.get(name.schema_name.catalog_name)
+        found = source.find_view(name.schema, name.table) if isinstance(source, RestNames) else None
+        return found if found is not None and self._shows(found) else None
 
     def _short_named(self, name: TableName) -> Relation | None:
         view = short_named(name)
