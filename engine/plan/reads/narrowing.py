@@ -13,7 +13,7 @@ from engine.bind.bound import BoundRelation, BoundTable
 from engine.errors.table_errors import naming
 from engine.plan.reads.answer_conditions import typed_condition
 from engine.pruning.metadata_answers import NoAnswer
-from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction
+from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction, conjuncts
 from engine.pruning.table_columns import TableColumns
 from engine.sql.query.conditions import parse_local_time
 from engine.statements.queries import NeededRows, Query
@@ -36,13 +36,14 @@ def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[Bou
         return relations
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
-        condition = _condition(query.needed, table.snapshot.columns())
+        condition = needed_condition(query.needed, table.snapshot.columns())
         return (replace(table, snapshot=table.snapshot.narrowed(condition, query.needed.limit)),)
 
 
-def _condition(needed: NeededRows, columns: TableColumns) -> Predicate:
+def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:
     """What is true of all rows that are needed."""
-    return conjunction(tuple(part for each in needed.conditions for part in _typed(each, columns)))
+    found = (part for condition in needed.conditions for each in conjuncts(condition) for part in _typed(each, columns))
+    return conjunction(tuple(found))
 
 
 def _typed(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
