@@ -42,11 +42,12 @@ def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[Bou
 
 def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:
     """What is true of all rows that are needed."""
-    found = (part for condition in needed.conditions for each in conjuncts(condition) for part in _typed(each, columns))
-    return conjunction(tuple(found))
+    parts = (each for condition in needed.conditions for each in conjuncts(condition))
+    return conjunction(tuple(part for each in parts for part in weakened(each, columns)))
 
 
-def _typed(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
+def weakened(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
+    """What is true of all rows of which a plain condition is; nothing where its values are not compared as they are."""
     match condition:
         case Compare(operand=Column(path=path), operator=operator, literal=literal):
             column = columns.resolve(path)

@@ -16,7 +16,7 @@ import pytest
 
 from engine.main import LakeSession
 from tests.engine.iceberg.handmade import HandmadeTable, optional
-from tests.engine.lake_sessions import refuse, rows, run
+from tests.engine.lake_sessions import refuse, rows
 
 pytestmark = pytest.mark.spark
 
@@ -103,8 +103,6 @@ def test_columns_are_found_by_the_ids_of_the_file(session: LakeSession, lake: Pa
     assert session_rows[1] == EXPECTED
     assert rows(session, "SELECT id FROM avro WHERE name = 'a name' AND place.y = 8 AND day < '1582-10-15'") == [(7,)]
     assert rows(session, "SELECT count(*), max(_file) FROM avro WHERE id = 7") == [(1, old["file_path"])]
-    run(session, "SET spark.sql.avro.datetimeRebaseModeInRead = LEGACY")
-    assert rows(session, "SELECT day FROM avro WHERE id = 7") == [(date(1500, 1, 2),)]
     table.commit(table.equality({"id": [7]}, [1]), operation="delete")
     assert rows(session, "SELECT id FROM avro ORDER BY id") == [(None,), (9,)]
     assert refuse(session, "SELECT _pos FROM avro").condition.startswith("UNRESOLVED_COLUMN")
