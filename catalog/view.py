@@ -29,6 +29,7 @@ from catalog.entries import (
     SchemaEntry,
     SecurableEntry,
     TableEntry,
+    ViewEntry,
 )
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.names import (
@@ -42,11 +43,12 @@ from catalog.names import (
     fold,
     matches_all,
 )
-from catalog.places import Places, is_below
+from catalog.places import Places
 from catalog.rest.changes import COMMENT, LOCATION
 from catalog.rest.errors import RestCatalogNotAvailable
 from catalog.rest.names import RestNames, location_of
 from catalog.rights import Caller, Rights
+from catalog.roots import is_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.system_views import (
     SCHEMAS_OF_SYSTEM,
@@ -57,6 +59,7 @@ from catalog.system_views import (
     system_view,
     system_views,
 )
+from catalog.table_folders import TableFolders
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +104,11 @@ class CatalogView:
         """The same generation with all that is there, for what must not be made twice."""
         return self if self.rights is None else CatalogView(self.state, self.sources, self._places)
 
+    @cached_property
+    def folders(self) -> TableFolders:
+        """Where tables lie, whether or not the principal may know of them."""
+        return TableFolders(self.state, self.sources, self._places)
+
     def tells_all(self, entry: SecurableEntry) -> bool:
         """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
         return self.rights is None or self.rights.manages(entry)
@@ -142,7 +150,10 @@ class CatalogView:
         if is_system_schema(schema):
             return [view for view in system_views(schema) if matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
-        found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
+        source = self.sources.get(schema.catalog_name)
+        views = source.views(schema.schema) if isinstance(source, RestNames) else []
+        there: list[Relation] = [*self.discovered_in(schema), *views]
+        found = [*explicit.values(), *(entry for entry in there if entry.name not in explicit)]
         matching = (entry for entry in found if matches(entry.name.table) and self._shows(entry))
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
 
@@ -223,7 +234,13 @@ class CatalogView:
             return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
-        return recorded or self.discovered(name) or self._short_named(name)
+        return recorded or self.discovered(name) or self.foreign_view(name) or self._short_named(name)
+
+    def foreign_view(self, name: TableName) -> ViewEntry | None:
+        """The view that a REST catalog keeps under a name."""
+        source = self.sources.get(name.schema_name.catalog_name)
+        found = source.find_view(name.schema, name.table) if isinstance(source, RestNames) else None
+        return found if found is not None and self._shows(found) else None
 
     def _short_named(self, name: TableName) -> Relation | None:
         view = short_named(name)
@@ -243,7 +260,8 @@ class CatalogView:
 
     def tables_at(self, location: str) -> tuple[TableEntry, ...]:
         """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it."""
-        recorded = [entry for entry in self._recorded_tables() if _overlap(entry.location, location)]
+        recorded = [entry for entry in self._recorded_tables() if overlap(entry.location, location)]
+        recorded += self.folders.rest_tables_at(location)
         known = {entry.location for entry in recorded}
         if self._served is None:
             return tuple(recorded)
@@ -312,7 +330,7 @@ class CatalogView:
 
     def ensure_free_location(self, location: str) -> None:
         """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
-        self._places.ensure_free(location, (entry.location for entry in self._recorded_tables()))
+        self.folders.ensure_free(location)
 
     def clones_of(self, location: str) -> tuple[str, ...]:
         """The locations of the shallow clones that may name files of the table at a canonical location.
@@ -323,7 +341,7 @@ class CatalogView:
             sorted(
                 clone.location
                 for clone in self.state.clones.values()
-                if clone.location != location and any(_overlap(location, source) for source in clone.sources)
+                if clone.location != location and any(overlap(location, source) for source in clone.sources)
             )
         )
 
@@ -445,10 +463,6 @@ class CatalogView:
             if found is not None:
                 return f" Did you mean {found.name}?"
         return ""
-
-
-def _overlap(location: str, folder: str) -> bool:
-    return _is_in(location, folder) or is_below(folder, location)
 
 
 def _is_in(location: str, folder: str) -> bool:

@@ -46,9 +46,13 @@ class ReadKey:
 def read_key(
     plan: ReadPlan, facts: SessionFacts, context: StatementContext, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
-    """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now."""
+    """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now; or
+    none would be asked for again, since a view has other rows each time.
+    """
     texts = (plan.text, *(view.text for view in plan.views))
-    if any(scan.pin is None for scan in plan.scans) or any(map(_means_now, texts)):
+    if any(scan.pin is None for scan in plan.scans) or any(view.is_volatile for view in plan.views):
+        return None
+    if any(map(_means_now, texts)):
         return None
     variables = context.variables
     settings = sorted(facts.settings.items())

@@ -223,6 +223,8 @@ final class Request {
     final boolean barrier;
     final boolean hidden;
     final boolean policy;
+    /** Its text is another one each time. */
+    final boolean isVolatile;
     final Set unlisted = new HashSet();
     final String[] sources;
     final String[] names;
@@ -235,6 +237,7 @@ final class Request {
       barrier = node.get("is_barrier").booleanValue();
       hidden = node.get("is_hidden").booleanValue();
       policy = node.get("is_policy").booleanValue();
+      isVolatile = node.get("is_volatile").booleanValue();
       for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
         unlisted.add(((JsonNode) names.next()).textValue());
       }
