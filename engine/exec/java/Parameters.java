@@ -1,13 +1,9 @@
 package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.expressions.Cast;
-import org.apache.spark.sql.catalyst.expressions.EvalMode$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.parser.NamedParameterContext;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
@@ -15,7 +11,6 @@ import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -30,7 +25,7 @@ final class Parameters {
     ArrayList positional = new ArrayList();
     for (int i = 0; i < parameters.size(); i++) {
       JsonNode parameter = (JsonNode) parameters.get(i);
-      Expression literal = typed(literal(parser, parameter, timeZone));
+      Literal literal = typed(literal(parser, parameter, timeZone));
       if (parameter.get("name").isNull()) positional.add(literal);
       else named.put(parameter.get("name").textValue(), literal);
     }
@@ -42,13 +37,10 @@ final class Parameters {
     return parser.parsePlanWithParameters(text, new PositionalParameterContext(Scala.seq(positional)));
   }
 
-  /** Spark parses the text of a value, in which a decimal has as many digits as it needs. */
-  private static Expression typed(Literal literal) {
+  /** Spark parses the text of a value, in which a decimal has as many digits as it needs: the text says its type. */
+  private static Literal typed(Literal literal) {
     if (!(literal.dataType() instanceof DecimalType) || literal.value() == null) return literal;
-    DecimalType type = (DecimalType) literal.dataType();
-    BigDecimal value = ((Decimal) literal.value()).toJavaBigDecimal();
-    boolean isSame = value.scale() == type.scale() && Math.max(value.precision(), value.scale()) == type.precision();
-    return isSame ? literal : new Cast(literal, type, Scala.none(), EvalMode$.MODULE$.ANSI());
+    return new TypedDecimal(literal);
   }
 
   private static Literal literal(ParserInterface parser, JsonNode parameter, String timeZone) throws Exception {
@@ -56,5 +48,15 @@ final class Parameters {
     DataType type = parser.parseDataType(parameter.get("type").textValue());
     String value = parameter.get("value").textValue();
     return new Literal(value == null ? null : FileList.parse(value, type, timeZone), type);
+  }
+
+  private static final class TypedDecimal extends Literal {
+    TypedDecimal(Literal literal) {
+      super(literal.value(), literal.dataType());
+    }
+
+    public String sql() {
+      return "CAST(" + super.sql() + " AS " + dataType().sql() + ")";
+    }
   }
 }
