@@ -23,7 +23,7 @@ PROMPT, FURTHER_PROMPT = "sql> ", "  -> "
 HELP = """\\d NAME        columns of a table or view     \\l          catalogs
 \\dt [SCHEMA]   tables                         \\dn         schemas
 \\format NAME   how rows are written           \\watch S    the last statement again every S seconds
-\\o FILE        rows go into a file; \\o: back    \\c          forget what was typed
+\\o FILE        rows go there; \\o: back        \\c          forget what was typed
 \\q             leave
 A statement ends with ; at the end of a line, a script (BEGIN … END) with a line that is /.
 """
