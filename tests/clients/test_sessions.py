@@ -107,7 +107,7 @@ class JdbcActor:
 
     def cancel(self, text: str) -> str:
         statement = self._connection.createStatement()
-        canceller = threading.Timer(0.3, statement.cancel)
+        canceller = threading.Timer(1.5, statement.cancel)  # one that does not have its handle yet cancels nothing
         canceller.start()
         try:
             statement.executeQuery(text)
