@@ -62,11 +62,13 @@ class SchemaEntry:
 class TableEntry:
     """`location` is an absolute path or a URI, decoded. Dropping a `managed` table removes its files.
 
-    `policies` say which of its rows and values are read.
+    `policies` say which of its rows and values are read. `place` is where a table of a REST catalog was when it was
+    recorded, whose `location` is an address.
     """
 
     name: TableName
     location: str
+    place: str | None = None
     format: str = DELTA
     managed: bool = False
     owner: str | None = None

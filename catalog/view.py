@@ -42,13 +42,15 @@ from catalog.names import (
     fold,
     matches_all,
 )
-from catalog.places import Places, is_below
+from catalog.places import Places
 from catalog.rest.changes import COMMENT, LOCATION
 from catalog.rest.errors import RestCatalogNotAvailable
 from catalog.rest.names import RestNames, location_of
 from catalog.rights import Caller, Rights
+from catalog.roots import is_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.system_views import is_system_schema, short_named, system_schema, system_view, system_views
+from catalog.table_folders import TableFolders
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +94,11 @@ class CatalogView:
     def unrestricted(self) -> CatalogView:
         """The same generation with all that is there, for what must not be made twice."""
         return self if self.rights is None else CatalogView(self.state, self.sources, self._places)
+
+    @cached_property
+    def folders(self) -> TableFolders:
+        """Where tables lie, whether or not the principal may know of them."""
+        return TableFolders(self.state, self.sources, self._places)
 
     def tells_all(self, entry: SecurableEntry) -> bool:
         """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
@@ -228,7 +235,8 @@ class CatalogView:
 
     def tables_at(self, location: str) -> tuple[TableEntry, ...]:
         """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it."""
-        recorded = [entry for entry in self._recorded_tables() if _overlap(entry.location, location)]
+        recorded = [entry for entry in self._recorded_tables() if overlap(entry.location, location)]
+        recorded += self.folders.rest_tables_at(location)
         known = {entry.location for entry in recorded}
         if self._served is None:
             return tuple(recorded)
@@ -297,7 +305,7 @@ class CatalogView:
 
     def ensure_free_location(self, location: str) -> None:
         """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
-        self._places.ensure_free(location, (entry.location for entry in self._recorded_tables()))
+        self.folders.ensure_free(location)
 
     def clones_of(self, location: str) -> tuple[str, ...]:
         """The locations of the shallow clones that may name files of the table at a canonical location.
@@ -308,7 +316,7 @@ class CatalogView:
             sorted(
                 clone.location
                 for clone in self.state.clones.values()
-                if clone.location != location and any(_overlap(location, source) for source in clone.sources)
+                if clone.location != location and any(overlap(location, source) for source in clone.sources)
             )
         )
 
@@ -422,10 +430,6 @@ class CatalogView:
             if found is not None:
                 return f" Did you mean {found.name}?"
         return ""
-
-
-def _overlap(location: str, folder: str) -> bool:
-    return _is_in(location, folder) or is_below(folder, location)
 
 
 def _is_in(location: str, folder: str) -> bool:

@@ -157,8 +157,11 @@ def _drop_schema(names: RestNames, state: CatalogState, schema: SchemaName, *, c
         raise SchemaNotEmpty(str(schema))
     if any(len(inner) > len(namespace) for inner in names.client.namespaces(namespace)):
         raise SchemaNotEmpty(str(schema))  # before its tables are dropped
-    if cascade:
-        for table in list(names.client.tables(namespace)):
+    if cascade:  # what is in it is looked at as a whole before the first of it goes
+        tables, views = list(names.client.tables(namespace)), list(names.client.views(namespace))
+        for view in views:
+            names.client.drop_view(namespace, view)
+        for table in tables:
             names.client.drop(namespace, table, purge=False)
     try:
         names.client.drop_namespace(namespace)

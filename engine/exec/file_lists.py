@@ -1,5 +1,5 @@
 """Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters,
-and how much is that?
+and how much is that? And, while it runs: may so many more bytes of its result be on the disk?
 
 What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
 here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
@@ -29,6 +29,7 @@ from engine.pruning.estimates import Estimate
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
 from engine.runtime.time_zones import find_zone
+from engine.spool.budget import Reservation
 from engine.table.scan import ChosenFiles, CountedChoice, Scan
 
 logger = logging.getLogger(__name__)
@@ -65,14 +66,22 @@ class ScannedBytes:
 class Asked:
     """The scans of one running statement, and what went wrong when Java asked about them."""
 
-    def __init__(self, scans: Sequence[Scan], profile: Profile, scan_bytes_max: int = 0) -> None:
+    def __init__(
+        self, scans: Sequence[Scan], profile: Profile, scan_bytes_max: int = 0, disk: Reservation | None = None
+    ) -> None:
+        """`disk` are the bytes of its result's files (None: without a bound)."""
         self._scans, self._profile = scans, profile
         self._counted = ScannedBytes(scan_bytes_max)
+        self._disk = disk or Reservation(None, "")
         self.failure: Exception | None = None
 
     def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
-        """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them."""
+        """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them; or
+        how many more bytes may be written of the result.
+        """
         try:
+            if "disk_bytes" in question:
+                return {"granted": self._disk.take(question["disk_bytes"], question["needed"])}
             scan = self._scans[question["scan"]]
             with naming(scan.label):
                 if "estimate" in question:
@@ -122,10 +131,16 @@ class FileLists:
 
     @contextmanager
     def serving(
-        self, context: StatementContext, scans: Sequence[Scan], announced: AnnouncedResult | None = None
+        self,
+        context: StatementContext,
+        scans: Sequence[Scan],
+        announced: AnnouncedResult | None = None,
+        disk: Reservation | None = None,
     ) -> Iterator[Asked]:
-        """Answer for this statement, whose profile is told what is read, and `announced` of its first rows."""
-        asked = self._running[context.statement_id] = Asked(scans, context.profile, context.scan_bytes_max)
+        """Answer for this statement, whose profile is told what is read, and `announced` of its first rows; `disk` are
+        the bytes of its result's files.
+        """
+        asked = self._running[context.statement_id] = Asked(scans, context.profile, context.scan_bytes_max, disk)
         if announced is not None:
             self._announced[context.statement_id] = announced
         try:

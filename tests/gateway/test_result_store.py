@@ -166,13 +166,13 @@ def test_a_users_results_are_bounded_and_others_go_on(store: ResultStore) -> Non
         session.execute(f"ROWS {rows}", through=lambda stream: stream)
         for session, rows in zip(sessions * 2, (3500, 3500, 3500, 10), strict=True)
     ]
-    states = [operation.wait(10) for operation in run]
+    states = [operation.wait(60) for operation in run]
     assert states[:2] == [OperationState.FINISHED] * 2
     assert states[2] is OperationState.FAILED and isinstance(run[2].error, SpoolFullOfOwner)
     assert states[3] is OperationState.FINISHED
     registry.close_operation(run[0].id, sessions[0].identity)
     again = sessions[0].execute("ROWS 3500", through=lambda stream: stream)
-    assert again.wait(10) is OperationState.FINISHED
+    assert again.wait(60) is OperationState.FINISHED
     registry.drain(0)
     assert store.held_bytes() == 0 and store.memory_bytes == 0
 

@@ -69,6 +69,7 @@ HTTP_ANSWERS = {
         "LOG_PATH_NOT_ALLOWED",
         "PATH_NOT_ALLOWED",
         "PROXY_USER_NOT_ALLOWED",
+        "REST_TABLE_IN_LAKE",
         "RESULT_LINK_REFUSED",
         "TOKEN_NOT_ALLOWED",
     },

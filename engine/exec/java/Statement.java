@@ -74,7 +74,7 @@ final class Statement {
     final StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
         request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
-    final ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
+    final ResultSpool spool = new ResultSpool(request, session.questions(), announcer);
     try {
       settings.choose(execution);
       steps.end("optimization");
@@ -85,7 +85,7 @@ final class Statement {
         }
       });
     } catch (Throwable failure) {
-      if (!spool.exceeded()) throw failure;
+      if (!spool.exceeded() && !spool.hasEnough()) throw failure;
     } finally {
       spool.close();
     }
@@ -373,7 +373,7 @@ final class Statement {
       public Object apply(Object partition, Object part) {
         try {
           if (!spool.add(((Integer) partition).intValue(), (ArrowPartition.Part) part)) {
-            context.cancelJobGroup(request.id, "the result is too large");
+            context.cancelJobGroup(request.id, "no more rows of the result are taken");
           }
         } catch (IOException failure) {
           throw new UncheckedIOException(failure);
@@ -386,6 +386,6 @@ final class Statement {
 
   private ArrowPartition partition(StructType schema) {
     String folder = spark.sparkContext().isLocal() ? request.spoolPath : null;
-    return new ArrowPartition(schema, timeZone, request.resultBytesMax, folder);
+    return new ArrowPartition(schema, timeZone, request, folder);
   }
 }

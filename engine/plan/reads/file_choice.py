@@ -100,11 +100,12 @@ class FileChoice:
     def _read(self, kept: Mask | None, by_partition: int) -> TableRead:
         sizes = self._own(self.snapshot.files["size"])
         total = self.snapshot.size_bytes if self.rows is None else pc.sum(sizes).as_py() or 0
+        more_files, more_bytes = self.snapshot.left_out if self.rows is None else (0, 0)
         return TableRead(
             label=self.label,
             version=self.snapshot.version,
-            files_total=len(sizes),
-            bytes_total=total,
+            files_total=len(sizes) + more_files,
+            bytes_total=total + more_bytes,
             files_partition=by_partition,
             files=len(sizes) if kept is None else int(np.count_nonzero(kept)),
             bytes=total if kept is None else pc.sum(sizes.filter(pa.array(kept))).as_py() or 0,

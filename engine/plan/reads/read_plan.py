@@ -20,6 +20,7 @@ from engine.bind.bound import (
 )
 from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.metadata_rows import metadata_query
+from engine.plan.reads.narrowing import with_needed
 from engine.plan.reads.policies import PolicyTexts, policy_text
 from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
@@ -35,7 +36,7 @@ from engine.types.schema import StructType
 def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
     """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name."""
     reading = Reading(Names(texts_of(query, relations)))
-    text = reading.spliced(query, relations, others)
+    text = reading.spliced(query, with_needed(query, relations), others)
     return with_row_ids_if_asked(ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views)))
 
 

@@ -36,7 +36,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def submit(live: Live, text: str) -> str:
     """The path of an ended statement."""
     connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
-    body = json.dumps({"statement": text, "disposition": "EXTERNAL_LINKS", "wait_timeout": "30s"})
+    body = json.dumps({"statement": text, "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"})
     connection.request("POST", STATEMENTS, body, {"Content-Type": "application/json"})
     answer = json.loads(connection.getresponse().read())
     connection.close()

@@ -341,7 +341,7 @@ def test_calls_leave_connections_to_others() -> None:
 
 def test_a_connection_that_has_carried_calls_may_idle_for_longer() -> None:
     """hive-driver is busy with a million rows for more than a minute, and does not connect again for the next call."""
-    with serving_http(idle_s=0.6) as live, connection_to(live) as busy, connection_to(live) as other:
+    with serving_http(idle_s=1.5) as live, connection_to(live) as busy, connection_to(live) as other:
         other.connect()
         assert post(busy)[0] == 200
         connected = busy.sock
