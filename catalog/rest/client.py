@@ -133,7 +133,8 @@ class RestClient:
         """The metadata of a view; None where there is no such view."""
         if not self._has_endpoint(_VIEWS):
             return None
-        answer = self._get(f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}")
+        not_there = frozenset() if self._endpoints else _NO_ENDPOINT
+        answer = self._get(f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}", not_there=not_there)
         found = None if answer is None else answer.body.get("metadata")
         if answer is not None and not isinstance(found, dict):
             raise RestCatalogNotAvailable(self.name, "its description of a view has no metadata")

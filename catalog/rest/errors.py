@@ -77,6 +77,13 @@ class RestPlaceShared(SqlError, condition="REST_TABLE_LOCATION_SHARED", sqlstate
 
 
 @dataclass(eq=False)
+class RestViewNotReadable(SqlError, condition="REST_VIEW_NOT_READABLE", sqlstate="0A000"):
+    view: str
+    dialects: str
+    template = "The view {view} of a REST catalog has no text in Spark's dialect. It has these dialects: {dialects}."
+
+
+@dataclass(eq=False)
 class RestConflict(SqlError, condition="REST_CATALOG_CONFLICT", sqlstate="40001"):
     """A requirement did not hold; nothing was changed."""
 

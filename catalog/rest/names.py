@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from catalog.entries import CatalogEntry, TableEntry
+from catalog.entries import CatalogEntry, TableEntry, ViewEntry
 from catalog.errors import TableAmbiguous
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
@@ -25,6 +25,7 @@ from catalog.rest.connections import RestPolicy, options_of
 from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
+from catalog.rest.views import listed_view, view_entry
 
 logger = logging.getLogger(__name__)
 
@@ -90,6 +91,23 @@ class RestNames:
             raise TableAmbiguous(str(TableName(self.name.catalog, schema, table)), candidates)
         spelled = table if table in found else next(iter(found), None)
         return None if spelled is None else self._loaded(namespace, spelled)
+
+    def views(self, schema: str) -> list[ViewEntry]:
+        """Names alone."""
+        namespace = self._namespace(schema)
+        found = () if namespace is None else sorted(self.client.views(namespace))
+        return [listed_view(TableName(self.name.catalog, schema, each)) for each in found]
+
+    def find_view(self, schema: str, view: str) -> ViewEntry | None:
+        namespace = self._namespace(schema)
+        if namespace is None:
+            return None
+        metadata, spelled = self.client.load_view(namespace, view), view
+        if metadata is None:
+            spelled = next((each for each in self.client.views(namespace) if fold(each) == fold(view)), view)
+            metadata = None if spelled == view else self.client.load_view(namespace, spelled)
+        name = TableName(self.name.catalog, _schema(namespace), spelled)
+        return None if metadata is None else view_entry(name, metadata)
 
     def all_places(self) -> Iterator[tuple[str, RestPlace]]:
         """The address of each table, and where it lies: a request for each."""

@@ -494,7 +494,7 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
             yield from (*_executions(functions, definer), *_reads(inner, definer))
         case BoundView(entry=view, relations=inner, functions=functions):
             yield Need(Privilege.SELECT, view, definer)
-            owner = _owner(view, definer)
+            owner = _owner(view, definer) if view.foreign is None else definer
             yield from (*_executions(functions, owner), *_reads(inner, owner))
         case _:
             assert_never(relation)

@@ -30,9 +30,12 @@ from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
 from engine.runtime.time_zones import find_zone
 from engine.spool.budget import Reservation
-from engine.table.scan import Scan
+from engine.table.scan import ChosenFiles, CountedChoice, Scan
 
 logger = logging.getLogger(__name__)
+
+IS_PART = {"is_part": "true"}
+"""Of a list in which files are left out that may match, for `FileList.java`."""
 
 
 class ScannedBytes:
@@ -83,21 +86,28 @@ class Asked:
             with naming(scan.label):
                 if "estimate" in question:
                     return asdict(_estimate(scan, question))
-                rows = self._rows(scan, question)
+                chosen = self._chosen(scan, question)
+                rows = None if chosen is None else chosen.rows
                 self._counted.add(scan, rows)
-                return file_list(scan, rows)
+                files = file_list(scan, rows)
+                return files if chosen is None or not chosen.is_part else files.replace_schema_metadata(IS_PART)
         except Exception as error:
             self.failure = error
             raise
 
-    def _rows(self, scan: Scan, question: dict[str, Any]) -> pa.Array | None:
-        """Positions of the files that may match; None for all."""
-        if scan.choice is None:
+    def _chosen(self, scan: Scan, question: dict[str, Any]) -> ChosenFiles | None:
+        """The files that may match, or some of them that have as many rows as are wanted; None for all."""
+        choice, wanted = scan.choice, question.get("rows")
+        if choice is None:
             return None
-        chosen = scan.choice.choose(read_filters(question["filters"]), find_zone(question["zone"]))
+        filters, zone = read_filters(question["filters"]), find_zone(question["zone"])
+        if wanted is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
+            chosen = choice.choose_rows(filters, zone, wanted)
+        else:
+            chosen = choice.choose(filters, zone)
         if not scan.is_hidden:
             self._profile.add_read(chosen.read)
-        return chosen.rows
+        return chosen
 
 
 def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:

@@ -160,7 +160,7 @@ def start(server: Server, *arguments: str) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
 def test_a_process_that_ends_takes_its_statement_with_it(server: Server, number: int, code: int) -> None:
     process = start(server, "SLEEP 60")
-    assert eventually(lambda: len(server.registry.operations()) == 1, 30)
+    assert eventually(lambda: len(server.registry.operations()) == 1)
     (operation,) = server.registry.operations()
     process.send_signal(number)
     process.communicate(timeout=60)

@@ -1,7 +1,7 @@
 """What data files say of their own columns: field ids, or names for a name mapping.
 
-Only asked for where a table has a name mapping, or defaults inside of nested columns, and of all ORC files, which Spark
-reads by names; a file is looked at once.
+Only asked for where a table has a name mapping, or defaults inside of nested columns, and of all files in ORC and Avro,
+which Spark reads by names; a file is looked at once.
 
 Source: Iceberg table specification, "Name Mapping Serialization", "Column Projection"; "Appendix A: Parquet", "ORC".
 """
@@ -23,8 +23,10 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.types import IcebergSchema, walk
 from engine.storage.storage import Storage
+from engine.table.scan import FileKind
 
-_FIELD_ID = b"PARQUET:field_id"
+FIELD_ID = b"PARQUET:field_id"
+"""The key in the metadata of an Arrow field for its id."""
 _ORC_ID = b"iceberg.id"
 _BY_POSITION = "_col"
 """Spark takes the columns of an ORC file by position where all names begin so: old versions of Hive gave them these."""
@@ -55,7 +57,7 @@ class FileColumns:
 
     ids: frozenset[int]
     names: tuple[tuple[int, str], ...] | None
-    is_orc: bool = False
+    kind: FileKind = FileKind.PARQUET
     fields: tuple[NamedField, ...] = ()
 
 
@@ -87,7 +89,7 @@ def read_footers(
 ) -> list[FileColumns]:
     """For each data file. Raises `MalformedIcebergFile` for a file without ids where there is no mapping."""
 
-    schemas = _schemas(storage, paths, decoded, pq.read_schema)
+    schemas = schemas_of(storage, paths, decoded, pq.read_schema)
     return [_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
@@ -95,11 +97,11 @@ def read_orc_footers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
     """For each data file in ORC. Raises as `read_footers`, and for files that Spark would read by position."""
-    schemas = _schemas(storage, paths, decoded, lambda file: po.ORCFile(file).schema)
+    schemas = schemas_of(storage, paths, decoded, lambda file: po.ORCFile(file).schema)
     return [_orc_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
-def _schemas(
+def schemas_of(
     storage: Storage, paths: Sequence[str], decoded: Decoded, read: Callable[[Any], pa.Schema]
 ) -> list[pa.Schema]:
     def schema_of(path: str) -> pa.Schema:
@@ -136,18 +138,23 @@ def _columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: st
 def _orc_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
     if all(name.startswith(_BY_POSITION) for name in schema.names):
         raise MalformedIcebergFile(path, f"all its columns have names that begin with {_BY_POSITION}")
-    fields = list(_identified(list(schema), _ORC_ID))
+    return named_columns(schema, _ORC_ID, mapping, path, FileKind.ORC)
+
+
+def named_columns(
+    schema: pa.Schema, key: bytes, mapping: tuple[MappedName, ...] | None, path: str, kind: FileKind
+) -> FileColumns:
+    """Of a file that is read by names; `key` is that of the ids in the metadata of its fields. Raises as
+    `read_footers`.
+    """
+    fields = list(_identified(list(schema), key))
     if not fields:
-        return replace(_columns(schema, mapping, path), is_orc=True)
-    return FileColumns(
-        frozenset(id for id, _ in fields),
-        tuple((id, field.name) for id, field in fields),
-        is_orc=True,
-    )
+        return replace(_columns(schema, mapping, path), kind=kind)
+    return FileColumns(frozenset(id for id, _ in fields), tuple((id, field.name) for id, field in fields), kind=kind)
 
 
 def _ids(fields: Sequence[pa.Field]) -> Iterator[int]:
-    return (id for id, _ in _identified(fields, _FIELD_ID))
+    return (id for id, _ in _identified(fields, FIELD_ID))
 
 
 def _identified(fields: Sequence[pa.Field], key: bytes) -> Iterator[tuple[int, pa.Field]]:
@@ -185,7 +192,7 @@ def _inner_names(field: pa.Field, found: MappedName) -> Iterator[tuple[int, str]
 def _all_fields(parts: Iterable[tuple[str, pa.Field]], around: int = 0) -> Iterator[NamedField]:
     """Of a file with ids; `parts` are fields by name, elements, keys and values among them."""
     for name, field in parts:
-        text = (field.metadata or {}).get(_FIELD_ID)
+        text = (field.metadata or {}).get(FIELD_ID)
         id = int(text) if text is not None and int(text) >= 0 else None
         yield around, name, id
         yield from _all_fields(_inner(field.type), _UNKNOWN if id is None else id)

@@ -6,7 +6,7 @@ Most tables are one group: files that are read by field ids, with deletion vecto
   value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
   files of different specs that all have it, by their metrics, are read alike;
 - files have no ids, and a name mapping says which columns are which, unless all files call them the same;
-- files are ORC, where Spark finds columns by name, and no row by its index: none is deleted by position;
+- files are in ORC or Avro, where Spark finds columns by name, and no row by its index: none is deleted by position;
 - files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
@@ -129,7 +129,7 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
 
 def build_deleted(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
     """The places of the rows that equality deletes match; None where none can. Raises as `build_scan`,
-    and `IcebergRowsNotChangeable` where they match rows of files in ORC, which have no places.
+    and `IcebergRowsNotChangeable` where they match rows of files in ORC or Avro, which have no places.
     """
     return _Builder(source, relation, label).build_deleted()
 
@@ -379,7 +379,7 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
         for row in members.tolist():
             found = source.footers[row]
             key = (
-                FileKind.ORC if found.is_orc else FileKind.PARQUET,
+                found.kind,
                 found.names,
                 constants[spec],
                 _sql_defaults(source.schema) - found.ids,

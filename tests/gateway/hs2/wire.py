@@ -42,6 +42,7 @@ class DispatcherTransport(TTransportBase):  # type: ignore[misc]
     def flush(self) -> None:
         message, self._sent = self._sent, b""
         self._reply = b"".join(self._dispatcher.answer(message))
+        self._dispatcher.follow_up()
 
     def read(self, count: int) -> bytes:
         taken, self._reply = self._reply[:count], self._reply[count:]
