@@ -50,7 +50,15 @@ from catalog.rest.names import RestNames, location_of
 from catalog.rights import Caller, Rights
 from catalog.roots import is_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
-from catalog.system_views import is_system_schema, short_named, system_schema, system_view, system_views
+from catalog.system_views import (
+    SCHEMAS_OF_SYSTEM,
+    is_system_catalog,
+    is_system_schema,
+    short_named,
+    system_schema,
+    system_view,
+    system_views,
+)
 from catalog.table_folders import TableFolders
 
 logger = logging.getLogger(__name__)
@@ -122,6 +130,9 @@ class CatalogView:
 
     def schemas(self, catalog: CatalogName, matches: Matcher = matches_all) -> list[SchemaEntry]:
         """The schemas whose names match, by name; raises CatalogNotFound."""
+        if is_system_catalog(catalog):
+            seen = map(self._find_schema, SCHEMAS_OF_SYSTEM)
+            return [entry for entry in seen if entry is not None and matches(entry.name.schema)]
         self.catalog(catalog)
         found = {entry.name: entry for entry in self.state.schemas_of(catalog)}
         source = self.sources.get(catalog)
@@ -153,7 +164,7 @@ class CatalogView:
         """
         if catalog:
             name = CatalogName(catalog)
-            yield from self.schemas(name, matches) if self.has_catalog(name) else ()
+            yield from self.schemas(name, matches) if self.has_catalog(name) or is_system_catalog(name) else ()
             return
         for entry in self.catalogs():
             try:
@@ -179,14 +190,18 @@ class CatalogView:
         """Raises CatalogNotFound."""
         entry = self.state.catalogs.get(catalog)
         if entry is None or not self._shows(entry):
-            raise CatalogNotFound(str(catalog), _did_you_mean(catalog.parts, (each.name for each in self.catalogs())))
+            raise CatalogNotFound(str(catalog), _did_you_mean(catalog.parts, self._catalog_names()))
         return entry
+
+    def _catalog_names(self) -> Iterator[CatalogName]:
+        """Of all that a name may begin with."""
+        yield from (each.name for each in self.catalogs())
+        yield CatalogName(SYSTEM_CATALOG)
 
     def schema(self, schema: SchemaName) -> SchemaEntry:
         """Raises CatalogNotFound, SchemaNotFound."""
         entry = self._find_schema(schema)
         if entry is None:
-            self.catalog(schema.catalog_name)
             there_are = (each.name for each in self.schemas(schema.catalog_name))
             raise SchemaNotFound(str(schema), _did_you_mean(schema.parts, there_are))
         return entry
@@ -404,7 +419,7 @@ class CatalogView:
         if is_audit_schema(schema):
             return system_schema(schema) if self._shows_audit else None
         if is_system_schema(schema):
-            is_there = schema.catalog_name == CatalogName(SYSTEM_CATALOG) or self.has_catalog(schema.catalog_name)
+            is_there = is_system_catalog(schema.catalog_name) or self.has_catalog(schema.catalog_name)
             return system_schema(schema) if is_there else None
         entry = self.state.schemas.get(schema)
         if entry is None and (name := self.discovered_schema(schema)) is not None:
@@ -413,12 +428,20 @@ class CatalogView:
 
     def _not_found(self, name: TableName) -> CatalogNotFound | TableNotFound:
         """The error for a name that leads nowhere, with the likeliest thing that it meant."""
+        if is_system_catalog(name.schema_name.catalog_name) or fold(name.schema) == SYSTEM_CATALOG:
+            views = (
+                view.name for each in self.schemas(CatalogName(SYSTEM_CATALOG)) for view in system_views(each.name)
+            )
+            hint = _did_you_mean(name.parts, views)
+            if hint or is_system_catalog(name.schema_name.catalog_name):
+                return TableNotFound(str(name), hint or f" SHOW SCHEMAS IN {SYSTEM_CATALOG} lists its schemas.")
         if not self.has_catalog(name.schema_name.catalog_name):
             nested = TableName(DEFAULT_CATALOG, f"{name.catalog}.{name.schema}", name.table)
             if self.discovered(nested) is not None:
                 return CatalogNotFound(str(CatalogName(name.catalog)), f" Did you mean {nested}?")
-            there_are = (each.name for each in self.catalogs())
-            return CatalogNotFound(str(CatalogName(name.catalog)), _did_you_mean((name.catalog,), there_are))
+            return CatalogNotFound(
+                str(CatalogName(name.catalog)), _did_you_mean((name.catalog,), self._catalog_names())
+            )
         if self._find_schema(name.schema_name) is None:
             schemas = (each.name for each in self.schemas(name.schema_name.catalog_name))
             hint = _did_you_mean(name.schema_name.parts, schemas)
