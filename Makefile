@@ -36,10 +36,10 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	$(BIN)/ruff check -q
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
-	    -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
+	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
 test: $(VENV)/.installed-test java chromium ## run the tests, in PROCESSES=2 with a Spark each
-	$(RUN) pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
+	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)

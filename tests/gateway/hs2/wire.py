@@ -42,6 +42,7 @@ class DispatcherTransport(TTransportBase):  # type: ignore[misc]
     def flush(self) -> None:
         message, self._sent = self._sent, b""
         self._reply = b"".join(self._dispatcher.answer(message))
+        self._dispatcher.follow_up()
 
     def read(self, count: int) -> bytes:
         taken, self._reply = self._reply[:count], self._reply[count:]
@@ -129,7 +130,7 @@ def unframed_client(port: int) -> Iterator[ThriftClient]:
 
 
 def connect(port: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 

@@ -35,7 +35,7 @@ def poll_until_ended(api: Api, answer: dict[str, Any]) -> dict[str, Any]:
 
 def test_paths_of_databricks_jdbc_driver(api: Api) -> None:
     session = api.ask("POST", f"{API}/warehouses/any/sessions", {"schema": "default"})["session_id"]
-    answer = api.ask("POST", f"{STATEMENTS}/", {"statement": "SELECT 1", "session_id": session})
+    answer = api.ask("POST", f"{STATEMENTS}/", {"statement": "SELECT 1", "session_id": session, "wait_timeout": "50s"})
     assert answer["result"]["data_array"] == [["1"]]
 
 
@@ -351,10 +351,10 @@ def test_a_chunk_of_an_unfinished_statement_is_not_ready(api: Api) -> None:
 
 def test_waiting_requests_leave_threads_for_others(make_api: Maker) -> None:
     api = make_api(threads=4)  # one may wait
-    waiting = threading.Thread(target=api.submit, args=("SLEEP 30",), kwargs={"wait_timeout": "30s"})
+    waiting = threading.Thread(target=api.submit, args=("SLEEP 30",), kwargs={"wait_timeout": "50s"})
     waiting.start()
     assert eventually(lambda: len(api.engine.runs) == 1)
-    assert api.submit("SLEEP 30", wait_timeout="30s")["status"]["state"] in ("PENDING", "RUNNING")
+    assert api.submit("SLEEP 30", wait_timeout="50s")["status"]["state"] in ("PENDING", "RUNNING")
     refused = api.refuse("POST", STATEMENTS, {"statement": "SLEEP 30", "on_wait_timeout": "CANCEL"})
     assert refused == (429, "REQUEST_LIMIT_EXCEEDED")
     for operation in api.registry.operations():

@@ -11,6 +11,7 @@ export function Progress({ run, now }: { run: Run; now: number }) {
   const profile = run.profile;
   const tasks = profile?.tasks;
   const said = [stageText(profile?.stage), formatDuration(Math.max(0, now - run.startedMs))];
+  if (profile?.statements_begun) said.unshift(`statement ${formatCount(profile.statements_begun)} of the script`);
   const files = sum(profile?.reads, (read) => read.files);
   if (profile?.reads.length) said.push(`${formatCount(files)} of ${formatCount(sum(profile.reads, (read) => read.files_total))} files`);
   if (tasks?.total) said.push(`${formatCount(tasks.done)} of ${formatCount(tasks.total)} tasks`);

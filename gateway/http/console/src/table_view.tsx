@@ -10,6 +10,7 @@ import { useLoad } from "./use_load";
 
 type Part = "columns" | "properties" | "history" | "files";
 const PARTS: Part[] = ["columns", "properties", "history", "files"];
+const PARTS_OF_VIEWS: Part[] = ["columns", "properties"];
 const MAP = { width: 1000, height: 360 };
 const FILES_MAX = 10_000;
 
@@ -26,7 +27,7 @@ export function TableView({ tab }: { tab: TableTab }) {
       </header>
       {table?.comment && <p>{table.comment}</p>}
       <nav role="tablist">
-        {PARTS.map((each) => (
+        {(table?.type === "VIEW" ? PARTS_OF_VIEWS : PARTS).map((each) => (
           <button key={each} role="tab" aria-selected={part === each} class={part === each ? "chosen" : ""} onClick={() => setPart(each)}>{each}</button>
         ))}
       </nav>
