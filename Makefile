@@ -4,6 +4,7 @@ LAKE ?=
 VENV := .venv
 ORACLE := .oracle
 ICEBERG_ORACLE := .oracle-iceberg
+REST_ORACLE := .oracle-rest
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
@@ -36,10 +37,10 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	$(BIN)/ruff check -q
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
-	    -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
+	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
 test: $(VENV)/.installed-test java chromium ## run the tests, in PROCESSES=2 with a Spark each
-	$(RUN) pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
+	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
@@ -60,12 +61,12 @@ format: $(VENV)/.installed-test ## put the code into form
 bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
-oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) java ## compare with packages from Maven, such as delta-spark
+oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -101,6 +102,10 @@ $(ICEBERG_RUNTIME):
 	@curl --fail --silent --show-error --location --output $@.part $(ICEBERG_RUNTIME_URL)
 	@echo "$(ICEBERG_RUNTIME_SHA256)  $@.part" | sha256sum --check --quiet
 	@mv $@.part $@
+
+$(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml # left out where there is no Maven
+	@! command -v mvn > /dev/null || { mvn --quiet --batch-mode --file $< dependency:copy-dependencies \
+	    -DoutputDirectory=$(CURDIR)/$(REST_ORACLE) && touch $@; }
 
 $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .

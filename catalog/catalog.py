@@ -60,9 +60,10 @@ from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
 from catalog.policy_changes import SetColumnMask, SetRowFilter
 from catalog.privileges import Kind
+from catalog.rest.asked import AskedSources, NotAsked
 from catalog.rest.changes import change_elsewhere, recorded_elsewhere
 from catalog.rest.errors import RestCatalogNotChanged
-from catalog.rest.names import RestCatalogs
+from catalog.rest.names import RestCatalogs, is_rest
 from catalog.right_changes import (
     ChangeGroup,
     CreateFunction,
@@ -108,7 +109,7 @@ class Catalog:
         self._store, self._served = store, served
         self.rest = rest or RestCatalogs()
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
-        self._places = Places(self._roots, served, own_folder)
+        self._places = Places(self._roots, served, own_folder, self.rest.places)
         self._own_folder = own_folder
         self._lock = threading.Lock()
 
@@ -133,9 +134,11 @@ class Catalog:
         """The newest generation: one read of the store."""
         return self._view(self._store.load())
 
-    def _view(self, state: CatalogState) -> CatalogView:
+    def _view(self, state: CatalogState, asked: AskedSources | None = None) -> CatalogView:
+        """`asked` has what REST catalogs are asked; without it they are asked whatever is looked for."""
         own: dict[CatalogName, NameSource] = {} if self._served is None else {DEFAULT_CATALOG_NAME: self._served}
-        return CatalogView(state, {**self.rest.of(state.catalogs.values()), **own}, self._places)
+        rest = self.rest.of(state.catalogs.values())
+        return CatalogView(state, {**(rest if asked is None else asked.of(rest)), **own}, self._places)
 
     def change(self, change: Change, condition: Condition | None = None) -> CatalogView:
         """Make the change, and answer the view of the generation that it made.
@@ -164,16 +167,28 @@ class Catalog:
         """The views before the change and after it."""
         if self._served is not None:
             self._served.ensure_there()  # the catalog's own folder may lie in it, and would be made again
-        change = self._change_elsewhere(change, condition)
-        with self._lock:  # threads of one server wait for each other instead of racing
-            for attempt in range(CHANGE_ATTEMPTS_MAX):
-                base = self.view()
-                if condition is not None:
-                    ensure_met(base.state, condition)
-                new = apply(base.state, *self._checked(base, change))
-                if self._swap(base.state, new):
-                    return base, self._view(new)
-                time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
+        change, asked = self._change_elsewhere(change, condition), AskedSources()
+        for _ in range(CHANGE_ATTEMPTS_MAX):
+            try:
+                with self._lock:  # threads of one server wait for each other instead of racing
+                    return self._record(change, condition, asked)
+            except NotAsked:
+                with asked.asking():  # nobody waits for a server of others
+                    self._checked(self._view(self._store.load(), asked), change)
+        raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
+
+    def _record(
+        self, change: Change, condition: Condition | None, asked: AskedSources
+    ) -> tuple[CatalogView, CatalogView]:
+        """As `_change`. Raises `NotAsked` too."""
+        for attempt in range(CHANGE_ATTEMPTS_MAX):
+            base = self._view(self._store.load(), asked)
+            if condition is not None:
+                ensure_met(base.state, condition)
+            new = apply(base.state, *self._checked(base, change))
+            if self._swap(base.state, new):
+                return base, self._view(new)
+            time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _change_elsewhere(self, change: Change, condition: Condition | None) -> Change:
@@ -209,6 +224,20 @@ class Catalog:
 
     def _checked(self, view: CatalogView, change: Change) -> list[Change]:
         """`change` with what it needs before it; raises where the served folder prevents it."""
+        return [self._placed(view, each) for each in self._needed(view, change)]
+
+    def _placed(self, view: CatalogView, change: Change) -> Change:
+        """The record of a table of a REST catalog has its place, which no other table shares."""
+        if not isinstance(change, CreateTable) or not is_rest(change.entry.location):
+            return change
+        view.discovered(change.entry.name)  # the place is learned by this
+        place = self.rest.places.of(change.entry.location)
+        if place is None:
+            return change
+        view.folders.ensure_alone(change.entry, place.location, asks=False)
+        return replace(change, entry=replace(change.entry, place=place.location))
+
+    def _needed(self, view: CatalogView, change: Change) -> list[Change]:
         self._ensure_new(view, change)
         if isinstance(change, DropCatalog) and change.name in self.rest.configured:
             raise RestCatalogNotChanged(change.name.catalog, "The configuration of a catalog")
@@ -346,8 +375,10 @@ def _new_parts(change: Change) -> tuple[str, ...]:
 
 def _ensure_free(view: CatalogView, name: TableName, location: str | None = None) -> None:
     """Nothing lies in the served folder under `name`, or it lies at `location` and so is the table meant."""
-    found = None if name in view.state.relations else view.discovered(name)
-    if found is not None and found.location != location:
+    if name in view.state.relations:
+        return
+    found = view.discovered(name)
+    if (found is not None and found.location != location) or view.foreign_view(name) is not None:
         raise TableAlreadyExists(str(name))
 
 

@@ -62,11 +62,13 @@ class SchemaEntry:
 class TableEntry:
     """`location` is an absolute path or a URI, decoded. Dropping a `managed` table removes its files.
 
-    `policies` say which of its rows and values are read.
+    `policies` say which of its rows and values are read. `place` is where a table of a REST catalog was when it was
+    recorded, whose `location` is an address.
     """
 
     name: TableName
     location: str
+    place: str | None = None
     format: str = DELTA
     managed: bool = False
     owner: str | None = None
@@ -90,9 +92,19 @@ class ViewColumn:
     comment: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignView:
+    """What a view has that another catalog keeps. It is read with the rights of who asks, as nobody here owns it.
+
+    `dialects` are those that it has a text in.
+    """
+
+    dialects: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewEntry:
-    """`text` is the query as written; names in it that say no schema lead to `current`."""
+    """`text` is the query as written, empty where none is known; names in it that say no schema lead to `current`."""
 
     name: TableName
     text: str
@@ -104,6 +116,7 @@ class ViewEntry:
     grants: tuple[Grant, ...] = ()
     comment: str | None = None
     created_ms: int | None = None
+    foreign: ForeignView | None = None
     extra: JsonObject = field(default_factory=dict, hash=False)
 
 

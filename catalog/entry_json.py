@@ -64,6 +64,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "kind": "table",
                 **_table_name_json(entry.name),
                 "location": entry.location,
+                **({} if entry.place is None else {"place": entry.place}),
                 "format": entry.format,
                 "managed": entry.managed,
                 **_common_json(entry),
@@ -165,6 +166,7 @@ def from_json(value: object) -> Entry:
             return TableEntry(
                 name=fields.table_name(),
                 location=fields.text("location"),
+                place=fields.optional_text("place"),
                 format=fields.text("format"),
                 managed=fields.flag("managed"),
                 **fields.common(),

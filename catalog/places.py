@@ -17,15 +17,25 @@ from catalog.discovery import DEPTH_MAX, FOLDERS_MAX, ServedFolder
 from catalog.errors import FilesNotReadable, LocationOverlap
 from catalog.files import LOG_FOLDER, Tree
 from catalog.remote import open_tree
-from catalog.roots import AllowedRoots, configured_location, is_local
+from catalog.rest.places import RestPlaces
+from catalog.roots import AllowedRoots, configured_location, is_below, is_local
 
 
 class Places:
-    """Thread-safe. `own_folder` is where the catalog keeps its files, if it does."""
+    """Thread-safe. `own_folder` is where the catalog keeps its files, if it does; `rest` has the tables of REST
+    catalogs.
+    """
 
-    def __init__(self, roots: AllowedRoots, served: ServedFolder | None, own_folder: str | None = None) -> None:
+    def __init__(
+        self,
+        roots: AllowedRoots,
+        served: ServedFolder | None,
+        own_folder: str | None = None,
+        rest: RestPlaces | None = None,
+    ) -> None:
         self.roots = roots
         self.served = served
+        self.rest = rest or RestPlaces()
         self._served_root = served.root if served is not None else None
         self._own_folder = configured_location(own_folder) if own_folder else None
         self._trees: dict[str, Tree] = {root: open_tree(root) for root in roots.roots if is_local(root)}
@@ -115,10 +125,6 @@ class Places:
         if root not in self._trees:
             self._trees[root] = open_tree(root)
         return self._trees[root]
-
-
-def is_below(location: str, folder: str) -> bool:
-    return location.startswith(folder.rstrip("/") + "/")
 
 
 def _below(tree: Tree, location: str) -> Iterator[str]:

@@ -23,7 +23,6 @@ from catalog.entries import (
 )
 from catalog.errors import CatalogNotFound, SchemaNotFound, SqlError, TableNotFound
 from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part, fold
-from catalog.places import is_below
 from catalog.privileges import EVERYBODY, Grant, Kind, Principal, PrincipalKind, Privilege, group
 from catalog.right_errors import (
     FunctionAlreadyExists,
@@ -36,6 +35,7 @@ from catalog.right_errors import (
     PrincipalAmbiguous,
     PrincipalNotFound,
 )
+from catalog.roots import overlap
 from catalog.state import CatalogState
 
 
@@ -321,7 +321,7 @@ def _create_location(state: CatalogState, entry: LocationEntry) -> CatalogState:
         raise LocationAlreadyExists(entry.name)
     for other in state.locations.values():
         one, two = entry.location, other.location
-        if one == two or is_below(one, two) or is_below(two, one):
+        if overlap(one, two):
             raise LocationsOverlap(entry.location, other.name)
     return replace(state, locations={**state.locations, entry.key: entry})
 

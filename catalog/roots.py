@@ -42,6 +42,16 @@ class AllowedRoots:
         return any(location == root or location.startswith(root.rstrip("/") + "/") for root in self.roots)
 
 
+def overlap(one: str, other: str) -> bool:
+    """Whether two canonical locations are one, or one lies in the other."""
+    return one == other or is_below(one, other) or is_below(other, one)
+
+
+def is_below(location: str, folder: str) -> bool:
+    """Whether a canonical location lies in a folder."""
+    return location.startswith(folder.rstrip("/") + "/")
+
+
 def is_local(location: str) -> bool:
     """Whether a canonical location is a path of this machine."""
     return location.startswith("/")

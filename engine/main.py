@@ -26,6 +26,7 @@ from catalog.remote import open_files, open_tree
 from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
+from catalog.rest.places import RestPlaces
 from catalog.roots import configured_location, is_local
 from catalog.tokens import TokenStore
 from engine.bind.sight import seen_by
@@ -50,7 +51,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
 from engine.runtime.parameters import Parameter
-from engine.runtime.profile import Profile, Stage
+from engine.runtime.profile import Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, parse_setting
@@ -159,7 +160,9 @@ def open_sources(options: EngineOptions) -> EngineSources:
     if served is not None:
         served.own_table()  # a log at the lake's own root is told at the start
     declare_settings(DEFAULT_SETTINGS)
-    rest = RestCatalogs(options.rest_catalogs, options.rest_policy)
+    own_folders = filter(None, (options.lake_folder, options.catalog_folder))
+    places = RestPlaces(map(configured_location, own_folders))
+    rest = RestCatalogs(options.rest_catalogs, options.rest_policy, places)
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
@@ -180,6 +183,9 @@ def open_sources(options: EngineOptions) -> EngineSources:
                 lambda location: open_storage(location, allowed_roots=roots),
                 cache_bytes=options.snapshot_cache_bytes,
                 rest=rest,
+                ensure_free=lambda address, location, is_made: catalog.view().folders.ensure_free_for(
+                    address, location, is_made=is_made
+                ),
             ),
         ),
         planners={DEFAULT_FORMAT: DeltaPlanner(), ICEBERG: IcebergPlanner()},
@@ -325,14 +331,15 @@ class LakeSession:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
-            own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
+            # what is read of it, and when, is up to the statement around it
+            own = replace(context, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
-            own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
+            own = replace(own, instant_us=context.now_ms() * 1000, profile=context.profile.begin_part())
             try:
                 return self._take(statement, scopes, parameters, own)
             finally:
-                context.profile.add_part(own.profile)
+                context.profile.end_part(own.profile)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
 

@@ -21,7 +21,7 @@ WITH""".split()
 
 
 class Completer:
-    """Names are asked for at the first Tab; without any, keywords are left."""
+    """Names, those of the first catalog without it, are asked for at the first Tab; without any, keywords are left."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client, self._names = client, list[str]()
@@ -43,14 +43,16 @@ class Completer:
         return [name for name in (*self._names, *keywords) if name.casefold().startswith(text.casefold())]
 
     def _load(self) -> Iterator[str]:
-        for catalog in self._client.ask("GET", f"{_CATALOG}/catalogs")["catalogs"]:
+        for at, catalog in enumerate(self._client.ask("GET", f"{_CATALOG}/catalogs")["catalogs"]):
             named = {"catalog": catalog["name"]}
             for schema in self._client.ask("GET", f"{_CATALOG}/schemas?{urlencode(named)}")["schemas"]:
-                yield schema["name"]
+                place = schema["name"] if at == 0 else f"{catalog['name']}.{schema['name']}"
+                yield place
                 path = f"{_CATALOG}/tables?{urlencode(named | {'schema': schema['name']})}"
                 for table in self._client.ask("GET", path)["tables"]:
-                    yield table["name"]
-                    yield f"{schema['name']}.{table['name']}"
+                    yield f"{place}.{table['name']}"
+                    if at == 0:
+                        yield table["name"]
 
 
 def line_reader(client: ApiClient) -> Callable[[str], str]:
@@ -64,6 +66,7 @@ def line_reader(client: ApiClient) -> Callable[[str], str]:
     readline.set_completer(Completer(client))
     readline.set_completer_delims(" \t\n()=<>,;'\"")
     readline.parse_and_bind("tab: complete")
+    readline.parse_and_bind("set show-all-if-ambiguous on")
 
     def read(prompt: str) -> str:
         line = input(prompt)

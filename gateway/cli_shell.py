@@ -119,6 +119,8 @@ class Shell:
         elif text := _statement_of(line):
             self._execute(text)
         else:
+            if word != "\\?":
+                self.err.write(f"{line} is no command.\n")
             self.out.write(f"{HELP}Formats: {', '.join(self.writers)}\n")
         return True
 
@@ -188,7 +190,8 @@ class Shell:
 def progress_text(profile: Mapping[str, Any]) -> str:
     """A line on how far a statement is."""
     tasks, reads = profile["tasks"], profile["reads"]
-    said = [profile["stage"] or "starting"]
+    said = [f"statement {profile['statements_begun']}"] if profile["statements_begun"] else []
+    said.append(profile["stage"] or "starting")
     if reads:
         said.append(f"{sum(read['files'] for read in reads)} of {sum(read['files_total'] for read in reads)} files")
     if tasks["total"]:

@@ -232,7 +232,7 @@ class ResultsSection:
     disk_bytes_max: int = setting(
         16 << 30,
         "Bytes of all results on the disk; a statement whose result does not fit beside them fails. Rows of queries "
-        "that still run count when these end: leave room for them.",
+        "that still run count while they are written, but for the first 4 MiB of each query.",
         low=0,
     )
     disk_bytes_per_user_max: int = setting(

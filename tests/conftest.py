@@ -4,10 +4,11 @@ from the fixtures that a test asks for.
 Property tests draw the same examples in every run unless `HYPOTHESIS_PROFILE=explore` asks for new ones (`quick`: a few
 of them), and no example is judged by its time: other work on the machine must not fail a test.
 
-`make test` runs two processes (pytest-xdist), each with a Spark of its own. A file runs in one of them, since its tests
-share a lake; the tests with real clients are one group, since they share a server, and begin first.
+`make test` runs two processes (pytest-xdist), each with a Spark of its own; `scheduling.py` says which tests each runs.
+The tests with real clients begin first, those without Spark are last, so that both processes end at the same time.
 """
 
+import gc
 import os
 import sys
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.no_java import refuse_java
 from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, SLAPD, TESTDATA
+from tests.scheduling import FileScheduling, UnitsSeen
 
 pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server"]
 
@@ -26,6 +28,7 @@ settings.register_profile("explore", deadline=None, suppress_health_check=[Healt
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 _LEFT_OUT = pytest.StashKey[dict[str, int]]()
+_UNITS = UnitsSeen()
 _THERE = {"foreign": HAS_TESTDATA, "slapd": SLAPD is not None, "console": HAS_CONSOLE, "node": HAS_NODE_MODULES}
 _MISSING = {name for name, is_there in _THERE.items() if not is_there}
 _REASONS = {
@@ -51,10 +54,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.clients)
         if "spark_driver" in fixtures or (is_client and "server" in fixtures):
             item.add_marker(pytest.mark.spark)
-        item.add_marker(pytest.mark.xdist_group("clients" if is_client else item.location[0]))
     _leave_out(config, items)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: (not item.get_closest_marker("clients"), not item.get_closest_marker("spark")))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests themselves, which are there until the end, out of all collections of garbage.
+
+    Every one took 0.3 s with them, of which the tests with clients have one each (`tests/clients/conftest.py`).
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -68,12 +79,28 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
+    return FileScheduling(config, log)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _UNITS.add(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _UNITS.spread():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """A process of this run has ended; each leaves out the same tests."""
     node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for unit in _UNITS.spread():
+        terminalreporter.write_line(f"ERROR: tests of {unit} ran in several processes, and share something")
     for name, count in config.stash.get(_LEFT_OUT, {}).items():
         if count:
             terminalreporter.write_line(f"{count} tests {_REASONS[name]}")

@@ -10,6 +10,7 @@ Source: Iceberg REST catalog (OpenAPI), "config", "namespaces", "tables".
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -22,16 +23,21 @@ from urllib.parse import quote, unquote, urlencode
 from catalog.rest.connections import is_below
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
-from catalog.rest.transport import Answer, AnswerTooLong, Json, NoAnswer, Transport
+from catalog.rest.transport import SILENT_S, Answer, AnswerTooLong, Json, NoAnswer, Transport
+
+logger = logging.getLogger(__name__)
 
 _PAUSES_S = (0.1, 0.5)
-_SILENT_S = 5.0
-"""A catalog that did not answer is not asked for so long: statements about many catalogs would wait each time."""
+_WAIT_S_MAX = 10.0
+"""How long a statement waits for a catalog that says when it is to be asked again."""
 _BUSY = frozenset([429, 502, 503, 504])
 _PAGES_MAX = 10_000
 _KEPT_BYTES_MAX = 32 << 20
 """Of the texts of metadata that are kept, which take some times as much as values."""
 _SEPARATOR = "%1F"
+_VIEWS = "GET /v1/{prefix}/namespaces/{namespace}/views"
+_NO_ENDPOINT = frozenset([HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED])
+"""What catalogs answer that have no views, and do not say so."""
 
 Namespace = tuple[str, ...]
 
@@ -62,6 +68,7 @@ class RestClient:
         self._transport = Transport(options, clock)
         self._lock = threading.Lock()
         self._config: Mapping[str, str] | None = None
+        self._endpoints: frozenset[str] = frozenset()
         self._kept: OrderedDict[tuple[Namespace, str], RestTable] = OrderedDict()
         self._kept_bytes = 0
 
@@ -109,6 +116,38 @@ class RestClient:
             if isinstance(found, dict) and isinstance(found.get("name"), str):
                 yield found["name"]
 
+    # --- Views ---
+
+    def views(self, namespace: Namespace) -> Iterator[str]:
+        """None where the catalog has no views."""
+        if not self._has_endpoint(_VIEWS):
+            return
+        not_there = frozenset() if self._endpoints else _NO_ENDPOINT
+        for found in self._pages(f"namespaces/{self._path(namespace)}/views", "identifiers", {}, not_there):
+            if isinstance(found, dict) and isinstance(found.get("name"), str):
+                yield found["name"]
+
+    def drop_view(self, namespace: Namespace, view: str) -> bool:
+        """Whether there was one."""
+        path = f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}"
+        return self._dropped(path, lambda: self.load_view(namespace, view) is None)
+
+    def load_view(self, namespace: Namespace, view: str) -> Json | None:
+        """The metadata of a view; None where there is no such view."""
+        if not self._has_endpoint(_VIEWS):
+            return None
+        not_there = frozenset() if self._endpoints else _NO_ENDPOINT
+        answer = self._get(f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}", not_there=not_there)
+        found = None if answer is None else answer.body.get("metadata")
+        if answer is not None and not isinstance(found, dict):
+            raise RestCatalogNotAvailable(self.name, "its description of a view has no metadata")
+        return found
+
+    def _has_endpoint(self, endpoint: str) -> bool:
+        """Whether the catalog says so, or says nothing of what it has."""
+        self._settings()
+        return not self._endpoints or endpoint in self._endpoints
+
     # --- Tables ---
 
     def load(self, namespace: Namespace, table: str) -> RestTable | None:
@@ -123,6 +162,11 @@ class RestClient:
         if answer.status == HTTPStatus.NOT_MODIFIED and kept is not None:
             return kept
         return self._loaded(key, answer)
+
+    def metadata_of(self, namespace: Namespace, table: str) -> Json | None:
+        """The metadata of a table with few of its snapshots; None where there is no such table."""
+        answer = self._get(self._table_path(namespace, table), {"snapshots": "refs"})
+        return None if answer is None else self._table(answer).metadata
 
     def create(self, namespace: Namespace, request: Json) -> RestTable:
         """A table, or with `stage-create` one that the first commit makes. Raises `RestConflict` where it is there."""
@@ -229,6 +273,8 @@ class RestClient:
             if answer.status != HTTPStatus.OK:
                 raise self._refusal(answer)
             defaults, overrides = answer.body.get("defaults"), answer.body.get("overrides")
+            endpoints = answer.body.get("endpoints")
+            self._endpoints = frozenset(map(str, endpoints)) if isinstance(endpoints, list) else frozenset()
             found = {**(defaults or {}), **(overrides or {})}
             self._config = {str(key): str(value) for key, value in found.items()}
         return self._config
@@ -239,10 +285,13 @@ class RestClient:
             raise RestCatalogNotAvailable(self.name, "its prefix has the segments '.' or '..', which lead elsewhere")
         return f"v1/{quote(prefix, safe='/')}/{path}" if prefix else f"v1/{path}"
 
-    def _pages(self, path: str, key: str, query: Mapping[str, str]) -> Iterator[Any]:
+    def _pages(
+        self, path: str, key: str, query: Mapping[str, str], not_there: frozenset[int] = frozenset()
+    ) -> Iterator[Any]:
         token: str | None = ""
         for _ in range(_PAGES_MAX):
-            answer = self._get(path, {**query, **({"pageToken": token} if token else {})})
+            asked = {**query, **({"pageToken": token} if token else {})}
+            answer = self._get(path, asked, not_there=not_there)
             if answer is None:
                 return
             found = answer.body.get(key)
@@ -253,11 +302,15 @@ class RestClient:
         raise RestCatalogNotAvailable(self.name, f"a list has more than {_PAGES_MAX} pages")
 
     def _get(
-        self, path: str, query: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        not_there: frozenset[int] = frozenset(),
     ) -> Answer | None:
-        """None where the catalog says that it is not there."""
+        """None where the catalog says that it is not there, by 404 or another status."""
         answer = self._read(f"{self._prefixed(path)}{'?' + urlencode(query) if query else ''}", headers or {})
-        if answer.status == HTTPStatus.NOT_FOUND:
+        if answer.status == HTTPStatus.NOT_FOUND or answer.status in not_there:
             return None
         if answer.status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
             raise self._refusal(answer)
@@ -274,11 +327,13 @@ class RestClient:
                 raise RestCatalogNotAvailable(self.name, str(error)) from error
             except NoAnswer as error:
                 if pause is None or self._clock() - begun > self._options.timeout_s / 2:
-                    self._silent_until, self._silence = self._clock() + _SILENT_S, str(error)
+                    self._silent_until, self._silence = self._clock() + SILENT_S, str(error)
+                    logger.warning("the REST catalog %s does not answer: %s", self.name, error)
                     raise RestCatalogNotAvailable(self.name, str(error)) from error
             else:
-                if pause is None or answer.status not in _BUSY:
+                if pause is None or answer.status not in _BUSY or answer.retry_after_s > _WAIT_S_MAX:
                     return answer
+                pause = max(pause, answer.retry_after_s)
             self._sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -286,6 +341,9 @@ class RestClient:
         full = self._prefixed(path)
         try:
             answer = self._transport.send(method, full, request)
+            if answer.status == HTTPStatus.TOO_MANY_REQUESTS and answer.retry_after_s <= _WAIT_S_MAX:
+                self._sleep(max(_PAUSES_S[-1], answer.retry_after_s))  # it was not looked at
+                answer = self._transport.send(method, full, request)
         except NoAnswer as error:
             kind = RestOutcomeUnknown if error.was_sent else RestCatalogNotAvailable
             raise kind(self.name, str(error)) from error

@@ -51,6 +51,39 @@ class RestOptionInvalid(SqlError, condition="REST_CATALOG_OPTION_INVALID", sqlst
 
 
 @dataclass(eq=False)
+class RestTableInLake(SqlError, condition="REST_TABLE_IN_LAKE", sqlstate="42501"):
+    """`folder` is the served one, or that of the catalog's own files."""
+
+    table: str
+    location: str
+    folder: str
+    template = (
+        "The table {table} of a REST catalog lies at {location}, and {folder} is this server's own: a table there has "
+        "another name, without the grants and policies of this one. Move it to another folder of lake.allowed_roots."
+    )
+
+
+@dataclass(eq=False)
+class RestPlaceShared(SqlError, condition="REST_TABLE_LOCATION_SHARED", sqlstate="55000"):
+    """Nothing was changed and no file was removed."""
+
+    table: str
+    location: str
+    other: str
+    template = (
+        "The location of the table {table}, {location}, overlaps {other}: files of one table could be taken for files "
+        "of the other. Move one of them first."
+    )
+
+
+@dataclass(eq=False)
+class RestViewNotReadable(SqlError, condition="REST_VIEW_NOT_READABLE", sqlstate="0A000"):
+    view: str
+    dialects: str
+    template = "The view {view} of a REST catalog has no text in Spark's dialect. It has these dialects: {dialects}."
+
+
+@dataclass(eq=False)
 class RestConflict(SqlError, condition="REST_CATALOG_CONFLICT", sqlstate="40001"):
     """A requirement did not hold; nothing was changed."""
 

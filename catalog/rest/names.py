@@ -11,18 +11,23 @@ its files, `?location=<URL>`, and the id that the catalog has given it, `&uuid=<
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from catalog.entries import CatalogEntry, TableEntry
+from catalog.entries import CatalogEntry, TableEntry, ViewEntry
 from catalog.errors import TableAmbiguous
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
 from catalog.rest.connections import RestPolicy, options_of
 from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
 from catalog.rest.options import RestOptions
+from catalog.rest.places import RestPlace, RestPlaces, place_in
+from catalog.rest.views import listed_view, view_entry
+
+logger = logging.getLogger(__name__)
 
 SCHEME = "iceberg-rest://"
 _SEPARATOR = "\x1f"
@@ -43,10 +48,10 @@ class RestAddress:
 class RestNames:
     """The schemas and tables of one catalog, asked for whenever they are needed. Thread-safe."""
 
-    def __init__(self, client: RestClient, *, is_nested: bool = False) -> None:
+    def __init__(self, client: RestClient, places: RestPlaces | None = None, *, is_nested: bool = False) -> None:
         """`is_nested`: namespaces inside of others are listed too. Found by their names they are anyway."""
         self.name = CatalogName(client.name)
-        self.client, self._is_nested = client, is_nested
+        self.client, self.is_nested, self.places = client, is_nested, places or RestPlaces()
 
     def schemas(self) -> list[str]:
         """All of them. Raises `RestCatalogNotAvailable`, `RestCatalogRefused`; so do the others."""
@@ -75,8 +80,8 @@ class RestNames:
     def find(self, schema: str, table: str) -> TableEntry | None:
         """Raises TableAmbiguous."""
         exact = _parts(schema)
-        if exact is not None and self.client.load(exact, table) is not None:
-            return self._entry(exact, table)
+        if exact is not None and (entry := self._loaded(exact, table)) is not None:
+            return entry
         namespace = self._namespace(schema)
         if namespace is None:
             return None
@@ -85,9 +90,41 @@ class RestNames:
             candidates = ", ".join(f"{_schema(namespace)}.{each}" for each in sorted(found))
             raise TableAmbiguous(str(TableName(self.name.catalog, schema, table)), candidates)
         spelled = table if table in found else next(iter(found), None)
-        if spelled is None or self.client.load(namespace, spelled) is None:
+        return None if spelled is None else self._loaded(namespace, spelled)
+
+    def views(self, schema: str) -> list[ViewEntry]:
+        """Names alone."""
+        namespace = self._namespace(schema)
+        found = () if namespace is None else sorted(self.client.views(namespace))
+        return [listed_view(TableName(self.name.catalog, schema, each)) for each in found]
+
+    def find_view(self, schema: str, view: str) -> ViewEntry | None:
+        namespace = self._namespace(schema)
+        if namespace is None:
             return None
-        return self._entry(namespace, spelled)
+        metadata, spelled = self.client.load_view(namespace, view), view
+        if metadata is None:
+            spelled = next((each for each in self.client.views(namespace) if fold(each) == fold(view)), view)
+            metadata = None if spelled == view else self.client.load_view(namespace, spelled)
+        name = TableName(self.name.catalog, _schema(namespace), spelled)
+        return None if metadata is None else view_entry(name, metadata)
+
+    def all_places(self) -> Iterator[tuple[str, RestPlace]]:
+        """The address of each table, and where it lies: a request for each."""
+        for namespace in self._namespaces(is_nested=True):
+            for table in self.client.tables(namespace):
+                metadata = self.client.metadata_of(namespace, table)
+                place = None if metadata is None else place_in(metadata)
+                if place is not None:
+                    yield location_of(self.client.name, namespace, table), place
+
+    def _loaded(self, namespace: Namespace, table: str) -> TableEntry | None:
+        entry, found = self._entry(namespace, table), self.client.load(namespace, table)
+        if found is None:
+            self.places.forget(entry.location)
+            return None
+        self.places.learn(entry.location, found.metadata)
+        return entry
 
     def _namespace(self, schema: str) -> Namespace | None:
         exact = _parts(schema)
@@ -98,12 +135,12 @@ class RestNames:
             raise TableAmbiguous(str(SchemaName(self.name.catalog, schema)), ", ".join(sorted(map(_schema, found))))
         return found[0] if found else None
 
-    def _namespaces(self) -> Iterator[Namespace]:
+    def _namespaces(self, *, is_nested: bool = False) -> Iterator[Namespace]:
         """From the top down."""
         level = list(self.client.namespaces())
         for _ in range(_LEVELS_MAX):
             yield from level
-            if not self._is_nested:
+            if not (is_nested or self.is_nested):
                 return
             level = [inner for each in level for inner in self.client.namespaces(each) if len(inner) > len(each)]
 
@@ -115,9 +152,12 @@ class RestNames:
 class RestCatalogs:
     """All REST catalogs of a server: those of its configuration, and those that statements made. Thread-safe."""
 
-    def __init__(self, options: Iterable[RestOptions] = (), policy: RestPolicy | None = None) -> None:
+    def __init__(
+        self, options: Iterable[RestOptions] = (), policy: RestPolicy | None = None, places: RestPlaces | None = None
+    ) -> None:
         """`policy` is what statements may connect to."""
-        found = (RestNames(RestClient(each), is_nested=each.nested) for each in options)
+        self.places = places or RestPlaces()
+        found = map(self._connected, options)
         self.configured: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
         self._policy = policy or RestPolicy()
         self._recorded: Mapping[CatalogName, tuple[CatalogEntry, RestNames]] = {}
@@ -158,19 +198,30 @@ class RestCatalogs:
         try:
             options = options_of(entry.name.catalog, entry.rest or (), self._policy)
         except RestOptionInvalid as error:
-            return self._closed(entry, f"{error.option}: {error.reason}")
-        try:
-            return RestNames(RestClient(options), is_nested=options.nested)
-        except OSError as error:  # of its certificates; `ssl.SSLError` is one
-            return self._closed(entry, _unreadable(error))
+            return self._closed(entry.name.catalog, f"{error.option}: {error.reason}")
+        return self._connected(options)
 
-    def _closed(self, entry: CatalogEntry, problem: str) -> RestNames:
-        return RestNames(RestClient(RestOptions(name=entry.name.catalog, uri="", problem=problem)))
+    def _connected(self, options: RestOptions) -> RestNames:
+        """Nothing is asked yet."""
+        try:
+            return RestNames(RestClient(options), self.places, is_nested=options.nested)
+        except OSError as error:  # of its certificates; `ssl.SSLError` is one
+            return self._closed(options.name, _unreadable(error))
+
+    def _closed(self, name: str, problem: str) -> RestNames:
+        """A catalog whose statements all end in an error, and no others."""
+        logger.warning("the REST catalog %s cannot be used: %s", name, problem)
+        return RestNames(RestClient(RestOptions(name=name, uri="", problem=problem)), self.places)
 
     def load(self, location: str) -> RestTable | None:
         """The table at an address (`location_of`); None where there is none."""
         at = self.place(location)
-        return at.client.load(at.namespace, at.table)
+        found = at.client.load(at.namespace, at.table)
+        if found is None:
+            self.places.forget(location)
+        else:
+            self.places.learn(location, found.metadata)
+        return found
 
     def place(self, location: str) -> RestAddress:
         """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""
@@ -191,11 +242,18 @@ class RestCatalogs:
 
 
 def _unreadable(error: OSError) -> str:
-    return f"the ca_file of its secret cannot be read, {type(error).__name__}: {error.strerror or error}"
+    return f"its ca_file cannot be read, {type(error).__name__}: {error.strerror or error}"
 
 
 def location_of(catalog: str, namespace: Namespace, table: str) -> str:
     return f"{SCHEME}{quote(catalog, safe='')}/{quote(_SEPARATOR.join(namespace), safe='')}/{quote(table, safe='')}"
+
+
+def table_at(address: str) -> TableEntry:
+    """The table at an address."""
+    catalog, namespace, table = map(unquote, without_place(address).removeprefix(SCHEME).split("/"))
+    name = TableName(catalog, _schema(tuple(namespace.split(_SEPARATOR))), table)
+    return TableEntry(name=name, location=without_place(address), format=ICEBERG)
 
 
 def with_place(address: str, location: str | None, uuid: str | None = None) -> str:

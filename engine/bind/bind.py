@@ -38,7 +38,7 @@ from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
-from engine.statements.calls.procedures import Call, RegisterTable
+from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
 from engine.statements.catalog import (
     AlterCatalog,
     Commentable,
@@ -237,6 +237,10 @@ def _named(
             return dropped(binder, parts, if_exists), ()
         case Call() | RegisterTable():
             return _called(statement, binder), ()
+        case SnapshotTable(source_parts=source, catalog=catalog, location=location):
+            source = _in_catalog(source, catalog, current)
+            parts = _in_catalog(statement.table_parts, catalog, current)
+            return new_table(binder, parts, location, ICEBERG), (binder.relation(source, None, current),)
         case (
             CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | AlterCatalog() | DropCatalog()
         ):

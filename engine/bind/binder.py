@@ -27,6 +27,7 @@ from catalog.names import (
     path_of,
 )
 from catalog.privileges import Principal
+from catalog.rest.errors import RestViewNotReadable
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import label_of, owning
 from catalog.server_views import is_server_schema
@@ -254,6 +255,8 @@ class Binder:
             self._is_in_policy = False
 
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
+        if found.foreign is not None and not found.text:
+            raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
         query = parse(found.text)
         if not isinstance(query, Query):
             raise ViewNotAQuery(str(found.name))
@@ -277,6 +280,8 @@ class Binder:
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""
+        if inside and inside[-1].foreign is not None:
+            return self._view_inside(inside[:-1])
         if not inside or self.view.rights is None or is_temporary(inside[-1].name):
             return self.view
         owner = owner_of(inside[-1])

@@ -196,6 +196,8 @@ class BoundView:
     functions: tuple[BoundFunction, ...] = ()
     is_hidden: bool = False
     """Whether the principal may not read by itself all that the view reads."""
+    is_volatile: bool = False
+    """Its rows are other ones each time that it is named, so nothing that is made of them is kept."""
 
     @property
     def name(self) -> TableName:

@@ -19,13 +19,15 @@ Columns = Sequence[tuple[str, str]]
 _JSON_TYPES, _CASTS = {"timestamp": "bigint"}, {"timestamp": "timestamp_millis"}
 
 
-def view_of_rows(entry: ViewEntry, columns: Columns, rows: Iterable[Sequence[object]]) -> BoundView:
+def view_of_rows(
+    entry: ViewEntry, columns: Columns, rows: Iterable[Sequence[object]], *, is_volatile: bool = False
+) -> BoundView:
     """The view `entry` with these rows, whose values are those of JSON; timestamps in ms since the epoch."""
     named = [dict(zip((column for column, _ in columns), row, strict=True)) for row in rows]
     fields = ", ".join(f"{column}: {_JSON_TYPES.get(kind, kind)}" for column, kind in columns)
     shown = ", ".join(f"{_CASTS[kind]}({column}) AS {column}" if kind in _CASTS else column for column, kind in columns)
     text = f"SELECT {shown} FROM (SELECT inline(from_json({_literal(json.dumps(named))}, 'ARRAY<STRUCT<{fields}>>')))"
-    return BoundView(entry=entry, query=Query(text=text), relations=())
+    return BoundView(entry=entry, query=Query(text=text), relations=(), is_volatile=is_volatile)
 
 
 def _literal(text: str) -> str:

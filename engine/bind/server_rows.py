@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import matches_all
-from catalog.server_views import SERVER_RELATIONS
+from catalog.server_views import SERVER_RELATIONS, VOLATILE_RELATIONS
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, BoundView
 from engine.bind.literal_rows import view_of_rows
@@ -37,9 +37,9 @@ def server_rows(
     look: Callable[[TableEntry], BoundTable],
 ) -> BoundView:
     """The view `entry` with its rows; `look` opens the log of a table, and raises `SqlError`."""
-    return view_of_rows(
-        entry, SERVER_RELATIONS[entry.name.table], _rows(entry.name.table, view, identity, activity, look)
-    )
+    name = entry.name.table
+    rows = _rows(name, view, identity, activity, look)
+    return view_of_rows(entry, SERVER_RELATIONS[name], rows, is_volatile=name in VOLATILE_RELATIONS)
 
 
 def _rows(

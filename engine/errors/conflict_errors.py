@@ -32,6 +32,15 @@ class MetadataChanged(ConcurrentModification, condition="DELTA_METADATA_CHANGED"
 
 
 @dataclass(eq=False)
+class ConvertedTableChanged(ConcurrentModification, condition="CONVERTED_TABLE_CHANGED", sqlstate="2D521"):
+    table: str
+    template = (
+        "{table} was written by others while it was converted. Nothing was converted. Run the statement again when "
+        "they have ended: what they commit later is not in the converted table."
+    )
+
+
+@dataclass(eq=False)
 class CommitOutcomeUnknown(DeltaError, condition="COMMIT_OUTCOME_UNKNOWN", sqlstate="08007"):
     table: str
     version: int

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from catalog.errors import SqlError
 
+COPY_ROWS = "CREATE TABLE … AS SELECT makes a copy of its rows."
+
 
 @dataclass(eq=False)
 class CloneSourceNotSupported(SqlError, condition="DELTA_CLONE_UNSUPPORTED_SOURCE", sqlstate="0AKDC"):
@@ -66,3 +68,34 @@ class PatternNotValid(SqlError, condition="COPY_INTO_PATTERN_NOT_VALID", sqlstat
 class SourceWithoutColumns(SqlError, condition="UNABLE_TO_INFER_SCHEMA", sqlstate="42KD9"):
     path: str
     template = "No columns were found in the files at {path}: they are empty, or of another format."
+
+
+@dataclass(eq=False)
+class FilesNotShareable(SqlError, condition="FILES_NOT_CONVERTIBLE", sqlstate="0AKDC"):
+    """`advice` is a sentence."""
+
+    table: str
+    format: str
+    reason: str
+    advice: str = COPY_ROWS
+    template = "The files of {table} cannot become those of a table of the format {format}: {reason}. {advice}"
+
+
+@dataclass(eq=False)
+class PartitionsOfTableSaid(SqlError, condition="DELTA_PARTITION_SCHEMA_IN_ICEBERG_TABLES", sqlstate="42613"):
+    table: str
+    template = "{table} is a table, which says itself how it is partitioned. Leave PARTITIONED BY out."
+
+
+@dataclass(eq=False)
+class FolderOfTwoTables(SqlError, condition="FOLDER_OF_TWO_TABLES", sqlstate="55006"):
+    """Files of the one are files of the other."""
+
+    table: str
+    statement: str
+    other: str
+    metadata: str
+    template = (
+        "{statement} is refused for {table}, whose folder is that of {other} too: it would change or remove what that "
+        "one needs. When nobody reads {other} any more, remove {metadata}."
+    )

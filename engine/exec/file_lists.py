@@ -1,5 +1,5 @@
 """Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters,
-and how much is that?
+and how much is that? And, while it runs: may so many more bytes of its result be on the disk?
 
 What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
 here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
@@ -29,9 +29,13 @@ from engine.pruning.estimates import Estimate
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
 from engine.runtime.time_zones import find_zone
-from engine.table.scan import Scan
+from engine.spool.budget import Reservation
+from engine.table.scan import ChosenFiles, CountedChoice, Scan
 
 logger = logging.getLogger(__name__)
+
+IS_PART = {"is_part": "true"}
+"""Of a list in which files are left out that may match, for `FileList.java`."""
 
 
 class ScannedBytes:
@@ -62,33 +66,48 @@ class ScannedBytes:
 class Asked:
     """The scans of one running statement, and what went wrong when Java asked about them."""
 
-    def __init__(self, scans: Sequence[Scan], profile: Profile, scan_bytes_max: int = 0) -> None:
+    def __init__(
+        self, scans: Sequence[Scan], profile: Profile, scan_bytes_max: int = 0, disk: Reservation | None = None
+    ) -> None:
+        """`disk` are the bytes of its result's files (None: without a bound)."""
         self._scans, self._profile = scans, profile
         self._counted = ScannedBytes(scan_bytes_max)
+        self._disk = disk or Reservation(None, "")
         self.failure: Exception | None = None
 
     def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
-        """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them."""
+        """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them; or
+        how many more bytes may be written of the result.
+        """
         try:
+            if "disk_bytes" in question:
+                return {"granted": self._disk.take(question["disk_bytes"], question["needed"])}
             scan = self._scans[question["scan"]]
             with naming(scan.label):
                 if "estimate" in question:
                     return asdict(_estimate(scan, question))
-                rows = self._rows(scan, question)
+                chosen = self._chosen(scan, question)
+                rows = None if chosen is None else chosen.rows
                 self._counted.add(scan, rows)
-                return file_list(scan, rows)
+                files = file_list(scan, rows)
+                return files if chosen is None or not chosen.is_part else files.replace_schema_metadata(IS_PART)
         except Exception as error:
             self.failure = error
             raise
 
-    def _rows(self, scan: Scan, question: dict[str, Any]) -> pa.Array | None:
-        """Positions of the files that may match; None for all."""
-        if scan.choice is None:
+    def _chosen(self, scan: Scan, question: dict[str, Any]) -> ChosenFiles | None:
+        """The files that may match, or some of them that have as many rows as are wanted; None for all."""
+        choice, wanted = scan.choice, question.get("rows")
+        if choice is None:
             return None
-        chosen = scan.choice.choose(read_filters(question["filters"]), find_zone(question["zone"]))
+        filters, zone = read_filters(question["filters"]), find_zone(question["zone"])
+        if wanted is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
+            chosen = choice.choose_rows(filters, zone, wanted)
+        else:
+            chosen = choice.choose(filters, zone)
         if not scan.is_hidden:
             self._profile.add_read(chosen.read)
-        return chosen.rows
+        return chosen
 
 
 def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
@@ -112,10 +131,16 @@ class FileLists:
 
     @contextmanager
     def serving(
-        self, context: StatementContext, scans: Sequence[Scan], announced: AnnouncedResult | None = None
+        self,
+        context: StatementContext,
+        scans: Sequence[Scan],
+        announced: AnnouncedResult | None = None,
+        disk: Reservation | None = None,
     ) -> Iterator[Asked]:
-        """Answer for this statement, whose profile is told what is read, and `announced` of its first rows."""
-        asked = self._running[context.statement_id] = Asked(scans, context.profile, context.scan_bytes_max)
+        """Answer for this statement, whose profile is told what is read, and `announced` of its first rows; `disk` are
+        the bytes of its result's files.
+        """
+        asked = self._running[context.statement_id] = Asked(scans, context.profile, context.scan_bytes_max, disk)
         if announced is not None:
             self._announced[context.statement_id] = announced
         try:

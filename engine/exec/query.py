@@ -29,7 +29,6 @@ from typing import Any, Generic, TypeVar
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.disk_errors import DiskFull
-from engine.errors.statement_errors import ResultTooLarge
 from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import SparkRestarting
 from engine.exec.file_lists import Asked
@@ -54,8 +53,6 @@ from engine.statements.queries import ExplainMode
 A = TypeVar("A")
 R = TypeVar("R")
 logger = logging.getLogger(__name__)
-
-_SMALL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +123,13 @@ class ExecSession:
         (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
         """
         run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_reading)
-        return self._call(run, plan, context, parameters)
+        return self._call(run, plan, replace(context, rows_wanted=None, bytes_wanted=None), parameters)
 
     def stream_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
-        """As :meth:`run_query`, but `context.on_rows` is told of the result as soon as it has rows to be read.
+        """As :meth:`run_query`, but `context.on_rows` is told of the result as soon as it has rows to be read, and rows
+        behind those that the context wants may be left out.
 
         What is raised then is raised by the result's batches too.
         """
@@ -273,8 +271,7 @@ class ExecSession:
                 change(opened.session)
 
     def _call(self, call: _Call[A, R], plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter]) -> R:
-        spool, owner = self._spool(context), context.identity.principal
-        asked_of = replace(context, result_bytes_max=min(context.result_bytes_max, _bytes_left(spool, owner)))
+        disk = self._spool(context).reservation(context.identity.principal)
         opened = self._open(context.cancel)
         process, session, ended = opened.process, opened.session, threading.Event()
 
@@ -286,30 +283,26 @@ class ExecSession:
         try:
             with (
                 temporary_folder(process.spool_dir / context.statement_id) as folder,
-                process.file_lists.serving(context, plan.scans, call.announced) as asked,
+                process.file_lists.serving(context, plan.scans, call.announced, disk) as asked,
                 process.watching(context),
                 _own_failure(asked),
                 _reached(process, _labels(plan), _own_texts(plan, context)),
             ):
                 lineage = call.lineage if context.on_lineage is not None else None
                 how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
-                result = call.read(call.make(session, json.dumps(_request(plan, asked_of, parameters, folder) | how)))
+                answer = call.make(session, json.dumps(_request(plan, context, parameters, folder) | how))
+                disk.release()
+                result = call.read(answer)
                 if lineage is not None:
                     _tell_lineage(lineage, session.lineage(context.statement_id), plan, context)
                 return result
-        except SqlError as error:
+        except SqlError:
             context.cancel.ensure_live()  # whatever else a cancelled statement died of
-            if isinstance(error, ResultTooLarge) and error.bytes_max < context.result_bytes_max:
-                raise spool.refusal(owner) from None
             raise
         finally:
+            disk.release()
             ended.set()
             context.cancel.forget(cancel)
-
-
-def _bytes_left(spool: Spool, owner: str) -> int:
-    """Of a result; a small one takes no file."""
-    return max(spool.left(owner), _SMALL_BYTES)
 
 
 def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, context: StatementContext) -> None:
@@ -388,6 +381,8 @@ def _request(
         "variables": variables_request(context.variables),
         "spool": str(folder),
         "result_bytes_max": context.result_bytes_max,
+        "rows_wanted": context.rows_wanted,
+        "bytes_wanted": context.bytes_wanted,
         "pool": context.pool,
     }
 

@@ -74,7 +74,7 @@ def explained(plan: ReadPlan, run: Run, cache: ResultCache | None) -> str:
 
 
 def _key(plan: ReadPlan, run: Run, facts: SessionFacts) -> ReadKey | None:
-    return read_key(plan, facts, run.context.identity.principal, run.context.variables, run.parameters)
+    return read_key(plan, facts, run.context, run.parameters)
 
 
 def _answers(kept: KeptResult, run: Run) -> bool:

@@ -1,7 +1,8 @@
 """The key under which the answer of a query is kept: a digest of all that the answer follows from.
 
 A query that is planned says it: the text that Spark gets, with the texts of the views, functions and policies that it
-was expanded from, the version of each table (`Scan.pin`), and values for its markers and variables. Group membership
+was expanded from, the version of each table (`Scan.pin`), values for its markers and variables, and how much of the
+answer is wanted. Group membership
 and grants have become part of the texts by then, or have refused the statement. Besides there are Spark's settings of
 the session and, for an answer that depends on these, the principal and the current schema.
 
@@ -17,9 +18,9 @@ from hashlib import blake2b
 
 from engine.exec.query import SessionFacts
 from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import Repeatable
-from engine.runtime.variables import VisibleVariables
 from engine.sql.query.equal_texts import has_literal_of_now, without_comments
 
 _TEXT_MAX = 20_000
@@ -43,12 +44,17 @@ class ReadKey:
 
 
 def read_key(
-    plan: ReadPlan, facts: SessionFacts, principal: str, variables: VisibleVariables, parameters: Sequence[Parameter]
+    plan: ReadPlan, facts: SessionFacts, context: StatementContext, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
-    """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now."""
+    """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now; or
+    none would be asked for again, since a view has other rows each time.
+    """
     texts = (plan.text, *(view.text for view in plan.views))
-    if any(scan.pin is None for scan in plan.scans) or any(map(_means_now, texts)):
+    if any(scan.pin is None for scan in plan.scans) or any(view.is_volatile for view in plan.views):
         return None
+    if any(map(_means_now, texts)):
+        return None
+    variables = context.variables
     settings = sorted(facts.settings.items())
     names_by_text = any(key.lower() == _NAMES_BY_TEXT for key in facts.settings)
     asked = (
@@ -58,10 +64,12 @@ def read_key(
         settings,
         tuple(parameters),
         tuple((scope.label, sorted(scope.variables.items())) for scope in (variables.session, *variables.scopes)),
+        context.rows_wanted,
+        context.bytes_wanted,
     )
     text = _digest(asked)
     always = _digest((text, tuple(scan.pin for scan in plan.scans)))
-    return ReadKey(text=text, always=always, session=_digest((always, principal, facts.current)))
+    return ReadKey(text=text, always=always, session=_digest((always, context.identity.principal, facts.current)))
 
 
 def _digest(value: object) -> bytes:

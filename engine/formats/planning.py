@@ -15,6 +15,7 @@ from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plans.plan import Plan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, UpdatePlan
+from engine.statements.copies import ConvertTable
 from engine.statements.maintenance import Optimize
 from engine.statements.statement import FormatStatement
 from engine.table.formats import DEFAULT_FORMAT
@@ -43,8 +44,8 @@ FormatPlanners: TypeAlias = Mapping[str, FormatPlanner]
 
 
 def own_plan(planners: FormatPlanners, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
-    """What the format of the statement's table plans by itself."""
-    planner = planners.get(_format(bound))
+    """What the format of the statement's table plans by itself; CONVERT TO DELTA is of the table that it makes."""
+    planner = planners.get(DEFAULT_FORMAT if isinstance(statement, ConvertTable) else _format(bound))
     return None if planner is None else planner.plan(bound, statement)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 
 from catalog.errors import TableAlreadyExists
 from catalog.rest.errors import RestConflict
-from catalog.rest.names import RestCatalogs, is_rest, without_place
+from catalog.rest.names import RestCatalogs, is_rest, table_at, without_place
 from catalog.roots import AllowedRoots, canonical_location
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
 from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, load_newest
@@ -60,7 +61,8 @@ class _Found:
 class IcebergFormat:
     """`open` gives the folder at a location. `cache_bytes` bounds what is kept between statements: half is for what was
     decoded of immutable files, half for snapshots, of which the most recently used one is always kept.
-    `rest` are catalogs whose tables have addresses.
+    `rest` are catalogs whose tables have addresses; `ensure_free` raises where one that is at an address, or will be,
+    may not lie at a location, and is told whether it is made there already.
     """
 
     name = FORMAT
@@ -71,8 +73,9 @@ class IcebergFormat:
         cache_bytes: int,
         clock: Callable[[], int] = clock_ms,
         rest: RestCatalogs | None = None,
+        ensure_free: Callable[[str, str, bool], None] = lambda address, location, is_made: None,
     ) -> None:
-        self._open, self._clock, self._rest = open, clock, rest or RestCatalogs()
+        self._open, self._clock, self._rest, self._ensure_free = open, clock, rest or RestCatalogs(), ensure_free
         self._decoded = Decoded(cache_bytes // 2)
         self._lock = Lock()
         self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()
@@ -154,7 +157,7 @@ class IcebergFormat:
             lambda: read_metadata(found.metadata, name, location),
             lambda parsed: 20_000 + 3000 * len(parsed.snapshots),
         )
-        storage = self._open_place(metadata.location)
+        storage = self._open_place(location, metadata.location)
         stamp = FileStatus(name=str(found.etag), size=0, modified_ms=metadata.last_updated_ms)
         return _Found(storage, name, metadata, stamp, address=location)
 
@@ -199,7 +202,9 @@ class IcebergFormat:
             staged = staged_address(location, at, creating_updates(definition))
         except RestConflict as error:
             raise TableAlreadyExists(f"{at.client.name}.{'.'.join(at.namespace)}.{at.table}") from error
-        self.folder(staged)
+        place = self._rest.place(staged).location
+        assert place is not None
+        self._ensure_free(location, self._open_place(location, place).root, False)
         return staged
 
     def folder(self, location: str) -> Storage:
@@ -208,14 +213,21 @@ class IcebergFormat:
             return self._open(location)
         place = self._rest.place(location).location
         assert place is not None, "a table of a REST catalog is prepared before its files are written"
-        return self._open_place(place)
+        return self._open_place(location, place)
 
-    def _open_place(self, location: str) -> Storage:
-        """Where a REST catalog says that a table lies. Raises `PathNotAllowed`."""
+    def _open_place(self, address: str, location: str) -> Storage:
+        """Where a REST catalog says that the table at an address lies. Raises `PathNotAllowed`, `RestTableInLake`."""
         canonical = canonical_location(location)
         storage = self._open(canonical)
         if storage.allowed_roots is not None:
             AllowedRoots(storage.allowed_roots).ensure_allowed(canonical)
+        self._rest.places.ensure_allowed(str(table_at(address).name), canonical)
+        return storage
+
+    def _open_new(self, address: str, location: str) -> Storage:
+        """As `_open_place`, of a table that was made there just now. Raises `LocationOverlap`."""
+        storage = self._open_place(address, location)
+        self._ensure_free(without_place(address), canonical_location(location), True)
         return storage
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
@@ -253,7 +265,12 @@ class IcebergFormat:
     ) -> IcebergTransaction:
         """`definition` is an `IcebergDefinition`."""
         store: MetadataStore = (
-            NewRestTable(at=self._rest.place(location), open=self._open_place, clock=self._clock)
+            NewRestTable(
+                at=self._rest.place(location),
+                open=partial(self._open_place, location),
+                open_made=partial(self._open_new, location),
+                clock=self._clock,
+            )
             if is_rest(location)
             else self._store(self._open(location))
         )
@@ -274,7 +291,8 @@ class IcebergFormat:
         if snapshot.address is None:
             return self._store(snapshot.storage)
         at = self._rest.place(snapshot.address)
-        return RestMetadataStore(at=at, open=self._open_place, clock=self._clock, folder=snapshot.metadata.location)
+        opened = partial(self._open_place, snapshot.address)
+        return RestMetadataStore(at=at, open=opened, clock=self._clock, folder=snapshot.metadata.location)
 
     def changes(
         self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool

@@ -34,6 +34,8 @@ class ViewScan:
     """The reader may not read what is below: nothing above it that may fail is evaluated on rows that it leaves out."""
     is_policy: bool = False
     """It is, or is read by, a row filter or column mask, which means the same whatever the session's settings are."""
+    is_volatile: bool = False
+    """Its text is another one each time, so no plan or answer over it is kept."""
     unlisted_columns: tuple[str, ...] = ()
     """Columns of its query that `*` does not show. It reads scans alone, and has no columns of its own then."""
 

@@ -30,8 +30,10 @@ class StatementContext:
     """One run: identity, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
-    `spool` holds what of its result is in files (None: one of the engine's). `scan_bytes_max` bounds the data files
-    that its queries read (0: no bound); `pool` is what its tasks share Spark's time in (None: one of its session).
+    Who asks takes no more than the first `rows_wanted` rows of the answer, and none behind `bytes_wanted` bytes (None:
+    all): a query need not compute the others. `spool` holds what of its result is in files (None: one of the engine's).
+    `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
+    time in (None: one of its session).
     `caches_results`: its answer may come from the result cache, and go there. `variables` are those that its queries
     may name. `on_parsed` is told, once the text is parsed, whether the statement may answer rows: some protocols have
     to say so before it has run. `on_rows`, where it is given, is told of the result of a query that goes on computing
@@ -49,6 +51,8 @@ class StatementContext:
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
+    rows_wanted: int | None = None
+    bytes_wanted: int | None = None
     spool: Spool | None = None
     scan_bytes_max: int = 0
     pool: str | None = None

@@ -40,17 +40,15 @@ class SpoolBudget:
         """Takes no lock."""
         self._returned.append((owner, count))
 
-    def left(self, owner: str) -> int:
-        """How many bytes `owner` may take now."""
+    def take_some(self, owner: str, wanted: int, needed: int) -> int:
+        """Take `wanted` bytes, or as many as are left if these are `needed` at least; raises what :meth:`take` does."""
         with self._lock:
             self._settle()
-            return self._left(owner)
-
-    def refusal(self, owner: str) -> SqlError:
-        """What `owner` is told who may not take more."""
-        with self._lock:
-            self._settle()
-            return self._refusal(owner)
+            count = min(wanted, self._left(owner))
+            if count < needed:
+                raise self._refusal(owner)
+            self._held[owner] += count
+            return count
 
     def held_bytes(self) -> int:
         with self._lock:
@@ -72,3 +70,31 @@ class SpoolBudget:
             self._held[owner] -= count
             if not self._held[owner]:
                 del self._held[owner]
+
+
+class Reservation:
+    """Bytes that were taken for files which another program writes, until these are whole. Thread-safe."""
+
+    def __init__(self, budget: SpoolBudget | None, owner: str) -> None:
+        """Without a budget all may be taken."""
+        self._budget, self._owner = budget, owner
+        self._lock = threading.Lock()
+        self._count = 0
+        self._is_over = False
+
+    def take(self, wanted: int, needed: int) -> int:
+        """How many more were taken; see `SpoolBudget.take_some`. After :meth:`release` none are."""
+        with self._lock:
+            if self._is_over:
+                return 0
+            count = wanted if self._budget is None else self._budget.take_some(self._owner, wanted, needed)
+            self._count += count
+            return count
+
+    def release(self) -> None:
+        """Give all of them back; releasing twice does nothing."""
+        with self._lock:
+            self._is_over = True
+            count, self._count = self._count, 0
+        if self._budget is not None and count:
+            self._budget.give_back(self._owner, count)

@@ -19,9 +19,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from catalog.errors import SqlError
-from engine.errors.disk_errors import DiskFull, SpoolFull
-from engine.spool.budget import SpoolBudget
+from engine.errors.disk_errors import SpoolFull
+from engine.spool.budget import Reservation, SpoolBudget
 from engine.spool.messages import find_messages
 from engine.spool.private_folder import PrivateFolder
 from engine.spool.spool_file import SpoolFile, StoredBatch
@@ -54,13 +53,9 @@ class Spool:
         file = SpoolFile(self._new_path(), self.budget, owner)
         return SpoolWriter(file, schema, file_bytes_max, is_compressed=is_compressed)
 
-    def left(self, owner: str) -> int:
-        """How many bytes `owner` may write now."""
-        return self.budget.left(owner) if self.budget is not None else 1 << 62
-
-    def refusal(self, owner: str) -> SqlError:
-        """What `owner` is told where no bytes are left."""
-        return self.budget.refusal(owner) if self.budget is not None else DiskFull()
+    def reservation(self, owner: str) -> Reservation:
+        """For bytes of files that are followed, while they are written; release it before they are kept."""
+        return Reservation(self.budget, owner)
 
     def held_bytes(self) -> int:
         return self.budget.held_bytes() if self.budget is not None else 0

@@ -163,19 +163,30 @@ class LogQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NeededRows:
+    """Which rows a query needs of the one relation that it names: those of which all `conditions` may be true, and any
+    `limit` of them where one is given. Literals have the types that they are written with.
+    """
+
+    conditions: tuple[Predicate, ...] = ()
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
 
     `relations` and `qualifiers` are in the order of the text. `engine.sql.query.splice` puts other names in their
-    places. `log_question` is the whole of what is asked, if the log may know it. `calls` may be of functions of the
-    catalog; `inlined` are those that are, once the statement is bound, and the relations that their bodies name come
-    behind those of the text.
+    places. `log_question` is the whole of what is asked, if the log may know it; `needed` None: all rows. `calls` may
+    be of functions of the catalog; `inlined` are those that are, once the statement is bound, and the relations that
+    their bodies name come behind those of the text.
     """
 
     text: str
     relations: tuple[Relation, ...] = ()
     qualifiers: tuple[Qualifier, ...] = ()
     log_question: LogQuestion | None = None
+    needed: NeededRows | None = None
     calls: tuple[Call, ...] = ()
     inlined: tuple[InlinedCall, ...] = ()
 

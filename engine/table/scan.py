@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -71,6 +71,8 @@ class ChosenFiles:
 
     rows: pa.Array | None
     read: TableRead
+    is_part: bool = False
+    """Files that may hold matching rows are left out, since these have as many as were asked for."""
 
 
 class Choice(Protocol):
@@ -82,6 +84,17 @@ class Choice(Protocol):
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
         """What is in the files that :meth:`choose` would answer, and in these top-level columns of them."""
+        ...
+
+
+@runtime_checkable
+class CountedChoice(Choice, Protocol):
+    """One that may know how many rows a file has."""
+
+    def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> ChosenFiles:
+        """Files with `rows` rows that satisfy `predicate`, by what the log says of them, which other writers may have
+        got wrong; as :meth:`choose` where no files are known to have so many.
+        """
         ...
 
 
@@ -117,7 +130,10 @@ class FileKind(StrEnum):
     CSV = "csv"
     JSON = "json"
     ORC = "orc"
-    """Of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its index."""
+    AVRO = "avro"
+    """These two are of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its
+    index.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
@@ -26,6 +27,7 @@ from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
+from engine.table.shared_files import SharedFiles
 from engine.types.schema import StructType
 
 
@@ -177,6 +179,17 @@ class TableSnapshot(Protocol):
         """
         ...
 
+    def narrowed(self, condition: Predicate, limit: int | None) -> TableSnapshot:
+        """For a query that needs no more rows than those for which `condition` may be true, any `limit` of them where
+        one is given: the same version, maybe with fewer `files`, if that is less work than to know all of them.
+        """
+        ...
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        """How many live files `narrowed` has left out, and about how many bytes they have together."""
+        ...
+
     def unmarked_rows(self, relation: str, label: str) -> UnmarkedRows | None:
         """None where there are none. Relations of the query have names that begin with `relation`."""
         ...
@@ -199,6 +212,12 @@ class TableSnapshot(Protocol):
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """The live files with the statistics of some top-level columns (or of more), to answer counts and extremes."""
+        ...
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        """The live files for a table of the format `wanted`. Raises `FilesNotShareable` where only this format can say
+        what rows they have; `label` is the table's name for messages.
+        """
         ...
 
     def history(self, limit: int | None = None) -> pa.Table:

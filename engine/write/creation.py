@@ -49,7 +49,7 @@ def commit_creation(
 @contextmanager
 def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[None]:
     """A CREATE that loses the folder to another one leaves the mark to that."""
-    if not entry.managed or staged.is_path:
+    if not entry.managed or staged.is_path or staged.replaces_entry:  # a folder with a mark may be removed
         yield
         return
     mark_new(entry, catalog)
@@ -77,7 +77,7 @@ def _log_and_name(
     try:
         _ensure_whole(committed, entry, with_files=True)
         if not staged.is_path:
-            catalog.change(CreateTable(entry))
+            catalog.change(CreateTable(entry, replace=staged.replaces_entry))
     except CatalogOutcomeUnknown:
         raise
     except BaseException as error:
@@ -131,7 +131,8 @@ def _is_taken_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) 
     try:
         location = without_place(entry.location)
         recorded = catalog.view().state.relations.values()
-        if not any(isinstance(each, TableEntry) and each.location == location for each in recorded):
+        place = (location, entry.format)
+        if not any(isinstance(each, TableEntry) and (each.location, each.format) == place for each in recorded):
             committed.take_back()
         if not committed.is_whole(with_files=False):
             return True

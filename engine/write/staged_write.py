@@ -15,7 +15,8 @@ class StagedWrite:
 
     `clone` is recorded before the commit, so that at no time a table names files of another one and nobody knows.
     `label` is what errors call the table. `creates` is the table that gets its first version, and its name unless
-    `is_path`: a log comes before its name, so that a crash in between leaves no name that leads nowhere.
+    `is_path`: a log comes before its name, so that a crash in between leaves no name that leads nowhere. With
+    `replaces_entry` the name leads there already, to a table of another format, and to this one from then on.
     """
 
     outcome: Outcome
@@ -24,3 +25,4 @@ class StagedWrite:
     creates: TableEntry | None = None
     clone: CloneEntry | None = None
     is_path: bool = False
+    replaces_entry: bool = False

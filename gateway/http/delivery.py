@@ -25,9 +25,11 @@ from gateway.http.links import LinkSigner
 from gateway.http.requests import Compression, Disposition, Format, StatementRequest
 from gateway.lz4_frames import lz4_frame
 from gateway.operation import Operation
+from gateway.session import WantedResult
 
 API = "/api/2.0/sql"
 _CHUNK_BYTES = 4 << 20
+_LONG_MAX = 2**63 - 1
 _LINKS_MAX = 32
 """Databricks lists as many links in one answer."""
 
@@ -55,6 +57,12 @@ class Delivery:
         self._row_limit, self._byte_limit = request.row_limit, request.byte_limit
         self._is_truncated = False
         self._chunks: list[Chunk] = []
+
+    @property
+    def wanted(self) -> WantedResult:
+        """A row more than the limit tells that there are more."""
+        row_limit = None if self._row_limit is None else min(self._row_limit + 1, _LONG_MAX)
+        return WantedResult(row_limit=row_limit, bytes_wanted=self._byte_limit)
 
     def cut(self, stream: ResultStream) -> ResultStream:
         """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from flask import Blueprint
@@ -15,6 +16,28 @@ from gateway.http.openapi_schemas import POSITIVE, SCHEMAS, STRING, WAIT, Schema
 from gateway.release import VERSION
 
 PATH = "/api/openapi.json"
+_ERRORS = {
+    HTTPStatus.BAD_REQUEST: "Something is wrong with the request, or with what it asks for; `condition` says what.",
+    HTTPStatus.UNAUTHORIZED: "Log in: the credentials are missing, wrong or expired.",
+    HTTPStatus.FORBIDDEN: "The user may not do this, or the server does not answer to this name.",
+    HTTPStatus.NOT_FOUND: "There is no such session, statement, chunk or file, or it is another user's.",
+    HTTPStatus.CONFLICT: "The statement has no result yet.",
+    HTTPStatus.LENGTH_REQUIRED: "The length of the body is not stated.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not of the type that the path takes.",
+    HTTPStatus.TOO_MANY_REQUESTS: "A limit of the server is reached; try again later.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "A bug of the server, whose log has the id in the message.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "The server or Spark starts or stops, or does not answer; try again later.",
+}
+_ANYWHERE = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.LENGTH_REQUIRED,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
 _SQL, _CATALOG, _TOKEN = "/api/2.0/sql", "/api/2.0/catalog", "/api/2.0/token"
 _STATEMENT = f"{_SQL}/statements/{{statement_id}}"
 _ARROW = "application/vnd.apache.arrow.stream"
@@ -38,6 +61,22 @@ class Described:
     """Whether it is answered without a log-in."""
     others: tuple[str, ...] = ()
     """Further media types that it may answer, where they are accepted."""
+    errors: tuple[HTTPStatus, ...] = ()
+    """Beyond those that follow from the rest."""
+
+    @property
+    def is_page(self) -> bool:
+        return self.answers == _HTML or "/console" in self.path
+
+    @property
+    def statuses(self) -> tuple[HTTPStatus, ...]:
+        """Of its errors, in their order."""
+        found = {*_ANYWHERE, *self.errors}
+        found |= set() if self.is_open else {HTTPStatus.UNAUTHORIZED}
+        found |= {HTTPStatus.NOT_FOUND} if "{" in self.path else set()
+        found |= {HTTPStatus.CONFLICT} if "/result" in self.path else set()
+        found |= {HTTPStatus.UNSUPPORTED_MEDIA_TYPE} if self.body else set()
+        return tuple(sorted(found))
 
 
 def _get(path: str, answers: str, summary: str, **given: Any) -> Described:
@@ -84,7 +123,8 @@ _FILTER: dict[str, Schema] = {
 }
 
 OPERATIONS: tuple[Described, ...] = (
-    _post(f"{_SQL}/statements", "StatementRequest", "Statement", "Run a statement; wait up to wait_timeout."),
+    _post(f"{_SQL}/statements", "StatementRequest", "Statement", "Run a statement; wait up to wait_timeout.",
+          errors=(HTTPStatus.NOT_FOUND,)),
     _get(_STATEMENT, "Statement", "A statement's state, and its result once it has succeeded.",
          query={"wait_timeout": WAIT, "on_disconnect": _DISCONNECT}),
     Described(method="delete", path=_STATEMENT, answers="Empty", summary="End a statement and give up its result."),
@@ -125,7 +165,8 @@ OPERATIONS: tuple[Described, ...] = (
     _get("/connect", _HTML, "How to connect other programs.", is_open=True),
     _get("/console/{name}", "text/javascript", "A part of the console.", is_open=True, others=("text/css",)),
     _get("/login", _HTML, "The log-in of browsers.", is_open=True),
-    _post("/login", None, _HTML, "Log in; the answer has a cookie.", is_open=True),
+    _post("/login", None, _HTML, "Log in; the answer has a cookie.", is_open=True,
+          errors=(HTTPStatus.UNAUTHORIZED, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)),
     _post("/logout", None, _HTML, "Log out.", is_open=True),
     _get(PATH, "Table", "This document.", is_open=True),
 )  # fmt: skip
@@ -157,11 +198,10 @@ def openapi_document() -> dict[str, object]:
 
 
 def _operation(each: Described) -> dict[str, object]:
-    error: dict[str, object] = {"description": "An error.", "content": {"application/json": {"schema": ref("Error")}}}
-    told: dict[str, object] = {
-        "summary": each.summary,
-        "responses": {"200": _response(each), "default": _page_or(each, error)},
-    }
+    responses = {"200": _response(each)} | ({"303": {"description": "To another page."}} if each.is_page else {})
+    for status in each.statuses:
+        responses[str(status.value)] = _error(each, status)
+    told: dict[str, object] = {"summary": each.summary, "responses": responses}
     parameters = [*_path_parameters(each.path), *_query_parameters(each)]
     if parameters:
         told["parameters"] = parameters
@@ -182,11 +222,14 @@ def _response(each: Described) -> dict[str, object]:
     return {"description": "Done.", "content": content}
 
 
-def _page_or(each: Described, error: dict[str, object]) -> dict[str, object]:
-    """Pages tell their errors in a page, too; some answer with a redirect."""
-    if each.answers != _HTML and "/console" not in each.path:
-        return error
-    return {"description": "A page, a redirect or an error."}
+def _error(each: Described, status: HTTPStatus) -> dict[str, object]:
+    """Pages tell some errors in a page."""
+    content: dict[str, object] = {"application/json": {"schema": ref("Error")}}
+    if each.path == "/readyz" and status is HTTPStatus.SERVICE_UNAVAILABLE:
+        content = {"application/json": {"schema": ref("Status")}}
+    if each.is_page:
+        content[_HTML] = {"schema": {"type": "string"}}
+    return {"description": _ERRORS[status], "content": content}
 
 
 def _path_parameters(path: str) -> list[dict[str, object]]:

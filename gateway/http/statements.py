@@ -188,7 +188,9 @@ class StatementApi:
         else:
             session = self.open(SessionRequest(catalog=asked.catalog, schema=asked.schema, settings={}), open_s)
         try:
-            operation = session.execute(asked.text, parameters=asked.parameters, through=delivery.cut)
+            operation = session.execute(
+                asked.text, parameters=asked.parameters, through=delivery.cut, wanted=delivery.wanted
+            )
         except BaseException:
             if not asked.session_id:
                 self.end(partial(registry.close_session, session.id, identity))

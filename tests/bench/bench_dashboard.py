@@ -6,6 +6,7 @@ questions (`dashboard_queries.py`) from one list in random order, each the next 
 take turns, with nothing sent to the other one.
 
 - `cold`: the first questions after the start. Every later phase is warm;
+- `alone`: one connection, each question by itself, the servers in turns, without the result cache: medians;
 - `warm`: the gateway without its result cache;
 - `writer`: the same while somebody else commits to `orders` every second. The stock server goes on with its old list of
   files, the gateway answers of the newest version;
@@ -26,8 +27,9 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -37,11 +39,12 @@ from pyhive import hive
 from pyhive.exc import OperationalError
 
 from tests.bench.bench_tpch import TABLES, write_tables
-from tests.bench.dashboard_queries import questions
+from tests.bench.dashboard_queries import PARAMETERS, QUERIES, questions
+from tests.bench.sides import alternate
 from tests.bench.stock_server import stock_server
 from tests.server_process import ServerProcess
 
-PHASES = ("cold", "warm", "writer", "long", "cached", "cached-writer")
+PHASES = ("cold", "alone", "warm", "writer", "long", "cached", "cached-writer")
 LONG = (
     "SELECT count(*) FROM (SELECT a.l_orderkey, sum(a.l_extendedprice * b.l_discount) AS x"
     " FROM lineitem a JOIN lineitem b ON a.l_partkey = b.l_partkey GROUP BY a.l_orderkey)"
@@ -49,6 +52,7 @@ LONG = (
 LONG_CONNECTIONS = 2
 CACHE_SETTING = "gateway.result_cache"
 COMMIT_EVERY_S = 1.0
+ALONE_TIMES = 9
 SEED = 7
 
 
@@ -88,6 +92,9 @@ def main() -> None:
         write_tables(lake, arguments.scale)
         sides = [ours(folder, servers), stock(folder, lake, servers)]
         for phase in arguments.phases:
+            if phase == "alone":
+                alone(sides)
+                continue
             for connections in arguments.connections[:1] if phase == "cold" else arguments.connections:
                 with committing(lake / "orders") if phase.endswith("writer") else nullcontext():
                     compare(phase, connections, arguments.queries, sides)
@@ -112,12 +119,20 @@ def stock(folder: Path, lake: Path, servers: ExitStack) -> Side:
     return Side("stock", server.port, [server.process_id])
 
 
+@contextmanager
+def connected(side: Side) -> Iterator[Any]:
+    """A cursor of a connection. The stock server may fail to end one, for a class that pyspark has not."""
+    connection = hive.connect("127.0.0.1", side.port, username="bench")
+    try:
+        yield connection.cursor()
+    finally:
+        with suppress(OperationalError) if side.name == "stock" else nullcontext():
+            connection.close()
+
+
 def ensure_equal(sides: Sequence[Side]) -> None:
     with ExitStack() as connections:
-        cursors = [
-            connections.enter_context(closing(hive.connect("127.0.0.1", side.port, username="bench"))).cursor()
-            for side in sides
-        ]
+        cursors = [connections.enter_context(connected(side)) for side in sides]
         for text in questions():
             answers = []
             for cursor in cursors:
@@ -127,6 +142,23 @@ def ensure_equal(sides: Sequence[Side]) -> None:
                 answers = [len(rows) for rows in answers]
             if answers[0] != answers[1]:
                 raise AssertionError(f"the answers differ: {text}\n{answers[0]}\n{answers[1]}")
+
+
+def alone(sides: Sequence[Side]) -> None:
+    """A line for each question: its time on either side, and ours over stock's."""
+    with ExitStack() as connections:
+        cursors = [connections.enter_context(connected(side)) for side in sides]
+        set_cache(cursors[0], use=False)
+
+        def answer(cursor: Any, text: str) -> None:
+            cursor.execute(text)
+            cursor.fetchall()
+
+        for name, text in QUERIES.items():
+            asked = text.format(**PARAMETERS[0])
+            ours, stock = alternate(partial(answer, cursors[0], asked), partial(answer, cursors[1], asked), ALONE_TIMES)
+            shown = f"ours {ours:6.0f} ms   stock {stock:6.0f} ms   ratio {ours / stock:.2f}"
+            print(f"alone   {name:22} {shown}", flush=True)
 
 
 def compare(phase: str, connections: int, count: int, sides: Sequence[Side]) -> None:
@@ -164,8 +196,7 @@ def ask(side: Side, connections: int, count: int, *, use_cache: bool) -> tuple[l
     ready = threading.Barrier(connections + 1)
 
     def client() -> list[float]:
-        with closing(hive.connect("127.0.0.1", side.port, username="bench")) as connection:
-            cursor = connection.cursor()
+        with connected(side) as cursor:
             try:
                 if side.name == "ours":
                     set_cache(cursor, use=use_cache)
@@ -217,8 +248,7 @@ def long_statements(side: Side) -> Iterator[None]:
     ended = threading.Event()
 
     def client() -> None:
-        with closing(hive.connect("127.0.0.1", side.port, username="other")) as connection:
-            cursor = connection.cursor()
+        with connected(side) as cursor:
             if side.name == "ours":
                 set_cache(cursor, use=False)
             while not ended.is_set():

@@ -139,7 +139,7 @@ def error_of_cancelled(connection: Any, runs: Sequence[object], pause_s: float =
             time.sleep(0.01)
         time.sleep(pause_s)
         statement.cancel()
-        error = running.exception(30)
+        error = running.exception(60)
     assert isinstance(error, Py4JJavaError)
     return str(error.java_exception.getMessage())
 

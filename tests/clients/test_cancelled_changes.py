@@ -110,17 +110,17 @@ def test_it_changes_nothing_and_the_session_goes_on(server: RealServer, client: 
     answer = client.submit(cut.text.format(t=folder.name), wait="0s")
     is_begun = cut.is_begun
     if is_begun is None:
-        assert eventually(lambda: processors_used(server.process) > IDLE, 60)
+        assert eventually(lambda: processors_used(server.process) > IDLE)
     else:
-        assert eventually(lambda: is_begun(folder), 60)
+        assert eventually(lambda: is_begun(folder))
     HttpClient(server.http_port).ask("POST", f"/statements/{answer['statement_id']}/cancel", {})
     assert client.wait(answer | {"status": {"state": "RUNNING"}})["status"]["state"] == "CANCELED"
-    assert eventually(lambda: DeltaTable(folder).version() == version + cut.versions, 30)
+    assert eventually(lambda: DeltaTable(folder).version() == version + cut.versions)
     assert rows_of(folder) == before
     if name == "VACUUM":
         assert 4 < parquet(folder) < FILES
     else:
-        assert eventually(lambda: parquet(folder) == len(DeltaTable(folder).file_uris()), 30)
+        assert eventually(lambda: parquet(folder) == len(DeltaTable(folder).file_uris()))
         assert not parquet(Path(f"{folder}_clone"))
     assert client.rows(f"SELECT count(*), sum(k) FROM {folder.name}") == [[str(each) for each in before]]
     assert client.rows(f"SHOW TABLES LIKE '{folder.name}*'") == [["default", folder.name, "false"]]

@@ -221,7 +221,7 @@ class Shell:
     errors: list[str]
 
 
-@pytest.fixture(scope="module", params=_SEPARATORS)
+@pytest.fixture(scope="module", params=["csv2", pytest.param("tsv2", marks=pytest.mark.slow)])
 def shell(request: pytest.FixtureRequest, server: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Shell:
     script = tmp_path_factory.mktemp("beeline") / "all.sql"
     lines = [f"SET TIME ZONE '{table.zone}';\n{table.query};\nSELECT '{_MARK}';\n" for table in TABLES]

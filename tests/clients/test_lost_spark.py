@@ -90,7 +90,7 @@ def running(http: HttpClient, text: str) -> dict[str, Any]:
     """A statement that has begun."""
     answer = http.submit(text, wait="0s")
     path = f"/statements/{answer['statement_id']}"
-    assert eventually(lambda: http.ask("GET", path)["status"]["state"] == "RUNNING", 30)
+    assert eventually(lambda: http.ask("GET", path)["status"]["state"] == "RUNNING")
     time.sleep(0.5)
     return answer
 
@@ -162,7 +162,7 @@ def test_a_java_that_hangs_is_replaced(process: ServerProcess, http: HttpClient)
             cursor.fetchall()
     assert process.jvms() == [before]  # it is the same Java, and still stopped
     waiting = http.submit("SELECT sum(id) FROM range(10)", wait="0s")
-    assert eventually(lambda: status(http, "/readyz") == 503, 20)
+    assert eventually(lambda: status(http, "/readyz") == 503)
     assert eventually(lambda: process.jvms() not in ([before], []), 180)
     assert http.wait(waiting)["status"]["state"] in ("FAILED", "SUCCEEDED")  # it was in Java already, or it waited
     assert cell(http.run("SELECT sum(id) FROM range(10)")) == "45"

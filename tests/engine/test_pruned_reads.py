@@ -203,22 +203,22 @@ def run(session: LakeSession, text: str) -> tuple[list[tuple[Any, ...]], tuple[T
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True)), context.profile.reads
 
 
+@pytest.mark.parametrize("count", [25, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
 def test_random_conditions_find_the_same_rows_with_and_without_pruning(
-    lake: Path, sources: EngineSources, session: LakeSession, spark: ExecSession, table: Table
+    lake: Path, sources: EngineSources, session: LakeSession, spark: ExecSession, table: Table, count: int
 ) -> None:
-    random = Random(f"pruning {table.name}")
-    run(session, f"CREATE TABLE {table.name} ({COLUMNS}) {table.layout} {table.properties}")
+    random, name = Random(f"pruning {table.name}"), f"{table.name}_{count}"
+    run(session, f"CREATE TABLE {name} ({COLUMNS}) {table.layout} {table.properties}")
     for center in range(INSERTS):
         written = (_row(random, center * ROW_COUNT + number, center) for number in range(ROW_COUNT))
-        run(session, f"INSERT INTO {table.name} VALUES {', '.join(written)}")
+        run(session, f"INSERT INTO {name} VALUES {', '.join(written)}")
     if table.edit is not None:
-        _edit_log(lake / "default" / table.name, table.edit)
+        _edit_log(lake / "default" / name, table.edit)
         sources = open_sources(EngineOptions(lake_folder=str(lake)))
-    conditions = [_condition(random) for _ in range(60)]
+    conditions = [_condition(random) for _ in range(count)]
     text = " UNION ALL ".join(
-        f"SELECT {number} AS condition, id FROM {table.name} WHERE {condition}"
-        for number, condition in enumerate(conditions)
+        f"SELECT {number} AS condition, id FROM {name} WHERE {condition}" for number, condition in enumerate(conditions)
     )
     plan = planned(text, SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default"), sources)
     assert isinstance(plan, ReadPlan)

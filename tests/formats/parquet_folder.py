@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.concurrency.retry import RetryPolicy
+from engine.errors.copy_errors import FilesNotShareable
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import DeltaError
 from engine.pruning.metadata_answers import CountedFiles
@@ -37,6 +38,7 @@ from engine.table.operations import CommitDescription, NumberedWrite, TableOpera
 from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.rules import Constraint, NoRules, TableRules
 from engine.table.scan import NO_FILES, Scan
+from engine.table.shared_files import SharedFiles
 from engine.table.snapshot import TableSnapshot
 from engine.table.transaction import DataFile, NewFiles
 from engine.types.schema import StructType, parse_schema
@@ -200,6 +202,13 @@ class FolderSnapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
 
+    def narrowed(self, condition: Predicate, limit: int | None) -> FolderSnapshot:
+        return self
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        return 0, 0
+
     def unmarked_rows(self, relation: str, label: str) -> None:
         return None
 
@@ -221,6 +230,9 @@ class FolderSnapshot:
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         statistics = pa.table({"num_records": self.files["rows"], "tight_bounds": pa.nulls(self.num_files, pa.bool_())})
         return CountedFiles(files=self.files, statistics=statistics)
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        raise FilesNotShareable(label, wanted, "nothing says the ids of its columns")
 
     def history(self, limit: int | None = None) -> pa.Table:
         versions = range(self.version, -1, -1)[:limit]

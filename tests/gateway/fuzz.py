@@ -54,7 +54,7 @@ class Fuzzer:
         return reused
 
     def _connect(self, chance: random.Random) -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         if chance.random() < 0.5:
             with contextlib.suppress(OSError):
                 self.greet(connection)

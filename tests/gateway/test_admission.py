@@ -21,7 +21,7 @@ from gateway.operation import Operation
 from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
-from tests.gateway.test_registry import eventually
+from tests.gateway.http.conftest import eventually
 
 
 def operation(user: str, kind: StatementClass = StatementClass.READ, *groups: str) -> Operation:
@@ -218,7 +218,7 @@ def test_a_group_limits_reads_however_they_are_written(text: str, user: str, lim
     )
     registry = Registry(engine, Limits(admission=rules))
     session = registry.open_session(Identity(user))
-    assert session.execute(text).wait(10) is OperationState.FINISHED
+    assert session.execute(text).wait(60) is OperationState.FINISHED
     registry.drain(0)
     assert read == [limit]
 
@@ -249,12 +249,12 @@ def test_a_user_with_many_long_statements_stops_nobody(busy: tuple[Registry, Cal
     long = [ann.execute("LONG") for _ in range(32)]
     assert eventually(lambda: sum(one.state is OperationState.RUNNING for one in long) == 2)
     for text in ("SELECT 1", "SHOW TABLES", "SELECT 1"):
-        assert bob.execute(text).wait(10) is OperationState.FINISHED
+        assert bob.execute(text).wait(60) is OperationState.FINISHED
     assert sum(one.state is OperationState.RUNNING for one in long) == 2
     long[-1].cancel()
     assert long[-1].state is OperationState.CANCELED
     let_go()
-    assert all(one.wait(10) is OperationState.FINISHED for one in long[:-1])
+    assert all(one.wait(60) is OperationState.FINISHED for one in long[:-1])
 
 
 def test_a_queue_that_is_full_refuses_and_stays_usable(busy: tuple[Registry, Callable[[], None]]) -> None:
@@ -267,7 +267,7 @@ def test_a_queue_that_is_full_refuses_and_stays_usable(busy: tuple[Registry, Cal
     long[-1].cancel()
     last = ann.execute("LONG")
     let_go()
-    assert last.wait(10) is OperationState.FINISHED
+    assert last.wait(60) is OperationState.FINISHED
 
 
 def test_a_statement_that_waits_too_long_fails() -> None:
@@ -277,7 +277,7 @@ def test_a_statement_that_waits_too_long_fails() -> None:
     registry = Registry(engine, Limits(statements_running_max=1, admission=rules, reap_every_s=0.02))
     session = registry.open_session(Identity("ann"))
     first, second = session.execute("LONG"), session.execute("LONG")
-    assert second.wait(10) is OperationState.FAILED and isinstance(second.error, QueuedTooLong)
+    assert second.wait(60) is OperationState.FAILED and isinstance(second.error, QueuedTooLong)
     free.set()
-    assert first.wait(10) is OperationState.FINISHED
+    assert first.wait(60) is OperationState.FINISHED
     registry.drain(0)

@@ -102,9 +102,9 @@ def test_a_script_ends_with_a_slash(live: Live) -> None:
     ],
 )
 def test_commands(live: Live, command: str, text: str | None) -> None:
-    out, _ = told(live, command, "\\q", "SELECT 1;")
+    out, err = told(live, command, "\\q", "SELECT 1;")
     assert [run.text for run in live.engine.runs] == ([text] if text else [])
-    assert ("\\watch S" in out) == (text is None)
+    assert ("\\watch S" in out) == (text is None) and ("is no command" in err) == (text is None)
 
 
 def test_typed_lines_can_be_forgotten(live: Live) -> None:
@@ -167,9 +167,11 @@ def test_ctrl_c_while_rows_are_written_ends_no_shell(live: Live, monkeypatch: py
 
 def test_progress_is_one_line() -> None:
     tasks = {"total": 8, "running": 2, "done": 4, "failed": 0}
-    profile = {"stage": "execute", "tasks": tasks, "reads": [{"files": 2, "files_total": 9}], "rows": 5}
+    profile = {"stage": "execute", "statements_begun": 0, "tasks": tasks, "rows": 5}
+    profile["reads"] = [{"files": 2, "files_total": 9}]
     assert progress_text(profile) == "execute, 2 of 9 files, [##########..........] 4 of 8 tasks, 5 rows"
-    nothing = {"stage": None, "tasks": dict.fromkeys(tasks, 0), "reads": [], "rows": 0}
+    assert progress_text(profile | {"statements_begun": 3}).startswith("statement 3, execute, 2 of 9 files")
+    nothing = {"stage": None, "statements_begun": 0, "tasks": dict.fromkeys(tasks, 0), "reads": [], "rows": 0}
     assert progress_text(nothing) == "starting"
 
 

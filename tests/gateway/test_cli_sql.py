@@ -160,10 +160,10 @@ def start(server: Server, *arguments: str) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
 def test_a_process_that_ends_takes_its_statement_with_it(server: Server, number: int, code: int) -> None:
     process = start(server, "SLEEP 60")
-    assert eventually(lambda: len(server.registry.operations()) == 1, 30)
+    assert eventually(lambda: len(server.registry.operations()) == 1)
     (operation,) = server.registry.operations()
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == code
     assert eventually(lambda: operation.state is OperationState.CANCELED)
 
@@ -175,7 +175,7 @@ def test_a_reader_that_has_enough_is_no_error(server: Server) -> None:
     process.stdout.readline()
     process.stdout.close()
     errors = process.stderr.read()
-    assert (process.wait(30), errors) == (0, b"")
+    assert (process.wait(60), errors) == (0, b"")
     process.stderr.close()
 
 

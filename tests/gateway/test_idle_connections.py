@@ -64,7 +64,7 @@ def over_thrift(port: int, closing: ExitStack) -> None:
 
 
 def over_http(port: int, closing: ExitStack) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     closing.callback(connection.close)
     connection.request("POST", "/cliservice", opening(), {"Content-Type": "application/x-thrift"})
     response = connection.getresponse()

@@ -112,7 +112,7 @@ def test_the_stream_is_closed_when_it_is_read_to_its_end_or_the_operation_closes
 def waits(context: StatementContext) -> ResultStream:
     ended = threading.Event()
     context.cancel.on_cancel(ended.set)
-    assert ended.wait(10)
+    assert ended.wait(60)
     context.cancel.ensure_live()
     raise AssertionError("the token was thrown without a reason")
 
@@ -131,9 +131,9 @@ def test_a_running_statement_can_be_ended_from_another_thread(end: object, state
     thread.start()
     assert not running.wait(0.05).is_terminal
     end(running)  # type: ignore[operator]
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
-    assert running.wait(1) is state
+    assert running.wait(60) is state
     with pytest.raises(error):
         running.fetch(1)
     running.close()
@@ -146,17 +146,17 @@ def test_closing_a_running_statement_cancels_it_and_gives_back_a_late_result() -
 
     def run(context: StatementContext) -> ResultStream:
         entered.set()
-        assert go_on.wait(5)
+        assert go_on.wait(60)
         return ResultStream(SCHEMA, batches(1), on_close=closed.set)
 
     running = operation(run)
     thread = threading.Thread(target=running.run)
     thread.start()
-    assert entered.wait(5)
+    assert entered.wait(60)
     running.close()
     assert running.cancel_token.reason is not None
     go_on.set()
-    thread.join(5)
+    thread.join(60)
     assert closed.is_set()
     assert running.state is OperationState.CLOSED
 
@@ -172,7 +172,7 @@ class Commits:
     def _run(self, context: StatementContext) -> ResultStream:
         context.cancel.seal()
         self.entered.set()
-        assert self._go_on.wait(5)
+        assert self._go_on.wait(60)
         context.on_commit(Commit("default.t", 7))
         self._after(context)
         return stream()
@@ -180,10 +180,10 @@ class Commits:
     def ended(self, end: Callable[[Operation], None]) -> Operation:
         """The operation, which `end` was to end while it committed."""
         self.thread.start()
-        assert self.entered.wait(5)
+        assert self.entered.wait(60)
         end(self.running)
         self._go_on.set()
-        self.thread.join(5)
+        self.thread.join(60)
         return self.running
 
 

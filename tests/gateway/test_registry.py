@@ -30,6 +30,7 @@ from gateway.operation import TEXT_KEPT_MAX, Operation
 from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
+from tests.gateway.http.conftest import eventually
 
 Maker = Callable[..., Registry]
 ANN = Identity("ann")
@@ -46,13 +47,6 @@ def make() -> Iterator[Maker]:
     yield build
     for registry in made:
         registry.drain(0)
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 5) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
 
 
 def test_a_silent_session_without_a_connection_makes_room(make: Maker) -> None:
@@ -92,7 +86,7 @@ def test_an_operation_is_found_by_its_id_from_anywhere_until_it_is_forgotten(mak
     registry = make()
     session = registry.open_session(ANN)
     operation = session.execute("SELECT 1")
-    assert operation.wait(5) is OperationState.FINISHED
+    assert operation.wait(60) is OperationState.FINISHED
     assert registry.find_operation(operation.id, ANN) == (session, operation)
     session.forget(operation)
     assert operation.state is OperationState.CLOSED
@@ -156,14 +150,14 @@ def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
     assert eventually(lambda: first.state is OperationState.RUNNING)
     assert second.state is OperationState.PENDING
     first.cancel()
-    assert second.wait(5) is OperationState.FINISHED
+    assert second.wait(60) is OperationState.FINISHED
 
 
 def hangs(until: threading.Event) -> Answer:
     """Spark's analyzer in the middle of a rule: no cancelling reaches it."""
 
     def answer(context: StatementContext) -> ResultStream:
-        until.wait(60)
+        until.wait(200)
         context.cancel.ensure_live()
         return empty_result()
 
@@ -210,7 +204,7 @@ def test_a_statement_that_is_ended_and_runs_on_gives_its_place_back(
 ) -> None:
     registry, engine = stuck(3, end, statements_running_max=3)
     others = [registry.open_session(Identity("bob")).execute("SELECT 1") for _ in range(5)]
-    assert [other.wait(5) for other in others] == [OperationState.FINISHED] * 5
+    assert [other.wait(60) for other in others] == [OperationState.FINISHED] * 5
     assert not engine.restarts
 
 
@@ -225,7 +219,7 @@ def test_threads_of_ended_statements_are_limited(stuck: Stuck, freed: threading.
     waiting = session.execute("SELECT 1")
     assert waiting.wait(0.2) is OperationState.PENDING and len(engine.runs) == 4
     freed.set()
-    assert waiting.wait(5) is OperationState.FINISHED
+    assert waiting.wait(60) is OperationState.FINISHED
 
 
 def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck, freed: threading.Event) -> None:
@@ -239,7 +233,7 @@ def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck,
     assert engine.restarts == ["2 statements in it that were ended do not end"]
     freed.set()  # as a Spark that is killed does
     assert eventually(lambda: not registry.abandoned_count)
-    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+    assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
 
 
 def test_statements_that_end_soon_after_they_were_cancelled_are_no_reason_to_restart(make: Maker) -> None:
@@ -250,7 +244,7 @@ def test_statements_that_end_soon_after_they_were_cancelled_are_no_reason_to_res
         for operation in running:
             operation.cancel()
             session.forget(operation)
-    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+    assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
     assert not registry.engine.restarts  # type: ignore[attr-defined]
 
 
@@ -260,7 +254,7 @@ def test_a_statement_that_is_cancelled_while_it_waits_never_runs(stuck: Stuck, f
     first, second = session.execute("HANG"), session.execute("ROWS 1")
     second.cancel()
     freed.set()
-    assert first.wait(5) is OperationState.FINISHED and session.execute("ROWS 2").wait(5) is OperationState.FINISHED
+    assert first.wait(60) is OperationState.FINISHED and session.execute("ROWS 2").wait(60) is OperationState.FINISHED
     assert [run.text for run in engine.runs] == ["HANG", "ROWS 2"]
 
 
@@ -269,7 +263,7 @@ def test_draining_keeps_its_deadline_whatever_runs_on(stuck: Stuck) -> None:
     hanging = registry.open_session(ANN).execute("HANG")
     draining = threading.Thread(target=registry.drain, args=(0.1,))
     draining.start()
-    draining.join(20)  # the statements hang three times as long
+    draining.join(60)  # the statements hang three times as long
     assert not draining.is_alive() and hanging.state is OperationState.CLOSED
 
 
@@ -279,7 +273,7 @@ def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
     with pytest.raises(TooManyStatements):
         session.execute("SELECT 1")
     session.forget(kept[0])
-    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+    assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
 
 
 def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(make: Maker) -> None:
@@ -287,7 +281,7 @@ def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(mak
     first, second, other = (registry.open_session(user) for user in (ANN, ANN, Identity("ben")))
     read, unread, running = first.execute("SET x"), first.execute("ROWS 5"), second.execute("SLEEP 60")
     for operation in (read, unread):
-        assert operation.wait(5) is OperationState.FINISHED
+        assert operation.wait(60) is OperationState.FINISHED
     read.tell_end()
     later = second.execute("SLEEP 60")  # in the place of the one that was read, in the other session
     assert [operation.state for operation in (read, unread)] == [OperationState.CLOSED, OperationState.FINISHED]
@@ -309,30 +303,30 @@ def test_statements_of_retired_sessions_do_not_count(make: Maker) -> None:
         session = registry.open_session(ANN)
         operation = session.execute("SELECT 1", through=lambda stream: stream)
         registry.retire_after(session, operation)
-        assert operation.wait(5) is OperationState.FINISHED and eventually(lambda: not registry.sessions())
+        assert operation.wait(60) is OperationState.FINISHED and eventually(lambda: not registry.sessions())
     assert len(registry.operations()) == 3
 
 
 def test_a_statement_past_the_servers_limit_is_ended(make: Maker) -> None:
     session = make(statement_timeout_s=0.05).open_session(ANN)
-    assert session.execute("SLEEP 30").wait(5) is OperationState.TIMED_OUT
-    assert session.execute("SLEEP 30", timeout_s=60).wait(5) is OperationState.TIMED_OUT
+    assert session.execute("SLEEP 30").wait(60) is OperationState.TIMED_OUT
+    assert session.execute("SLEEP 30", timeout_s=60).wait(60) is OperationState.TIMED_OUT
 
 
 def test_a_session_may_set_a_time_limit_of_its_own(make: Maker) -> None:
     registry = make(statement_timeout_s=60)
     session = registry.open_session(ANN)
     registry.engine.sessions[0].statement_timeout_s = 0.05  # type: ignore[attr-defined]
-    assert session.execute("SLEEP 30").wait(5) is OperationState.TIMED_OUT
+    assert session.execute("SLEEP 30").wait(60) is OperationState.TIMED_OUT
 
 
 def test_idle_sessions_and_ended_statements_expire_and_busy_ones_do_not(make: Maker) -> None:
-    registry = make(session_idle_s=0.2, statement_idle_s=0.05, reap_every_s=0.02)
+    registry = make(session_idle_s=0.5, statement_idle_s=0.05, reap_every_s=0.02)
     idle, busy = registry.open_session(ANN), registry.open_session(Identity("bob"))
     ended, running = idle.execute("SELECT 1"), busy.execute("SLEEP 30")
     assert eventually(lambda: ended.state is OperationState.CLOSED)
     assert eventually(lambda: idle not in registry.sessions())
-    time.sleep(0.3)
+    time.sleep(0.6)
     assert registry.sessions() == (busy,) and running.state is OperationState.RUNNING
 
 
@@ -340,12 +334,8 @@ def test_draining_refuses_new_work_and_lets_short_work_end(make: Maker) -> None:
     registry = make()
     session = registry.open_session(ANN)
     short, long = session.execute("SLEEP 0.2"), session.execute("SLEEP 30")
-    ends: list[OperationState] = []
-    assert eventually(lambda: short.state is OperationState.RUNNING)
-    short_wait = short.wait(5)
-    ends.append(short_wait)
+    assert short.wait(60) is OperationState.FINISHED
     registry.drain(0.2)
-    assert ends == [OperationState.FINISHED]
     assert long.state is OperationState.CLOSED and long.cancel_token.reason is not None
     assert registry.sessions() == ()
     with pytest.raises(ServerDraining):
@@ -353,17 +343,17 @@ def test_draining_refuses_new_work_and_lets_short_work_end(make: Maker) -> None:
 
 
 def test_draining_waits_for_a_client_that_still_fetches(make: Maker) -> None:
-    registry = make(linger_s=0.3)
+    registry = make(linger_s=1.0)
     operation = registry.open_session(ANN).execute("ROWS 50")
-    assert operation.wait(5) is OperationState.FINISHED
+    assert operation.wait(60) is OperationState.FINISHED
     draining = threading.Thread(target=registry.drain, args=(30,))
     draining.start()
     fetched = 0
-    while page := operation.fetch(5).rows.num_rows:  # a second in all, each fetch within the linger
+    while page := operation.fetch(5).rows.num_rows:  # two seconds in all, each fetch within the linger
         fetched += page
-        time.sleep(0.1)
+        time.sleep(0.2)
     assert fetched == 50
-    draining.join(10)
+    draining.join(60)
     assert not draining.is_alive() and operation.state is OperationState.CLOSED
 
 
@@ -372,7 +362,7 @@ def test_a_retired_session_frees_its_place_and_keeps_its_operation(make: Maker) 
     session = registry.open_session(ANN)
     operation = session.execute("ROWS 3", through=lambda stream: stream)
     registry.retire_after(session, operation)
-    assert operation.wait(5) is OperationState.FINISHED
+    assert operation.wait(60) is OperationState.FINISHED
     assert eventually(lambda: registry.sessions() == ())
     assert registry.find_operation(operation.id, ANN) == (session, operation)
     assert operation.page(0, 10).rows.num_rows == 3
@@ -399,7 +389,7 @@ def test_who_keeps_the_most_results_makes_room_for_others(make: Maker, limits: A
         session = registry.open_session(Identity(principal))
         operation = session.execute("ROWS 7", through=lambda stream: stream)
         registry.retire_after(session, operation)
-        assert operation.wait(5) is OperationState.FINISHED
+        assert operation.wait(60) is OperationState.FINISHED
         assert eventually(lambda: not registry.sessions())
         return operation
 
@@ -413,9 +403,9 @@ def test_statements_of_a_session_that_were_read_make_room(make: Maker) -> None:
     unread = session.execute("ROWS 5")
     for _ in range(5):
         operation = session.execute("SET x")
-        assert operation.wait(5) is OperationState.FINISHED
+        assert operation.wait(60) is OperationState.FINISHED
         operation.tell_end()
-    assert unread.wait(5) is OperationState.FINISHED and len(session.operations()) == 2
+    assert unread.wait(60) is OperationState.FINISHED and len(session.operations()) == 2
 
 
 def test_a_session_that_its_client_closed_does_not_retire_as_well(make: Maker) -> None:
@@ -462,14 +452,14 @@ def test_a_statement_whose_end_fails_gives_its_place_back(make: Maker, monkeypat
 
     monkeypatch.setattr(Operation, "_fail", fail)
     session.execute("no statement")
-    assert tried.wait(5)
+    assert tried.wait(60)
     monkeypatch.undo()
-    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+    assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
 
 
 def test_a_text_that_is_too_long_is_refused_and_not_held(make: Maker) -> None:
     operation = make().open_session(ANN).execute("SELECT '" + "x" * TEXT_LENGTH_MAX + "'")
-    assert operation.wait(10) is OperationState.FAILED and isinstance(operation.error, StatementTooLong)
+    assert operation.wait(60) is OperationState.FAILED and isinstance(operation.error, StatementTooLong)
     assert operation.error.length == TEXT_LENGTH_MAX + 9
     assert operation.text == "SELECT '" + "x" * (TEXT_KEPT_MAX - 8)
 
@@ -481,7 +471,7 @@ def test_an_ended_statement_keeps_the_beginning_of_its_text(make: Maker) -> None
     engine.answers[text] = lambda _: empty_result()
     before = sys.getrefcount(text)
     operation = registry.open_session(ANN).execute(text)
-    assert operation.wait(10) is OperationState.FINISHED
+    assert operation.wait(60) is OperationState.FINISHED
     assert eventually(lambda: len(operation.text) == TEXT_KEPT_MAX)
     engine.runs.clear()
     assert eventually(lambda: sys.getrefcount(text) == before), "nothing else holds it"

@@ -42,7 +42,7 @@ class House:
 
 def get(ports: Ports, path: str) -> int:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{ports.http}{path}", timeout=10) as response:
+        with urllib.request.urlopen(f"http://127.0.0.1:{ports.http}{path}", timeout=60) as response:
             return int(response.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -51,14 +51,14 @@ def get(ports: Ports, path: str) -> int:
 def submit(ports: Ports, text: str, wait: str = "10s") -> dict[str, object]:
     body = json.dumps({"statement": text, "wait_timeout": wait}).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{ports.http}{STATEMENTS}", body, JSON)
-    with urllib.request.urlopen(request, timeout=30) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         answer: dict[str, object] = json.loads(response.read())
         return answer
 
 
 def is_open(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
     except OSError:
         return False
     return True
@@ -227,11 +227,11 @@ def test_a_part_that_fails_for_good_is_told_to_whoever_runs_the_server(threads: 
 def test_the_public_url_names_the_server_and_begins_its_links(threads: None) -> None:
     house = House(server__public_url="https://sql.example:8443/lake", server__http_trusted_proxies=["127.0.0.1"])
     ports = house.server.start()
-    body = json.dumps({"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS"}).encode()
+    body = json.dumps({"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}).encode()
     for host, status in (("sql.example:8443", 200), ("evil.example", 403)):
         request = urllib.request.Request(f"http://127.0.0.1:{ports.http}{STATEMENTS}", body, JSON | {"Host": host})
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=60) as response:
                 (link,) = json.loads(response.read())["result"]["external_links"]
                 assert link["external_link"].startswith("https://sql.example:8443/lake/api/2.0/sql/results/")
         except urllib.error.HTTPError as error:
@@ -242,6 +242,6 @@ def test_the_public_url_names_the_server_and_begins_its_links(threads: None) -> 
 def test_ipv6(threads: None) -> None:
     house = House(server__host="::1")
     ports = house.server.start()
-    with urllib.request.urlopen(f"http://[::1]:{ports.http}/readyz", timeout=10) as response:
+    with urllib.request.urlopen(f"http://[::1]:{ports.http}/readyz", timeout=60) as response:
         assert response.status == 200
     house.server.drain()

@@ -36,7 +36,7 @@ def test_pages_are_of_what_is_there_until_the_end() -> None:
     answer = Streams()
     answer.give(0, 1, 2)
     running, thread = started(answer)
-    assert running.wait(10) is OperationState.STREAMING
+    assert running.wait(60) is OperationState.STREAMING
     first = running.fetch(2)
     second = running.fetch(2)
     assert (ids(first), first.has_more, ids(second), second.has_more) == ([0, 1], True, [2], True)
@@ -44,7 +44,7 @@ def test_pages_are_of_what_is_there_until_the_end() -> None:
     threading.Timer(0.05, lambda: (answer.give(3), answer.end())).start()
     third = running.fetch(5)  # waits for a row
     last = running.fetch(5)
-    thread.join(10)
+    thread.join(60)
     assert (ids(third), ids(last), last.has_more) == ([3], [], False)
     assert running.state is OperationState.FINISHED and running.row_count() == 4
     assert ids(running.fetch(9, from_start=True)) == [0, 1, 2, 3]
@@ -57,7 +57,7 @@ def test_others_wait_for_the_end(whole: bool, streams: bool) -> None:
     running, thread = started(answer, whole=whole, streams=streams)
     assert running.wait(0.1) is OperationState.RUNNING
     answer.end()
-    thread.join(10)
+    thread.join(60)
     assert running.state is OperationState.FINISHED and ids(running.fetch(9)) == [1]
 
 
@@ -65,28 +65,28 @@ def test_an_empty_page_after_a_limited_wait_says_that_more_may_follow() -> None:
     answer = Streams()
     answer.give(1)
     running, thread = started(answer)
-    running.wait(10)
+    running.wait(60)
     assert ids(running.fetch(9)) == [1]
     waited = running.fetch(9, wait_s=0.01)
     assert (ids(waited), waited.has_more, waited.row_offset) == ([], True, 1)
     answer.give(2)
     assert ids(running.fetch(9, wait_s=0.01)) == [2]
     answer.end()
-    thread.join(10)
+    thread.join(60)
 
 
 def test_a_failure_after_the_first_rows_is_the_statements() -> None:
     answer = Streams()
     answer.give(1)
     running, thread = started(answer)
-    running.wait(10)
+    running.wait(60)
     running.fetch(9)
     error = StatementTimedOut(1.0)
     ended = threading.Event()
     running.on_end(ended.set)
     assert not ended.is_set()
     answer.end(error)
-    thread.join(10)
+    thread.join(60)
     assert running.state is OperationState.TIMED_OUT and ended.is_set()
     with pytest.raises(StatementTimedOut):
         running.fetch(9)
@@ -97,7 +97,7 @@ def test_what_ends_a_statement_ends_one_that_is_read(end: str) -> None:
     answer = Streams()
     answer.give(1)
     running, thread = started(answer)
-    running.wait(10)
+    running.wait(60)
     running.fetch(9)
     refused: list[type[BaseException]] = []
 
@@ -114,8 +114,8 @@ def test_what_ends_a_statement_ends_one_that_is_read(end: str) -> None:
         running.start_timer(0.01)
     else:
         getattr(running, end)()
-    reader.join(10)
-    thread.join(10)
+    reader.join(60)
+    thread.join(60)
     assert not reader.is_alive() and not thread.is_alive()
     states = {"cancel": OperationState.CANCELED, "close": OperationState.CLOSED, "timer": OperationState.TIMED_OUT}
     assert running.state is states[end]
@@ -132,7 +132,7 @@ def test_a_result_that_is_closed_while_it_is_read_is_not_complete(read: Callable
 
     def until_released() -> Iterator[pa.RecordBatch]:
         entered.set()
-        assert released.wait(10)
+        assert released.wait(60)
         yield from ()
 
     stream = ResultStream(schema=pa.schema([]), source=until_released(), on_close=released.set)
@@ -147,9 +147,9 @@ def test_a_result_that_is_closed_while_it_is_read_is_not_complete(read: Callable
 
     reader = threading.Thread(target=attempt)
     reader.start()
-    assert entered.wait(10)
+    assert entered.wait(60)
     finished.close()
-    reader.join(10)
+    reader.join(60)
     assert refused == [OperationClosed]
 
 
@@ -157,10 +157,10 @@ def test_a_page_that_was_made_ahead_is_skipped_once() -> None:
     answer = Streams()
     answer.give(*range(5))
     running, thread = started(answer)
-    running.wait(10)
+    running.wait(60)
     ahead = running.next_page(2, 1000)
     assert ids(ahead) == [0, 1] and ahead is not None
     assert running.skip(ahead) and not running.skip(ahead)
     assert ids(running.fetch(2)) == [2, 3]
     answer.end()
-    thread.join(10)
+    thread.join(60)

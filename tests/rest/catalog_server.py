@@ -3,8 +3,9 @@
 Updates are applied, and requirements checked, by pyiceberg, so that what we send is judged by other code than ours.
 Faults are queued by POST /faults: a list of {"method", "contains", "status", "applies", "body", "cut"}; each answers
 one request that it fits, after it was carried out where `applies`. `status` 0 closes the connection. An answer has the
-fault's `body`, or the true one with `cut`, which closes the connection that many bytes before the end. GET /requests
-tells what was asked.
+fault's `body`, or the true one with `cut`, which closes the connection that many bytes before the end; with `holds` it
+waits for a POST /release, and then has the true one; `echoes` puts what it was authorized by into the message, and
+`retry_after` is a header. GET /requests tells what was asked.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class State:
         self.lock = threading.Lock()
         self.namespaces: dict[tuple[str, ...], dict[str, str]] = {}
         self.tables: dict[tuple[tuple[str, ...], str], tuple[int, TableMetadata]] = {}
+        self.views: dict[tuple[tuple[str, ...], str], Any] = {}
+        self.released = threading.Event()
         self.faults: list[dict[str, Any]] = []
         self.requests: list[str] = []
         self.tokens: set[str] = set()
@@ -79,10 +82,16 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/requests":
             found, state.requests = state.requests, []
             return self._answer(200, {"requests": found})
+        if url.path == "/release":
+            state.released.set()
+            return self._answer(200, {})
         state.requests.append(f"{method} {self.path}")
         fault = next((f for f in state.faults if f["method"] == method and f["contains"] in self.path), None)
         if fault is not None:
             state.faults.remove(fault)
+            if fault.get("holds"):
+                state.released.wait()
+                fault = None
         with state.lock:
             try:
                 status, body, etag = (
@@ -102,16 +111,21 @@ class Handler(BaseHTTPRequestHandler):
         if "cut" in fault:
             self.close_connection = True
             return self._answer(status, body, etag, fault["cut"])
-        told = fault.get("body", {"error": {"message": "a fault", "code": fault["status"]}})
-        return self._answer(fault["status"], told)
+        shown = self.headers.get("Authorization") if fault.get("echoes") else "a fault"
+        told = fault.get("body", {"error": {"message": shown, "code": fault["status"]}})
+        return self._answer(fault["status"], told, retry_after=fault.get("retry_after"))
 
-    def _answer(self, status: int, body: Any, etag: str | None = None, cut: int = 0) -> None:
+    def _answer(
+        self, status: int, body: Any, etag: str | None = None, cut: int = 0, retry_after: str | None = None
+    ) -> None:
         data = b"" if status in (204, 304) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
         self.send_header("Content-Type", "application/json")
         if etag:
             self.send_header("ETag", etag)
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data[: len(data) - cut])
@@ -149,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
                 return 200, {"namespace": list(namespace), "properties": self.state.namespaces[namespace]}, None
             case "DELETE", []:
                 self._known(namespace)
-                if any(each == namespace for each, _ in self.state.tables):
+                if any(each == namespace for each, _ in (*self.state.tables, *self.state.views)):
                     raise Refusal(409, "the namespace is not empty")
                 del self.state.namespaces[namespace]
                 return 204, {}, None
@@ -165,6 +179,20 @@ class Handler(BaseHTTPRequestHandler):
                     {"namespace": list(each), "name": name} for each, name in self.state.tables if each == namespace
                 ]
                 return 200, self._page("identifiers", names, query), None
+            case "GET", ["views"]:
+                self._known(namespace)
+                names = [
+                    {"namespace": list(each), "name": name} for each, name in self.state.views if each == namespace
+                ]
+                return 200, self._page("identifiers", names, query), None
+            case "GET", ["views", view]:
+                return 200, self._view(namespace, unquote(view)), None
+            case "POST", ["views"]:
+                return 200, self._create_view(namespace, body), None
+            case "DELETE", ["views", view]:
+                self._view(namespace, unquote(view))
+                del self.state.views[namespace, unquote(view)]
+                return 204, {}, None
             case "POST", ["tables"]:
                 return self._create(namespace, body)
             case "GET", ["tables", table]:
@@ -176,6 +204,29 @@ class Handler(BaseHTTPRequestHandler):
                     raise Refusal(404, "no such table")
                 return 204, {}, None
         raise Refusal(404, "no such path")
+
+    def _view(self, namespace: tuple[str, ...], name: str) -> Any:
+        if (namespace, name) not in self.state.views:
+            raise Refusal(404, "no such view")
+        return self.state.views[namespace, name]
+
+    def _create_view(self, namespace: tuple[str, ...], body: Any) -> Any:
+        self._known(namespace)
+        key = namespace, body["name"]
+        if key in self.state.views or key in self.state.tables:
+            raise Refusal(409, "the name is taken")
+        metadata = {
+            "view-uuid": str(uuid.uuid4()),
+            "format-version": 1,
+            "location": body.get("location") or self.state.location(*key),
+            "schemas": [body["schema"]],
+            "current-version-id": body["view-version"]["version-id"],
+            "versions": [body["view-version"]],
+            "version-log": [],
+            "properties": body["properties"],
+        }
+        self.state.views[key] = {"metadata-location": "file:///none", "metadata": metadata}
+        return self.state.views[key]
 
     def _rename(self, body: Any) -> tuple[int, Any, str | None]:
         old, new = ((tuple(body[key]["namespace"]), body[key]["name"]) for key in ("source", "destination"))

@@ -17,6 +17,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from catalog.rest.client import RestClient
 from catalog.rest.options import RestOptions
 from tests.paths import ROOT
+from tests.rest.catalog_server import PREFIX
 
 
 class RestServer:
@@ -41,6 +42,29 @@ class RestServer:
     def faults(self, *faults: dict[str, Any]) -> None:
         """See `tests.rest.catalog_server`."""
         self._post("/faults", json.dumps(faults).encode())
+
+    def release(self) -> None:
+        """Requests that are held."""
+        self._post("/release", b"")
+
+    def create_view(self, namespace: str, name: str, sql: str, dialect: str = "spark", **more: Any) -> None:
+        """A view as another engine makes it; `more` belongs to its version."""
+        version = {
+            "version-id": 1,
+            "schema-id": 0,
+            "timestamp-ms": 1,
+            "summary": {},
+            "representations": [{"type": "sql", "sql": sql, "dialect": dialect}],
+            "default-namespace": [namespace],
+            **more,
+        }
+        field = {"id": 1, "name": "id", "type": "long", "required": False}
+        schema = {"type": "struct", "schema-id": 0, "fields": [field]}
+        body = {"name": name, "schema": schema, "view-version": version, "properties": {}}
+        token = {"Authorization": "Bearer a-fixed-token"}
+        url = f"{self.uri}/v1/{PREFIX}/namespaces/{namespace}/views"
+        with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), token, method="POST")):
+            pass
 
     def requests(self) -> list[str]:
         """Since this was asked last."""

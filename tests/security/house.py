@@ -93,7 +93,7 @@ class SecureHouse:
 
     def submit(self, text: str = "SELECT 1", *, user: str = "ann", **fields: object) -> Any:
         """The answer to a statement over HTTP."""
-        return self.ask("POST", STATEMENTS, {"statement": text, **fields}, **basic(user)).body
+        return self.ask("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s", **fields}, **basic(user)).body
 
     def negotiate(self, *frames: tuple[int, bytes]) -> tuple[socket.socket, int, str]:
         """A connection after these SASL messages, and the last answer; status 0 is the end of the connection."""

@@ -105,7 +105,7 @@ def test_a_result_can_be_read_for_a_while_after_its_log_in_expired(house: Secure
     ann = Identity("ann", frozenset({"staff", "Ops"}), method=Method.PASSWORD)
     session = registry.open_session(ann)
     operation = session.execute("ROWS 3")
-    operation.wait(10)
+    operation.wait(60)
     expired = replace(ann, expires_ms=now_ms - 1000)
     assert registry.find_operation(operation.id, expired)[1] is operation
     session.renew(expired)

@@ -55,7 +55,7 @@ def test_a_session_outlives_no_token(house: SecureHouse, idp: Provider) -> None:
             client.CloseOperation(t.TCloseOperationReq(answer.operationHandle))
         return answer.status.sqlState != "28000"
 
-    soon = int(time.time()) - 28  # two seconds are left of the leeway
+    soon = int(time.time()) - 26  # four seconds are left of the leeway
     with house.client("token", idp.token(exp=soon)) as client:
         session = open_session(client)
         operation = execute(client, session, "ROWS 3")

@@ -19,7 +19,7 @@ ROOMS = (
     ("engine.delta.spec", "engine.iceberg.spec", "engine.sql.dialect"),
     ("engine.delta.log", "engine.delta.schema", "engine.iceberg.manifests", "engine.iceberg.commit", "engine.runtime"),
     ("engine.cache", "engine.delta.checkpoint", "engine.delta.definition", "engine.iceberg.definition"),
-    ("engine.iceberg.writing",),
+    ("engine.iceberg.partitions", "engine.iceberg.writing"),
     ("engine.delta.snapshot", "engine.iceberg.snapshot"),
     ("engine.delta.commit", "engine.iceberg.transaction"),
     ("engine.delta.conversion",),

@@ -89,12 +89,18 @@ class FooterStats:
             footer = pq.read_metadata(source)
         return self._stats(footer, null_counts), dict(_extremes(footer, columns))
 
-    def of_footer(self, footer: Any) -> FileStats:
-        """The statistics of a file whose footer is at hand; arrays and maps have none."""
-        return self._stats(footer, _NO_COUNTS)
+    def of_footer(self, footer: Any, positions: Mapping[str, int] | None = None) -> FileStats:
+        """The statistics of a file whose footer is at hand; arrays and maps have none.
 
-    def _stats(self, footer: Any, null_counts: Mapping[Path, int]) -> FileStats:
-        positions, tells_nan = _positions(footer), (footer.created_by or "").startswith(_TELLS_NAN)
+        `positions` are its columns by dotted physical paths, where it may have other names for them.
+        """
+        return self._stats(footer, _NO_COUNTS, positions)
+
+    def _stats(
+        self, footer: Any, null_counts: Mapping[Path, int], positions: Mapping[str, int] | None = None
+    ) -> FileStats:
+        positions = _positions(footer) if positions is None else positions
+        tells_nan = (footer.created_by or "").startswith(_TELLS_NAN)
         low: dict[str, Any] = {}
         high: dict[str, Any] = {}
         nulls: dict[str, Any] = {}

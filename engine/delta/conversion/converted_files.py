@@ -9,6 +9,7 @@ Protocol: "Per-file Statistics", "Add File and Remove File".
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -115,9 +116,14 @@ def convert_files(
 
 def read_footer(storage: Storage, path: str) -> Any:
     """The metadata of a Parquet file. Raises `FooterNotReadable`."""
+    return read_sized_footer(storage, path)[0]
+
+
+def read_sized_footer(storage: Storage, path: str) -> tuple[Any, int]:
+    """The metadata of a Parquet file, and its size in bytes. Raises `FooterNotReadable`."""
     try:
         with storage.open_input(path) as source:
-            return pq.read_metadata(source)
+            return pq.read_metadata(source), source.seek(0, os.SEEK_END)
     except (pa.ArrowException, OSError) as error:
         raise FooterNotReadable(path, " ".join(str(error).split())) from error
 

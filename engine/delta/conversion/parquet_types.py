@@ -89,14 +89,15 @@ def _type(data_type: Any, leaves: Iterator[Any], path: str, name: str) -> DataTy
     leaf = next(leaves, None)
     if pa.types.is_dictionary(data_type):
         data_type = data_type.value_type
-    found = _leaf_type(data_type, leaf) if leaf is not None else None
+    found = leaf_type(data_type, leaf) if leaf is not None else None
     if found is None:
         stored = f" (stored as {leaf.physical_type})" if leaf is not None else ""
         raise ConvertedTypeNotSupported(path, name, f"{data_type}{stored}")
     return found
 
 
-def _leaf_type(data_type: Any, leaf: Any) -> DataType | None:
+def leaf_type(data_type: Any, leaf: Any) -> DataType | None:
+    """Of a column that is stored as `leaf`; None for one that no column can have."""
     if pa.types.is_timestamp(data_type):
         if leaf.physical_type == _INT96:
             return PrimitiveType.TIMESTAMP

@@ -42,7 +42,9 @@ class ClonePlan:
 class ConvertPlan:
     """Make a table of the Parquet files that lie at `entry.location`, whose folders tell `partition_columns`.
 
-    Its other columns are those of the files; `changes` are applied to its definition.
+    Its other columns are those of the files; `changes` are applied to its definition. `source` is the table of another
+    format that lies there, whose files, columns and partitions become those of the Delta table; the entry takes the
+    place of its own if the catalog `has_entry` of it.
     """
 
     entry: TableEntry
@@ -50,6 +52,8 @@ class ConvertPlan:
     changes: tuple[MetadataChange, ...]
     has_statistics: bool
     description: CommitDescription
+    source: BoundTable | None = None
+    has_entry: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

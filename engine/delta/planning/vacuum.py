@@ -7,6 +7,7 @@ unless the session has switched the check off; statements of this server lose no
 
 from __future__ import annotations
 
+from catalog.roots import canonical_location
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.planning.maintenance_plans import VacuumPlan
@@ -19,9 +20,10 @@ from engine.table.operations import CommitDescription, Json, TableOperation
 
 
 def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
-    """Raises where the table's features do not allow it, and for a retention that is too short."""
+    """Raises where the table's features do not allow it, for a retention that is too short, and `RestPlaceShared`."""
     table = bound.target
     assert isinstance(table, BoundTable)
+    bound.view.folders.ensure_alone(table.entry, canonical_location(table.location), asks=True)
     with naming(table.label):
         config = delta_snapshot(table.snapshot, "VACUUM").config
         config.ensure_supported(TableOperation.VACUUM)

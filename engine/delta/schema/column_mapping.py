@@ -27,7 +27,7 @@ from engine.types.schema import (
 
 MAPPING_PREFIX = "delta.columnMapping."
 PHYSICAL_NAME = f"{MAPPING_PREFIX}physicalName"
-NO_MAPPING, BY_ID = "none", "id"
+NO_MAPPING, BY_ID, BY_NAME = "none", "id", "name"
 _IN_NO_FILE = "\0"
 
 

@@ -55,6 +55,7 @@ from engine.delta.snapshot.replay import (
     reconcile_files,
 )
 from engine.delta.snapshot.row_files import DeltaRowFiles, table_columns
+from engine.delta.snapshot.shared_files import shared_files
 from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import (
@@ -67,6 +68,7 @@ from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, versio
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.errors import LogFileNotFound
@@ -77,6 +79,7 @@ from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan
+from engine.table.shared_files import SharedFiles
 from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
 
@@ -300,6 +303,14 @@ class Snapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
 
+    def narrowed(self, condition: Predicate, limit: int | None) -> Snapshot:
+        """All of it: the log says which files are live only as a whole."""
+        return self
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        return 0, 0
+
     def unmarked_rows(self, relation: str, label: str) -> None:
         """None: vectors tell all rows that are deleted."""
 
@@ -382,6 +393,10 @@ class Snapshot:
     def checks(self) -> tuple[Constraint, ...]:
         """CHECK constraints, by name."""
         return tuple(check_constraints(self.metadata.configuration))
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        """Of a table of any features: which of them matter is for the other format to say."""
+        return shared_files(self.config, self.files)
 
     def history(self, limit: int | None = None) -> pa.Table:
         """As `load_history`."""

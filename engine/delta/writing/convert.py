@@ -1,38 +1,59 @@
-"""CONVERT TO DELTA: a folder of Parquet files gets a log that names them, in one version.
+"""CONVERT TO DELTA: a folder of Parquet files, or a table of another format, gets a log that names its files.
 
-No file is written or moved.
+The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
+says the positions again. The table that was there stays what it was. It is read at one version, and what others commit
+to it until the log is written lets the statement begin again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
-from engine.bind.bound import Outcome
+from catalog.errors import SqlError
+from engine.bind.bound import BoundTable, Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
-from engine.delta.conversion.converted_files import Layout, convert_files
+from engine.delta.conversion.converted_files import ConvertedFiles, Layout, convert_files
 from engine.delta.conversion.errors import NoFilesToConvert
 from engine.delta.conversion.folder_files import find_files
+from engine.delta.conversion.shared_tables import Sharing, share_files
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.planning.plans import ConvertPlan
 from engine.delta.schema.column_ids import keep_logical_name
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConvertedTableChanged
 from engine.exec.run import Run
 from engine.runtime.results import empty_result
 from engine.storage.storage import Storage
-from engine.table.formats import TableFormat
+from engine.table.formats import DEFAULT_FORMAT
 from engine.table.operations import with_metrics
 from engine.types.schema import PrimitiveType, StructType
 from engine.write.staged_write import StagedWrite
 
 
-def convert_table(plan: ConvertPlan, own: TableFormat, run: Run) -> StagedWrite:
-    """Raises the errors of `engine.delta.conversion` and of `define_table`."""
-    label, cancel = str(plan.entry.name), run.context.cancel
-    storage = own.folder(plan.entry.location)
+@contextmanager
+def convert_table(plan: ConvertPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """Raises the errors of `engine.delta.conversion` and of `define_table`, and `ConvertedTableChanged`."""
+    storage = sources.formats[DEFAULT_FORMAT].folder(plan.entry.location)
     assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
+    if plan.source is None:
+        yield _convert_folder(plan, storage, run)
+        return
+    with (
+        sources.locks.hold(file_lock(plan.source.snapshot.table_root), run.context.cancel),
+        _shared(plan, plan.source, storage, sources, run) as staged,
+    ):
+        yield staged
+
+
+def _convert_folder(plan: ConvertPlan, storage: Storage, run: Run) -> StagedWrite:
+    label, cancel = str(plan.entry.name), run.context.cancel
 
     def define(schema: StructType) -> TableConfig:
         return _definition(plan, label, schema).config(label)
@@ -46,10 +67,44 @@ def convert_table(plan: ConvertPlan, own: TableFormat, run: Run) -> StagedWrite:
     converted = convert_files(storage, find_files(storage, cancel.ensure_live), layout, cancel.ensure_live)
     if converted is None:
         raise NoFilesToConvert(plan.entry.location)
-    definition = _definition(plan, label, converted.schema)
-    now_ms = run.context.now_ms()
+    return _staged(plan, storage, _definition(plan, label, converted.schema), converted, run)
+
+
+@contextmanager
+def _shared(
+    plan: ConvertPlan, source: BoundTable, storage: Storage, sources: Sources, run: Run
+) -> Iterator[StagedWrite]:
+    """The files of vectors go if nothing comes of it."""
+    sharing = Sharing(
+        label=source.label,
+        shared=source.snapshot.shared_files(source.label, DEFAULT_FORMAT),
+        storage=storage,
+        changes=plan.changes,
+        has_bounds=plan.has_statistics,
+        now_ms=run.context.now_ms(),
+    )
+    table = share_files(sharing, run.context.cancel.ensure_live)
+    try:
+        newest = source.own.load(source.entry.location)
+        if newest.stamp != source.snapshot.stamp:
+            raise ConvertedTableChanged(source.label)
+        yield _staged(plan, storage, table.definition, table.files, run)
+    except CommitOutcomeUnknown:
+        raise
+    except BaseException:
+        for name in table.written:
+            with suppress(SqlError, OSError):
+                storage.delete(name)
+        raise
+
+
+def _staged(
+    plan: ConvertPlan, storage: Storage, definition: Definition, converted: ConvertedFiles, run: Run
+) -> StagedWrite:
+    label, now_ms = str(plan.entry.name), run.context.now_ms()
     description = with_metrics(plan.description, numConvertedFiles=str(converted.num_files))
-    parameters = {"numFiles": converted.num_files, **description.parameters}
+    columns = list(definition.metadata.partition_columns)
+    parameters = {"numFiles": converted.num_files, "partitionedBy": columns, **description.parameters}
     transaction = Transaction.create(storage, replace(description, parameters=parameters), table=label)
     transaction.define(replace(definition, metadata=replace(definition.metadata, created_time=now_ms)))
     for batch in converted.batches:
@@ -58,8 +113,9 @@ def convert_table(plan: ConvertPlan, own: TableFormat, run: Run) -> StagedWrite:
         outcome=Outcome(result=empty_result()),
         transaction=transaction,
         label=label,
-        creates=replace(plan.entry, created_ms=now_ms),
-        is_path=True,
+        creates=plan.entry if plan.has_entry else replace(plan.entry, created_ms=now_ms),
+        is_path=not plan.has_entry,
+        replaces_entry=plan.has_entry,
     )
 
 

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from catalog.entries import TableEntry
+from catalog.files import METADATA_FOLDER, is_metadata
 from catalog.names import matches_all
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
@@ -29,7 +30,7 @@ from engine.concurrency.table_locks import file_lock
 from engine.concurrency.table_pins import Pin
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.maintenance.needed_files import NeededFiles, Retained, refers_to
+from engine.delta.maintenance.needed_files import NeededFiles, Retained, file_paths, refers_to
 from engine.delta.maintenance.own_files import OwnFiles
 from engine.delta.maintenance.unused_files import (
     CLOCK_MARGIN_MS,
@@ -43,6 +44,7 @@ from engine.delta.maintenance.unused_files import (
 from engine.delta.planning.maintenance_plans import VacuumPlan
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import DELETED_FILE_RETENTION
+from engine.errors.copy_errors import FolderOfTwoTables
 from engine.errors.maintenance_errors import FilesNotRemoved
 from engine.errors.table_errors import DeltaError, naming
 from engine.exec.run import Run
@@ -53,6 +55,8 @@ from engine.write.staged_write import StagedWrite
 
 logger = logging.getLogger(__name__)
 
+_UNIFORM = "delta.universalFormat.enabledFormats"
+
 
 @contextmanager
 def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
@@ -62,6 +66,7 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
         now_ms = run.context.now_ms()  # before anything is looked at: what begins later is younger
         pins = sources.pins.of(table.entry.location)
         snapshot = delta_snapshot(sources.formats[table.entry.format].load(table.entry.location))
+        _ensure_own_folder(snapshot, table.label)
         retained = _retained(now_ms - plan.retention_ms, pins)
         needed = NeededFiles(snapshot.storage)
         needed.add_own(snapshot, retained)
@@ -86,6 +91,14 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
             transaction=Transaction.on(snapshot, end, table=table.label),
             label=table.label,
         )
+
+
+def _ensure_own_folder(snapshot: Snapshot, label: str) -> None:
+    """Raises `FolderOfTwoTables` for a converted table, whose folder is that of the table that it was made of too."""
+    formats = (snapshot.metadata.configuration.get(_UNIFORM) or "").split(",")
+    is_its_own = any(name.strip().lower() == "iceberg" for name in formats)  # which follows its versions
+    if not is_its_own and any(map(is_metadata, snapshot.storage.list_names(METADATA_FOLDER))):
+        raise FolderOfTwoTables(label, "VACUUM", f"iceberg.`{snapshot.table_root}`", f"its folder {METADATA_FOLDER}")
 
 
 def _remove(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources, run: Run) -> int:
@@ -132,6 +145,8 @@ def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: S
         try:
             if location not in recorded and own_files.are_all(delta.folder(location)):
                 continue
+            if location in recorded and _add_foreign(needed, location, sources):
+                continue
             pins = sources.pins.of(location)
             other = delta_snapshot(delta.load(location))
             if other.table_root == snapshot.table_root:
@@ -142,6 +157,18 @@ def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: S
                 needed.add_other(other, _retained(since_ms, pins))
         except DeltaError as error:
             logger.warning("VACUUM takes no account of the table at %s, which cannot be read: %s", location, error)
+
+
+def _add_foreign(needed: NeededFiles, location: str, sources: Sources) -> bool:
+    """What all versions of a table of another format retain; False where there is none."""
+    formats = [each for each in sources.formats if each.name != DEFAULT_FORMAT]
+    found = [(each, snapshot) for each in formats if (snapshot := each.find(location)) is not None]
+    for own, snapshot in found:
+        versions = [number for number in snapshot.history()["version"].to_pylist() if number is not None]
+        for version in dict.fromkeys((snapshot.version, *versions)):
+            for paths in file_paths(own.load(location, version).files.to_batches()):
+                needed.add_paths(paths, snapshot.table_root)
+    return bool(found)
 
 
 def _answer(paths: Iterable[str]) -> Outcome:

@@ -47,7 +47,8 @@ def _staged(plan: FormatPlan, sources: Sources, run: Run) -> Iterator[StagedWrit
             with _clone(own, sources, run) as staged:
                 yield staged
         case ConvertPlan():
-            yield convert_table(own, sources.formats[own.entry.format], run)
+            with convert_table(own, sources, run) as staged:
+                yield staged
         case BackfillPlan():
             yield give_row_ids(own)
         case TruncateHistoryPlan():

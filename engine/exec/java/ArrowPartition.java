@@ -26,13 +26,17 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   private final StructType schema;
   private final String timeZone;
   private final long bytesMax;
+  private final long rowsWanted;
+  private final long bytesWanted;
   private final String folder;
 
   /** `folder` is where files may be written, null for nowhere; it is gone when the statement is. */
-  ArrowPartition(StructType schema, String timeZone, long bytesMax, String folder) {
+  ArrowPartition(StructType schema, String timeZone, Request request, String folder) {
     this.schema = schema;
     this.timeZone = timeZone;
-    this.bytesMax = bytesMax;
+    this.bytesMax = request.resultBytesMax;
+    this.rowsWanted = request.rowsWanted;
+    this.bytesWanted = request.bytesWanted;
     this.folder = folder;
   }
 
@@ -45,26 +49,36 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
     }
   }
 
-  /** Stops behind the batch that passes the limit, so that the receiver sees the limit passed. */
+  /**
+   * Stops behind the batch that passes the limit, so that the receiver sees the limit passed; and where the partition
+   * alone has all rows that are wanted.
+   */
   Part write(scala.collection.Iterator rows, TaskContext context, String name) throws IOException {
     WireValues converter = WireValues.of(schema, ZoneId.of(timeZone));
     StructType wireSchema = converter == null ? schema : (StructType) converter.type();
-    RowBatches batches = new RowBatches(WireValues.rows(rows, converter), wireSchema, timeZone, ROWS_MAX);
+    RowBatches batches = new RowBatches(
+        WireValues.rows(rows, converter), wireSchema, timeZone, (int) Math.max(1, Math.min(ROWS_MAX, rowsWanted)));
     ByteArrayOutputStream memory = new ByteArrayOutputStream();
     WritableByteChannel out = Channels.newChannel(memory);
     File file = null;
     long size = 0;
+    long values = 0;
+    long counted = 0;
     boolean complete = false;
     try {
-      while (size <= bytesMax && batches.next()) {
+      while (size <= bytesMax && batches.rows() < rowsWanted && values <= bytesWanted && batches.next()) {
         if (context != null) context.killTaskIfInterrupted();
         if (file == null && folder != null && size + batches.size() > MEMORY_MAX) {
           file = new File(folder, name);
           out = new FileOutputStream(file).getChannel();
           for (ByteBuffer before = ByteBuffer.wrap(memory.toByteArray()); before.hasRemaining(); ) out.write(before);
         }
+        values += batches.size();
         size += batches.writeTo(out);
-        if (file != null && context != null) ResultSpool.grown(folder, context.partitionId(), file.getPath(), size);
+        if (file != null && context != null) {
+          ResultSpool.grown(folder, context.partitionId(), file.getPath(), size - counted, size);
+          counted = size;
+        }
       }
       complete = true;
     } finally {
@@ -76,21 +90,23 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
       }
     }
     return file == null
-        ? new Part(memory.toByteArray(), null, size, batches.rows())
-        : new Part(null, file.getPath(), size, batches.rows());
+        ? new Part(memory.toByteArray(), null, size, values, batches.rows())
+        : new Part(null, file.getPath(), size, values, batches.rows());
   }
 
-  /** What one partition gave: bytes, or the file that holds them, and the number of its rows. */
+  /** What one partition gave: bytes, or the file that holds them, how many are of values, and the number of its rows. */
   static final class Part implements Serializable {
     final byte[] bytes;
     final String path;
     final long size;
+    final long values;
     final long rows;
 
-    Part(byte[] bytes, String path, long size, long rows) {
+    Part(byte[] bytes, String path, long size, long values, long rows) {
       this.bytes = bytes;
       this.path = path;
       this.size = size;
+      this.values = values;
       this.rows = rows;
     }
   }

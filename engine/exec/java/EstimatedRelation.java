@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeMap;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap$;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnStat;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -40,6 +41,7 @@ import org.apache.spark.sql.types.TimestampType$;
  */
 public final class EstimatedRelation extends LogicalRelation {
   private static final long FEW_VALUES = 3;
+  private static final AttributeMap NO_STATISTICS = AttributeMap$.MODULE$.apply(Scala.seq(new ArrayList()));
 
   EstimatedRelation(LogicalRelation leaf, ListedFileIndex files) {
     this(leaf, files, null);
@@ -88,6 +90,7 @@ public final class EstimatedRelation extends LogicalRelation {
     ListedFileIndex files = FilesLeft.index(this);
     Estimate estimate = files.estimate();
     if (estimate == null || estimate.rows == null) return super.computeStats();
+    if (estimate.columns.isEmpty()) return ofUnknownRows(estimate.rows.longValue());
     List columns = new ArrayList();
     for (int i = 0; i < output().size(); i++) {
       Attribute column = (Attribute) output().apply(i);
@@ -115,6 +118,15 @@ public final class EstimatedRelation extends LogicalRelation {
         size,
         Scala.none(),
         2);
+  }
+
+  /**
+   * Nobody knows how many of the rows a filter leaves. They take no more memory than all, which is more than
+   * the files take: Spark would broadcast what it takes to be as small as these.
+   */
+  private Statistics ofUnknownRows(long rows) {
+    scala.math.BigInt bytes = big(rows).$times(EstimationUtils$.MODULE$.getSizePerRow(output(), NO_STATISTICS));
+    return new Statistics(bytes.max(big(1)), Scala.none(), NO_STATISTICS, false);
   }
 
   private static boolean hasStatistics(DataType type) {

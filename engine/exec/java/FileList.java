@@ -37,6 +37,7 @@ public final class FileList {
   private long[] modificationTimes = new long[0];
   private InternalRow[] constants;
   private int[][] members;
+  private boolean isPart;
 
   private FileList() {}
 
@@ -47,6 +48,7 @@ public final class FileList {
     BufferAllocator allocator = ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("file list", 0L, Long.MAX_VALUE);
     ArrowStreamReader reader = new ArrowStreamReader(in, allocator);
     try {
+      list.isPart = reader.getVectorSchemaRoot().getSchema().getCustomMetadata().containsKey("is_part");
       while (reader.loadNextBatch()) list.append(reader.getVectorSchemaRoot(), groups);
     } finally {
       reader.close(false);
@@ -84,6 +86,11 @@ public final class FileList {
 
   int count() {
     return paths.length;
+  }
+
+  /** Whether files are left out that may match, since these have as many rows as were wanted. */
+  boolean isPart() {
+    return isPart;
   }
 
   String path(int file) {

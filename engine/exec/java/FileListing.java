@@ -23,6 +23,9 @@ final class FileListing {
   private final String timeZone;
   private final Map answers = new HashMap();
   private final Map estimates = new HashMap();
+  /** Of which it does not matter which they are; 0: all. */
+  private long rowsWanted;
+  private boolean leavesOut;
 
   /** A question has the statement, the scan, filters and the zone. */
   FileListing(Questions questions, String statementId, int scan, StructType constants, String timeZone) {
@@ -33,16 +36,29 @@ final class FileListing {
     this.timeZone = timeZone;
   }
 
+  /** From now on the files that are listed need not have more than so many rows that the filters leave; 0: all. */
+  synchronized void want(long rows) {
+    rowsWanted = rows;
+    leavesOut = false;
+  }
+
+  /** Whether files were left out that may have such rows. */
+  synchronized boolean leavesOut() {
+    return leavesOut;
+  }
+
   /** The files that the filters leave, and perhaps more. */
   synchronized FileList list(
       scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     ObjectNode question = question(partitionFilters, dataFilters);
+    if (rowsWanted > 0) question.put("rows", rowsWanted);
     String text = question.toString();
     FileList answer = (FileList) answers.get(text);
     if (answer == null) {
       answer = ask(question);
       answers.put(text, answer);
     }
+    leavesOut |= answer.isPart();
     return answer;
   }
 

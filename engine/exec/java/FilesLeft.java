@@ -156,7 +156,8 @@ final class FilesLeft {
 
   /**
    * Each relation of ours that is not estimated yet -> what takes its place. Where nobody knows how many rows a filter
-   * leaves, it tells the size of its files alone, and Spark leaves its joins in the order of the text.
+   * leaves, nothing is asked of columns, it tells the size of all rows alone, and Spark leaves its joins in the order of
+   * the text.
    */
   Map estimated() {
     Map estimated = new IdentityHashMap();

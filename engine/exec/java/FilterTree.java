@@ -49,6 +49,7 @@ final class FilterTree {
   private static void addAll(Map trees, scala.collection.immutable.Seq filters) {
     List expressions = Scala.list(filters);
     for (int i = 0; i < expressions.size(); i++) {
+      if (TableScan.isLive((Expression) expressions.get(i))) continue;
       JsonNode node = node((Expression) expressions.get(i));
       if (!node.isNull()) trees.put(node.toString(), node);
     }

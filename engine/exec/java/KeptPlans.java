@@ -23,7 +23,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * A plan is kept by all that it follows from: texts of the statement and its views, values of parameters and variables,
  * columns and sizes of the tables, settings, current schema and user. It holds no files: those of a scan are asked for
  * when the plan runs, by the statement that runs it, so a kept plan reads the versions that its statement has pinned.
- * Nothing is kept that depends on the time or on chance, or whose columns are found in files.
+ * Nothing is kept that depends on the time or on chance, whose columns are found in files, or that reads a view which has
+ * other rows each time.
  */
 final class KeptPlans {
   private static final int PLANS_MAX = 200;
@@ -48,7 +49,9 @@ final class KeptPlans {
   static String key(SparkSession spark, Request request) throws GeneralSecurityException {
     for (int i = 0; i < request.scans.length; i++) if (request.scans[i].format != null) return null;
     if (!isTimeless(request.text)) return null;
-    for (int i = 0; i < request.views.length; i++) if (!isTimeless(request.views[i].text)) return null;
+    for (int i = 0; i < request.views.length; i++) {
+      if (request.views[i].isVolatile || !isTimeless(request.views[i].text)) return null;
+    }
     Map settings = spark.sessionState().conf().settings();
     String set;
     synchronized (settings) {

@@ -68,6 +68,10 @@ public final class ListedFileIndex implements FileIndex {
     return estimate;
   }
 
+  FileListing listing() {
+    return listing;
+  }
+
   public String statementId() {
     return statementId;
   }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.QueryExecution$;
+import org.apache.spark.sql.execution.SparkPlanner;
 
 /**
  * A query of Spark that runs no command and may be prepared without adaptive execution, whatever its session says: Spark
@@ -30,6 +31,10 @@ class Query extends QueryExecution {
   /** The plan that runs is not changed while it runs; to be said before it is asked for. */
   void beFixed() {
     isAdaptive = false;
+  }
+
+  public SparkPlanner planner() {
+    return new StatementPlanner(spark);
   }
 
   public scala.collection.immutable.Seq preparations() {

@@ -21,7 +21,8 @@ import scala.jdk.javaapi.CollectionConverters;
 final class Request {
   static final ObjectMapper JSON = new ObjectMapper();
   private static final List OF_ONE_RUN = Arrays.asList((Object[]) new String[] {
-    "id", "instant_us", "spool", "result_bytes_max", "pool", "announces_rows", "tells_lineage",
+    "id", "instant_us", "spool", "result_bytes_max", "rows_wanted", "bytes_wanted", "pool", "announces_rows",
+    "tells_lineage",
   });
 
   final Steps steps = new Steps();
@@ -35,6 +36,9 @@ final class Request {
   final Variables variables;
   final String spoolPath;
   final long resultBytesMax;
+  /** The query may stop when its first rows are so many, or have more bytes than that. */
+  final long rowsWanted;
+  final long bytesWanted;
   /** Whether the first rows are announced while others are computed. */
   final boolean announcesRows;
   /** What its tasks share Spark's time in; null: what those of its session do. */
@@ -54,6 +58,8 @@ final class Request {
     variables = new Variables(node.get("variables"));
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
+    rowsWanted = node.get("rows_wanted").asLong(Long.MAX_VALUE);
+    bytesWanted = node.get("bytes_wanted").asLong(Long.MAX_VALUE);
     pool = node.get("pool").textValue();
     announcesRows = node.get("announces_rows").booleanValue();
     tellsLineage = node.get("tells_lineage").booleanValue();
@@ -217,6 +223,8 @@ final class Request {
     final boolean barrier;
     final boolean hidden;
     final boolean policy;
+    /** Its text is another one each time. */
+    final boolean isVolatile;
     final Set unlisted = new HashSet();
     final String[] sources;
     final String[] names;
@@ -229,6 +237,7 @@ final class Request {
       barrier = node.get("is_barrier").booleanValue();
       hidden = node.get("is_hidden").booleanValue();
       policy = node.get("is_policy").booleanValue();
+      isVolatile = node.get("is_volatile").booleanValue();
       for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
         unlisted.add(((JsonNode) names.next()).textValue());
       }

@@ -1,5 +1,6 @@
 package deltagateway;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.FileOutputStream;
@@ -15,44 +16,62 @@ import java.util.concurrent.ConcurrentHashMap;
  * Collects the parts of a result by partition, in whatever order they come: small results in memory, larger ones in
  * files that Python maps. {@link #segments} gives back the order of the partitions.
  *
+ * Python grants the bytes that are written to files, but for the first few. Rows behind those that are wanted are left
+ * out, and nobody has to compute them: the result has enough when the partitions from the first one on have.
+ *
  * With an announcer, Python is told of the rows in files while others are computed: of the partitions that ended, up to
  * the first one that did not, and of what the task of that one has written so far. Rows that were announced are final:
  * where Spark computes their partition again, the query fails.
  */
 final class ResultSpool {
   private static final int MEMORY_MAX = 256 << 10;
+  /** Bytes of files that are not asked for, and about how many are asked for at once. */
+  private static final long FREE_BYTES = 4 << 20;
+  private static final long GRANT_BYTES = 32 << 20;
   /** The spools of this process that tasks tell of their files, by folder. */
   private static final Map GROWING = new ConcurrentHashMap();
 
   private final File folder;
-  private final long bytesMax;
+  private final Request request;
+  private final Questions questions;
   private final RowAnnouncer announcer;
   private final TreeMap segments = new TreeMap();
   private final ByteArrayOutputStream memory = new ByteArrayOutputStream();
   private OutputStream spilled;
   private long inline;
   private long total;
+  /** Rows, and bytes of values, of the partitions before the first one that did not end. */
+  private int firstOpen;
   private long rows;
+  private long values;
+  private final Object granting = new Object();
+  /** Of all files, and of that what Python has granted; guarded by `granting`. */
+  private long filed;
+  private long granted = FREE_BYTES;
 
-  /** Partitions that ended, and the files of tasks that did not. */
+  /** Partitions that ended, with what they gave, and the files of tasks that did not. */
   private final BitSet ended = new BitSet();
+  private final Map counts = new HashMap();
   private final Map written = new HashMap();
   /** The first partition of which not all is announced, and what is announced of it. */
   private int next;
   private Segment announced;
 
   /** `announcer` is null for a result that is wanted as a whole. */
-  ResultSpool(File folder, long bytesMax, RowAnnouncer announcer) {
-    this.folder = folder;
-    this.bytesMax = bytesMax;
+  ResultSpool(Request request, Questions questions, RowAnnouncer announcer) {
+    this.folder = new File(request.spoolPath);
+    this.request = request;
+    this.questions = questions;
     this.announcer = announcer;
-    if (announcer != null) GROWING.put(folder.getPath(), this);
+    GROWING.put(folder.getPath(), this);
   }
 
-  /** Called by a task of this process whose partition has `size` bytes in the file at `path` so far. */
-  static void grown(String folder, int partition, String path, long size) throws IOException {
+  /** Called by a task of this process whose partition has `more` bytes in the file at `path`, so `size` so far. */
+  static void grown(String folder, int partition, String path, long more, long size) throws IOException {
     ResultSpool spool = (ResultSpool) GROWING.get(folder);
-    if (spool != null) spool.grown(partition, new Segment(path, 0, size));
+    if (spool == null) return;
+    spool.count(more);
+    if (spool.announcer != null) spool.grown(partition, new Segment(path, 0, size));
   }
 
   private synchronized void grown(int partition, Segment file) throws IOException {
@@ -60,22 +79,47 @@ final class ResultSpool {
     announce();
   }
 
-  /** False as soon as the result is larger than its limit; nothing more is kept then. */
+  /** Counts bytes of files; where Python grants no more, that is told to the statement there, and the task fails. */
+  private void count(long more) throws IOException {
+    synchronized (granting) {
+      filed += more;
+      if (filed <= granted) return;
+      ObjectNode question = Request.JSON.createObjectNode();
+      question.put("statement", request.id);
+      question.put("disk_bytes", Math.max(filed - granted, GRANT_BYTES));
+      question.put("needed", filed - granted);
+      granted += questions.value(question).get("granted").longValue();
+    }
+  }
+
+  /** False as soon as the result is larger than its limit, or there is enough of it; nothing more is kept then. */
   synchronized boolean add(int partition, ArrowPartition.Part part) throws IOException {
+    if (hasEnough()) return false;
     total += part.size;
-    if (total > bytesMax) return false;
-    rows += part.rows;
+    if (exceeded()) return false;
     ended.set(partition);
+    counts.put(Integer.valueOf(partition), new long[] {part.rows, part.values});
     written.remove(Integer.valueOf(partition));
     if (part.size > 0) segments.put(Integer.valueOf(partition), kept(part));
     announce();
-    return true;
+    for (; ended.get(firstOpen) && !hasEnough(); firstOpen++) {
+      long[] count = (long[]) counts.remove(Integer.valueOf(firstOpen));
+      rows += count[0];
+      values += count[1];
+    }
+    return !hasEnough();
+  }
+
+  /** Whether the partitions before the first open one have all that is wanted. */
+  synchronized boolean hasEnough() {
+    return rows >= request.rowsWanted || values > request.bytesWanted;
   }
 
   private Segment kept(ArrowPartition.Part part) throws IOException {
     if (part.path != null) return new Segment(part.path, 0, part.size);
     if (inline + part.size > MEMORY_MAX) spill();
     Segment segment = new Segment(null, inline, part.size);
+    if (spilled != null) count(part.size);
     (spilled == null ? memory : spilled).write(part.bytes);
     inline += part.size;
     return segment;
@@ -123,11 +167,12 @@ final class ResultSpool {
   }
 
   synchronized boolean exceeded() {
-    return total > bytesMax;
+    return !hasEnough() && total > request.resultBytesMax;
   }
 
+  /** Of the rows that are wanted. */
   synchronized Iterable segments() {
-    return segments.values();
+    return segments.headMap(Integer.valueOf(firstOpen)).values();
   }
 
   /** The file of the segments without a path, or null while they fit in memory. */

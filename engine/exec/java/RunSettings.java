@@ -34,6 +34,10 @@ final class RunSettings {
   /** Spark's default, for sizes that are guessed from files. Those of estimates are of rows in memory. */
   private static final long SPARK_BROADCAST = 10L << 20;
 
+  /** Of those: some dozens of statements at once may each hold such a table and some more. */
+  private static final long OUR_BROADCAST =
+      Math.max(SPARK_BROADCAST, Math.min(32L << 20, Runtime.getRuntime().maxMemory() / 64));
+
   /** What Spark makes joins of. */
   private static final scala.collection.immutable.Seq JOINING = Scala.seq(Arrays.asList(
       (Object) TreePattern$.MODULE$.JOIN(), TreePattern$.MODULE$.EXISTS_SUBQUERY(), TreePattern$.MODULE$.LIST_SUBQUERY(),
@@ -56,6 +60,7 @@ final class RunSettings {
 
   private final SessionSettings session;
   private Map changes = new HashMap();
+  private SomeRows some;
 
   RunSettings(SessionSettings session) {
     this.session = session;
@@ -74,6 +79,7 @@ final class RunSettings {
   /** Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. */
   void choose(Query query) {
     LogicalPlan optimized = optimized(query);
+    some = SomeRows.wantedBy(optimized);
     FilesLeft left = new FilesLeft(optimized);
     if (left.isEmpty()) return;
     long bytes = 0;
@@ -92,9 +98,16 @@ final class RunSettings {
     changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
   }
 
+  /** What a query wants of which it does not matter which rows they are; null: it is no such query. */
+  SomeRows some() {
+    return some;
+  }
+
   private void planByCost() {
     changes = new HashMap();
-    if (session.with(changes).autoBroadcastJoinThreshold() == SPARK_BROADCAST) changes.put(BROADCAST, "32MB");
+    if (session.with(changes).autoBroadcastJoinThreshold() == SPARK_BROADCAST) {
+      changes.put(BROADCAST, Long.toString(OUR_BROADCAST));
+    }
     changes.put("spark.sql.cbo.enabled", "true");
     changes.put("spark.sql.cbo.joinReorder.enabled", "true");
     changes.put("spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold", "64MB");

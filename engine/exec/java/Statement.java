@@ -43,9 +43,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * temporary views of Spark, which are gone as soon as the plan is analyzed.
  */
 final class Statement {
-  /** A LIMIT whose rows are estimated below this runs partition by partition until it has enough. */
-  private static final long LIMIT_BYTES_MAX = 64L << 20;
-
   private final SparkSession spark;
   private final PlanGuard guard;
   private final Request request;
@@ -77,18 +74,18 @@ final class Statement {
     final StructType schema = execution.analyzed().schema();
     RowAnnouncer announcer =
         request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
-    final ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
+    final ResultSpool spool = new ResultSpool(request, session.questions(), announcer);
     try {
       settings.choose(execution);
       steps.end("optimization");
       settings.during(new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          collect(execution, schema, spool);
+          collect(execution, settings.some(), schema, spool);
           return null;
         }
       });
     } catch (Throwable failure) {
-      if (!spool.exceeded()) throw failure;
+      if (!spool.exceeded() && !spool.hasEnough()) throw failure;
     } finally {
       spool.close();
     }
@@ -324,7 +321,8 @@ final class Statement {
     }
   }
 
-  private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) {
+  private void collect(
+      final QueryExecution execution, final SomeRows some, final StructType schema, final ResultSpool spool) {
     final SparkPlan plan = execution.executedPlan();
     steps.end("planning");
     session.ensureLive(request.id);
@@ -335,7 +333,8 @@ final class Statement {
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
         if (isSmallLimit(plan, schema)) {
-          addRows(plan.executeCollect(), schema, spool);
+          InternalRow[] rows = plan.executeCollect();
+          addRows(some != null && some.mayHaveMore(rows.length) ? ofAllFiles(execution, some) : rows, schema, spool);
           return null;
         }
         RDD rows = plan.execute();
@@ -350,8 +349,13 @@ final class Statement {
   private static boolean isSmallLimit(SparkPlan plan, StructType schema) {
     SparkPlan root = plan instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) plan).inputPlan() : plan;
     if (!(root instanceof CollectLimitExec)) return false;
-    int limit = ((CollectLimitExec) root).limit();
-    return limit >= 0 && (long) limit * schema.defaultSize() <= LIMIT_BYTES_MAX;
+    return SomeRows.areFew(((CollectLimitExec) root).limit(), schema);
+  }
+
+  /** The log says of the files that were chosen for a LIMIT that they have more rows than they have. */
+  private InternalRow[] ofAllFiles(QueryExecution execution, SomeRows some) {
+    some.wantAll();
+    return new OptimizedQuery(spark, execution.analyzed(), execution.optimizedPlan()).executedPlan().executeCollect();
   }
 
   private void addRows(InternalRow[] rows, StructType schema, ResultSpool spool) {
@@ -369,7 +373,7 @@ final class Statement {
       public Object apply(Object partition, Object part) {
         try {
           if (!spool.add(((Integer) partition).intValue(), (ArrowPartition.Part) part)) {
-            context.cancelJobGroup(request.id, "the result is too large");
+            context.cancelJobGroup(request.id, "no more rows of the result are taken");
           }
         } catch (IOException failure) {
           throw new UncheckedIOException(failure);
@@ -382,6 +386,6 @@ final class Statement {
 
   private ArrowPartition partition(StructType schema) {
     String folder = spark.sparkContext().isLocal() ? request.spoolPath : null;
-    return new ArrowPartition(schema, timeZone, request.resultBytesMax, folder);
+    return new ArrowPartition(schema, timeZone, request, folder);
   }
 }

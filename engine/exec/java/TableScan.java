@@ -137,6 +137,16 @@ final class TableScan {
     return new Filter(scan.toldRows == null ? new LessThan(place, dead) : new Not(new EqualTo(place, dead)), plan);
   }
 
+  /** Whether a condition is that of {@link #live}, which the counts of the log have regard to, or follows from it. */
+  static boolean isLive(Expression condition) {
+    scala.collection.Iterator all = condition.references().iterator();
+    boolean isLive = all.hasNext();
+    while (all.hasNext()) {
+      isLive &= ((Attribute) all.next()).name().equals(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
+    }
+    return isLive;
+  }
+
   static Attribute named(List output, String name) {
     for (int i = output.size() - 1; i >= 0; i--) {
       if (((Attribute) output.get(i)).name().equals(name)) return (Attribute) output.get(i);

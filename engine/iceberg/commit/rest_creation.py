@@ -79,12 +79,13 @@ def creation_request(at: RestAddress, updates: Sequence[Update]) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRestTable:
-    """The store of a table that is not there. `open` gives the folder at a location, and refuses some; `clock` gives
-    milliseconds since the epoch.
+    """The store of a table that is not there. `open` gives the folder at a location, and refuses some; `open_made` also
+    those where a table that was made should not be. `clock` gives milliseconds since the epoch.
     """
 
     at: RestAddress
     open: Callable[[str], Storage]
+    open_made: Callable[[str], Storage]
     clock: Callable[[], int]
 
     @property
@@ -120,7 +121,7 @@ class NewRestTable:
     def _ensure_readable(self, found: RestTable) -> LoadedMetadata:
         """Of a table that the catalog has made just now; else it goes again."""
         try:
-            self.open(str(found.metadata.get("location")))
+            self.open_made(str(found.metadata.get("location")))
             return loaded_of(found, self._made.label)
         except BaseException:
             self.at.client.drop(self.at.namespace, self.at.table, purge=False)

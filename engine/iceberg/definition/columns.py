@@ -34,10 +34,11 @@ from engine.types.schema import ArrayType, DataType, DecimalType, MapType, Primi
 
 DEFAULTS_SINCE = 3
 """The format version from which columns have defaults."""
-_ID = "iceberg.id"
+ID = "iceberg.id"
+"""The key in the metadata of a column for its id."""
 _COMMENT = "comment"
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
-_KNOWN = frozenset({_ID, _COMMENT, CURRENT_DEFAULT, _LENGTH})
+_KNOWN = frozenset({ID, _COMMENT, CURRENT_DEFAULT, _LENGTH})
 _NEW: Mapping[PrimitiveType, Kind] = {
     PrimitiveType.STRING: Kind.STRING,
     PrimitiveType.LONG: Kind.LONG,
@@ -62,7 +63,7 @@ def spark_columns(struct: StructOfType, table: str) -> StructType:
 
 
 def _spark_field(field: IcebergField, table: str) -> StructField:
-    metadata: dict[str, Any] = {_ID: field.id}
+    metadata: dict[str, Any] = {ID: field.id}
     if field.doc is not None:
         metadata[_COMMENT] = field.doc
     if field.write_default is not None:
@@ -116,7 +117,7 @@ class ColumnReader:
 
     def _struct(self, struct: StructType, path: tuple[str, ...]) -> StructOfType:
         """The ids of all fields first."""
-        ids = [field.metadata.get(_ID) for field in struct.fields]
+        ids = [field.metadata.get(ID) for field in struct.fields]
         numbers = [self.numbering.next() if id is None else id for id in ids]
         fields = zip(numbers, struct.fields, strict=True)
         return StructOfType(tuple(self._field(id, field, (*path, field.name)) for id, field in fields))
@@ -218,7 +219,7 @@ def with_ids_of(schema: StructType, fields: tuple[IcebergField, ...], table: str
     known: Callable[[str], IcebergField | None] = {field.name: field for field in fields}.get
     return StructType(
         tuple(
-            replace(column, metadata={**column.metadata, _ID: old.id})
+            replace(column, metadata={**column.metadata, ID: old.id})
             if (old := known(column.name)) is not None
             and isinstance(old.type, SimpleType)
             and table_type(old.type, table) == column.data_type

@@ -8,12 +8,13 @@ from engine.formats.planning import RowPlan
 from engine.iceberg.planning.maintenance import plan_maintenance
 from engine.iceberg.planning.plans import IcebergPlan, ReferencePlan
 from engine.iceberg.planning.procedures import plan_call, plan_register
+from engine.iceberg.planning.snapshots import plan_snapshot
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.plan.ddl.alters import described
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.statements.alters import AlterTable, ChangeReference
-from engine.statements.calls.procedures import Call, RegisterTable
+from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -45,6 +46,8 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan |
             return plan_call(bound, call)
         case RegisterTable() as register:
             return plan_register(bound, register)
+        case SnapshotTable() as snapshot:
+            return plan_snapshot(bound, snapshot)
         case AlterTable(changes=(ChangeReference() as change,)):
             return plan_reference(bound, change)
         case Optimize() | RestoreTable() | Vacuum() | Reorg() | RepairTable() | GenerateManifest() | AnalyzeTable():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catalog.rest.names import is_rest
+from catalog.roots import canonical_location
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.procedure_errors import WrongArgument
 from engine.errors.statement_errors import StatementNotSupported
+from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
 from engine.iceberg.planning.plans import CallPlan, RegisterPlan
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -24,11 +26,9 @@ from engine.statements.calls.procedures import (
     SetCurrentSnapshot,
 )
 
-GC_ENABLED = "gc.enabled"
-
 
 def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
-    """Raises `WrongArgument`, `IcebergTableIsStatic`, `IcebergProcedureRefused`."""
+    """Raises `WrongArgument`, `IcebergTableIsStatic`, `IcebergProcedureRefused`, `RestPlaceShared`."""
     table = bound.target
     assert isinstance(table, BoundTable)
     snapshot = table.snapshot
@@ -41,6 +41,8 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
         reason = f"its property {GC_ENABLED} is false, so that others may name its files"
         raise IcebergProcedureRefused(table.label, statement.name, reason)
     procedure = statement.procedure
+    if isinstance(procedure, RemoveOrphanFiles):
+        bound.view.folders.ensure_alone(table.entry, canonical_location(snapshot.table_root), asks=True)
     if isinstance(procedure, AddFiles):
         procedure = replace(procedure, folder=bound.view.ensure_files(procedure.folder))
     return CallPlan(table=table, snapshot=snapshot, name=statement.name, procedure=procedure, time_ms=bound.time_ms)

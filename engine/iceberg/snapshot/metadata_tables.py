@@ -19,8 +19,8 @@ import pyarrow as pa
 from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS, pairs
-from engine.iceberg.snapshot.partition_struct import PartitionStruct, Row, result_type
-from engine.iceberg.snapshot.partition_values import json_value
+from engine.iceberg.partitions.partition_struct import PartitionStruct, Row, result_type
+from engine.iceberg.partitions.partition_values import json_value
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.types import IcebergSchema, Kind

@@ -9,6 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.spec.types import IcebergField, IcebergSchema
+from engine.table.scan import RowTracking
+
+ROW_LINEAGE = RowTracking(
+    row_id_column="_row_id",
+    row_commit_version_column="_last_updated_sequence_number",
+    field_ids=(2_147_483_540, 2_147_483_539),
+)
+"""What files have of rows that they took over, from v3 on."""
 
 
 class OwnNames:

@@ -17,7 +17,7 @@ import decimal
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,7 @@ def decode_bounds(values: pa.Array, type_: SimpleType) -> pa.Array:
             found = pa.array([_text(each) for each in values.to_pylist()], kind)
         return found
     if type_.kind is Kind.DECIMAL:
-        return _array(
+        return array_of(
             [None if each is None else int.from_bytes(each, "big", signed=True) for each in values.to_pylist()], type_
         )
     return _fixed_width(values, type_, kind)
@@ -124,7 +124,7 @@ def _typed(numbers: npt.NDArray[Any], missing: Mask, kind: Any) -> pa.Array:
     return pa.array(numbers, mask=missing).cast(kind)
 
 
-def _array(values: Sequence[Any], type_: SimpleType) -> pa.Array:
+def array_of(values: Sequence[Any], type_: SimpleType) -> pa.Array:
     """Values as transforms have them; null for those that do not fit the type."""
     kind = arrow_of(type_)
     if type_.kind is Kind.DECIMAL:
@@ -206,8 +206,8 @@ class FileKnowledge:
                 highs.append(high)
         bounds = None
         if lows and kind is not None:
-            low, high = _most(pc.max_element_wise, lows), _most(pc.min_element_wise, highs)
-            bounds = bounds_of_statistics(low, high, _bounds_type(column.type))
+            low, high = tightest(pc.max_element_wise, lows), tightest(pc.min_element_wise, highs)
+            bounds = bounds_of_statistics(low, high, bounds_type(column.type))
         return KnownColumn(bounds=bounds, has_value=has_value, has_null=has_null)
 
     def _bounds(self, each: _Partitioned, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
@@ -215,7 +215,7 @@ class FileKnowledge:
         places = np.full(len(self), -1)
         places[each.rows] = each.codes
         taken = pa.array(places, mask=places < 0)
-        return tuple(_array([pair[side] for pair in pairs], type_).take(taken) for side in (0, 1))
+        return tuple(array_of([pair[side] for pair in pairs], type_).take(taken) for side in (0, 1))
 
     def _of_partitions(self, source_id: int) -> list[_Partitioned]:
         if source_id not in self._partitioned:
@@ -244,7 +244,7 @@ class FileKnowledge:
         found = [each for each in self._of_partitions(column.id) if each.field.transform.kind is TransformKind.BUCKET]
         if not found or not isinstance(column.type, SimpleType):
             return None
-        values = [_serialized(literal, column.type) for literal in literals]
+        values = [serialized(literal, column.type) for literal in literals]
         if any(value is None for value in values):
             return None
         mask = np.ones(len(self), bool)
@@ -264,7 +264,7 @@ def _bounds_of(field: PartitionField, type_: SimpleType, value: Any) -> tuple[An
     return bounds_of(field.transform, type_, value)
 
 
-def _most(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
+def tightest(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
     if len(arrays) == 1:
         return arrays[0]
     kind = arrays[0].type
@@ -275,7 +275,7 @@ def _most(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
     return choose(*arrays, skip_nulls=True)
 
 
-def _bounds_type(type_: SimpleType) -> Any:
+def bounds_type(type_: SimpleType) -> Any:
     if type_.kind is Kind.DECIMAL:
         return DecimalType(type_.precision, type_.scale)
     return _PRUNED[type_.kind]
@@ -296,7 +296,7 @@ _PRUNED: Mapping[Kind, PrimitiveType] = {
 }
 
 
-def _serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
+def serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
     """A literal of the column's own type as transforms take it; None for others."""
     value = literal.value
     match type_.kind:
@@ -335,15 +335,30 @@ class IcebergPruning(FilePruning):
         return PartitionMask(can_be(truths, TRUE), False)
 
     def _all(self, predicate: Predicate, *, partitions_only: bool = False) -> Truths:
-        source = _Source(self._knowledge, partitions_only)
-        return np.broadcast_to(evaluate(predicate, source), (len(self),)).copy()
+        return truths_of(predicate, self._knowledge, len(self), partitions_only=partitions_only)
+
+
+def truths_of(predicate: Predicate, knowledge: Knowledge, count: int, *, partitions_only: bool) -> Truths:
+    """What a condition may be of the rows of each of `count` things that `knowledge` is of."""
+    return np.broadcast_to(evaluate(predicate, _Source(knowledge, partitions_only)), (count,)).copy()
+
+
+class Knowledge(Protocol):
+    """What is known of the columns of several files each, or of one."""
+
+    @property
+    def schema(self) -> IcebergSchema: ...
+
+    def column(self, column: IcebergField, *, partitions_only: bool = False) -> KnownColumn | None: ...
+
+    def buckets(self, column: IcebergField, literals: Sequence[Literal]) -> Mask | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
     """The columns of an evaluation, by logical path."""
 
-    knowledge: FileKnowledge
+    knowledge: Knowledge
     partitions_only: bool
     with_buckets: bool = True
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
-from itertools import islice
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,23 +22,24 @@ from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
-from engine.iceberg.definition.properties import COMMENT
+from engine.iceberg.definition.properties import COMMENT, NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
+from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
+from engine.iceberg.snapshot.file_kinds import ensure_readable, file_columns, file_kinds
 from engine.iceberg.snapshot.footers import (
-    NAME_MAPPING,
     READ_BY_IDS,
     FileColumns,
     parse_name_mapping,
-    read_footers,
-    read_orc_footers,
 )
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
+from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
-from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
-from engine.iceberg.snapshot.orc_files import are_orc, ensure_readable
+from engine.iceberg.snapshot.manifest_pruning import left_out, narrowed_manifests
+from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
+from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
@@ -52,7 +51,7 @@ from engine.iceberg.snapshot.scans import (
     build_scan,
     needs_footers,
 )
-from engine.iceberg.snapshot.shown_partitions import shown_partitions
+from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
@@ -64,27 +63,22 @@ from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
-from engine.table.history import HISTORY_SCHEMA
 from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint
-from engine.table.scan import ComposedScan, RowTracking, Scan
+from engine.table.scan import ComposedScan, FileKind, RowTracking, Scan
+from engine.table.shared_files import SharedFiles
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
-ROW_LINEAGE = RowTracking(
-    row_id_column="_row_id",
-    row_commit_version_column="_last_updated_sequence_number",
-    field_ids=(2_147_483_540, 2_147_483_539),
-)
-"""What files have of rows that they took over, from v3 on."""
 _LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
@@ -112,6 +106,9 @@ class IcebergSnapshot:
     others then.
     """
 
+    needed: tuple[Manifest, ...] | None = None
+    """The manifests that a query needs, where these are not all of the snapshot."""
+
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
     partition_generations: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +122,8 @@ class IcebergSnapshot:
         """By its metadata, whose files never change, and what of it is read."""
         metadata, schema = self.metadata, self.iceberg_schema.schema_id
         found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
-        return repr((*found, self.branch))
+        needed = () if self.needed is None else (tuple(each.path for each in self.needed),)
+        return repr((*found, self.branch, *needed))
 
     @property
     def table_root(self) -> str:
@@ -199,6 +197,8 @@ class IcebergSnapshot:
             raise IcebergTableIsStatic(self.label, self.metadata_name)
         if self.branch is None:
             raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
+        if self.address is None:
+            ensure_not_converted(self.storage, self.label)
         if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
             raise IcebergRowsNotChangeable(self.label)
 
@@ -215,7 +215,9 @@ class IcebergSnapshot:
 
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
-        """Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
+        """Those that are looked at. Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
+        if self.needed is not None:
+            return self.needed
         return () if self.info is None else self.manifests_of(self.info)
 
     def manifests_of(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
@@ -284,6 +286,13 @@ class IcebergSnapshot:
         return int(pc.sum(self.live_files.data["file_size_in_bytes"]).as_py() or 0)
 
     @property
+    def left_out(self) -> tuple[int, int]:
+        """By the manifest list, and what the snapshot says of all files together."""
+        if self.needed is None or self.info is None:
+            return 0, 0
+        return left_out(self.manifests_of(self.info), self.info.summary, self.live_files)
+
+    @property
     def num_bytes(self) -> int:
         """About what the snapshot holds in memory, beside what was decoded."""
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
@@ -316,13 +325,24 @@ class IcebergSnapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
         """Raises as `scan`."""
         hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
-        if pc.any(self._are_orc).as_py():
+        if self._named_kinds:
             hidden = of_files_alone(hidden)
         return self._scan(relation, label, hidden)
 
     def _scan(self, relation: str, label: str, hidden: HiddenColumns) -> Scan | ComposedScan:
         found = build_scan(replace(self._whole_source(label), hidden=hidden), relation, label)
         return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
+
+    def narrowed(self, condition: Predicate, limit: int | None) -> IcebergSnapshot:
+        """Without manifests that the query does not need, unless all files are known already. Raises as `manifests`."""
+        if "live_files" in self.__dict__ or self.marked is not None:
+            return self
+        needed = narrowed_manifests(self.manifests, condition, limit, self.iceberg_schema, self.metadata.specs)
+        if needed is None:
+            return self
+        found = replace(self, needed=needed)
+        is_enough = limit is None or (pc.sum(found.live_files.data["record_count"]).as_py() or 0) >= limit
+        return found if is_enough else self
 
     def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:
         """Raises as `scan`."""
@@ -342,27 +362,30 @@ class IcebergSnapshot:
         )
 
     @cached_property
-    def _are_orc(self) -> pa.ChunkedArray:
-        return are_orc(self.live_files.data, self.label)
+    def _kinds(self) -> pa.ChunkedArray:
+        return file_kinds(self.live_files.data, self.label)
+
+    @property
+    def _named_kinds(self) -> list[FileKind]:
+        """Of data files that are read by names."""
+        found = pc.unique(self._kinds).to_pylist()
+        return [kind for kind in FileKind if kind.value in found and kind is not FileKind.PARQUET]
 
     def _footers(self, label: str) -> list[FileColumns] | None:
         """Of all data files, where any has to be looked at. Raises as `scan`."""
         text = self.metadata.properties.get(NAME_MAPPING)
-        has_orc = bool(pc.any(self._are_orc).as_py())
-        asks_all = needs_footers(self.iceberg_schema, text is not None)
-        if not (has_orc or asks_all):
+        kinds = self._named_kinds
+        if needs_footers(self.iceberg_schema, text is not None):
+            kinds = [FileKind.PARQUET, *kinds]
+        if not kinds:
             return None
         mapping = None if text is None else parse_name_mapping(text)
         found = [READ_BY_IDS] * self.num_files
-        for is_orc, read in ((False, read_footers), (True, read_orc_footers)):
-            if not (is_orc or asks_all):
-                continue
-            places = np.flatnonzero(np.asarray(self._are_orc) == is_orc)
-            files = self.files.take(pa.array(places))
-            columns = read(self.storage, files["path"].to_pylist(), mapping, self.decoded)
-            if is_orc and has_orc:
-                data = self.live_files.data.take(pa.array(places))
-                ensure_readable(self.iceberg_schema, files, data, columns, label)
+        for kind in kinds:
+            places = np.flatnonzero(np.asarray(self._kinds) == kind.value)
+            files, data = (table.take(pa.array(places)) for table in (self.files, self.live_files.data))
+            columns = file_columns(kind, self.storage, files["path"].to_pylist(), mapping, self.decoded)
+            ensure_readable(kind, self.iceberg_schema, files, data, columns, label)
             for place, each in zip(places.tolist(), columns, strict=True):
                 found[place] = each
         return found
@@ -421,18 +444,11 @@ class IcebergSnapshot:
         )
 
     def history(self, limit: int | None = None) -> pa.Table:
-        """The snapshots that this one was made from, newest first."""
-        rows: list[dict[str, Any]] = [
-            {
-                "version": info.snapshot_id if info.snapshot_id < 1 << 63 else None,
-                "timestamp": info.timestamp_ms,
-                "operation": (info.operation or "").upper() or None,
-                "readVersion": info.parent_id if (info.parent_id or 0) < 1 << 63 else None,
-                "operationMetrics": [(key, value) for key, value in info.summary.items() if key != "operation"],
-            }
-            for info in islice(ancestry(self.metadata, self.info), limit)
-        ]
-        return pa.Table.from_pylist(rows, HISTORY_SCHEMA)
+        return snapshot_history(self.metadata, self.info, limit)
+
+    def shared_files(self, label: str, wanted: str) -> SharedFiles:
+        """Raises as `shared_files`."""
+        return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
         source = TableMetadataSource(

@@ -1,6 +1,6 @@
 """Partition values of files that were written, out of the texts that the writer of their rows gives them.
 
-The text of a value is that of `engine.iceberg.snapshot.partition_values.partition_texts`: numbers as such, dates and
+The text of a value is that of `engine.iceberg.partitions.partition_values.partition_texts`: numbers as such, dates and
 times as the number that is stored, decimals as plain text, `true` and `false`, and `x` with hexadecimal digits for
 texts, uuids, binaries; so an empty text is `x`, and null is no text.
 

@@ -11,11 +11,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.pruning.enough_files import enough_files
 from engine.pruning.estimates import Estimate, estimate_columns
 from engine.pruning.generation_expressions import GenerationExpression
 from engine.pruning.generation_filters import derive
@@ -25,6 +28,8 @@ from engine.pruning.three_valued_logic import Mask
 from engine.sql.generation import parse_generation
 from engine.table.scan import ChosenFiles, TableRead
 from engine.table.snapshot import TableSnapshot
+
+_S = TypeVar("_S", bound=np.generic)
 
 _ESTIMATED_FILES_MAX = 50_000
 """More take longer to be estimated than a better plan is sure to save."""
@@ -54,11 +59,27 @@ class FileChoice:
         kept = self._own_mask(pruning.prune(whole))
         return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), self._read(kept, by_partition))
 
+    def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> ChosenFiles:
+        """As :meth:`CountedChoice.choose_rows`."""
+        chosen = self.choose(predicate, zone)
+        if chosen.read.files < 2:
+            return chosen
+        live = self.snapshot.counted_files(()).live_rows()
+        if predicate != ALWAYS:
+            live = np.where(self._pruning(zone).matches_all(predicate), live, -1)
+        live, sizes = self._own_mask(live), self._own(self.snapshot.files["size"]).to_numpy()
+        some = enough_files(live, sizes, rows)
+        if some is None:
+            return chosen
+        kept = np.zeros(len(sizes), bool)
+        kept[some] = True
+        return ChosenFiles(pa.array(some), self._read(kept, chosen.read.files_partition), is_part=True)
+
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
         """As :meth:`Choice.estimate`."""
         chosen = self.choose(predicate, zone)
         read = chosen.read
-        if not columns or self.snapshot.num_files > _ESTIMATED_FILES_MAX:
+        if self.snapshot.num_files > _ESTIMATED_FILES_MAX:
             return Estimate(files=read.files, bytes=read.bytes)
         kept = chosen.rows if self.rows is None or chosen.rows is None else self.rows.take(chosen.rows)
         kept = self.rows if kept is None else kept
@@ -79,11 +100,12 @@ class FileChoice:
     def _read(self, kept: Mask | None, by_partition: int) -> TableRead:
         sizes = self._own(self.snapshot.files["size"])
         total = self.snapshot.size_bytes if self.rows is None else pc.sum(sizes).as_py() or 0
+        more_files, more_bytes = self.snapshot.left_out if self.rows is None else (0, 0)
         return TableRead(
             label=self.label,
             version=self.snapshot.version,
-            files_total=len(sizes),
-            bytes_total=total,
+            files_total=len(sizes) + more_files,
+            bytes_total=total + more_bytes,
             files_partition=by_partition,
             files=len(sizes) if kept is None else int(np.count_nonzero(kept)),
             bytes=total if kept is None else pc.sum(sizes.filter(pa.array(kept))).as_py() or 0,
@@ -92,7 +114,7 @@ class FileChoice:
     def _own(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column if self.rows is None else column.take(self.rows)
 
-    def _own_mask(self, mask: Mask) -> Mask:
+    def _own_mask(self, mask: npt.NDArray[_S]) -> npt.NDArray[_S]:
         return mask if self.rows is None else mask[self.rows.to_numpy(zero_copy_only=False)]
 
     @cached_property

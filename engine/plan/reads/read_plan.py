@@ -20,6 +20,7 @@ from engine.bind.bound import (
 )
 from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.metadata_rows import metadata_query
+from engine.plan.reads.narrowing import with_needed
 from engine.plan.reads.policies import PolicyTexts, policy_text
 from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
@@ -35,7 +36,7 @@ from engine.types.schema import StructType
 def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
     """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name."""
     reading = Reading(Names(texts_of(query, relations)))
-    text = reading.spliced(query, relations, others)
+    text = reading.spliced(query, with_needed(query, relations), others)
     return with_row_ids_if_asked(ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views)))
 
 
@@ -169,28 +170,31 @@ class Reading:
     def _view(self, view: BoundView) -> str:
         text = self.spliced(view.query, view.relations)
         columns = tuple((column.source, column.name) for column in view.entry.columns)
-        return self._add_view(view.label, text, columns, temporary=is_temporary(view.name), is_hidden=view.is_hidden)
-
-    def _add_view(
-        self,
-        label: str,
-        text: str,
-        columns: tuple[tuple[str, str], ...] = (),
-        *,
-        temporary: bool = False,
-        is_barrier: bool = False,
-        is_hidden: bool = False,
-    ) -> str:
-        name = self._new_names.new("view")
-        view = ViewScan(
-            relation=name,
-            label=label,
-            text=text,
-            columns=columns,
-            temporary=temporary,
-            is_barrier=is_barrier,
-            is_hidden=is_hidden,
-            is_policy=is_barrier or self._is_policy,
+        return self._append(
+            ViewScan(
+                relation=self._new_names.new("view"),
+                label=view.label,
+                text=text,
+                columns=columns,
+                temporary=is_temporary(view.name),
+                is_hidden=view.is_hidden,
+                is_policy=self._is_policy,
+                is_volatile=view.is_volatile,
+            )
         )
+
+    def _add_view(self, label: str, text: str, *, is_barrier: bool = False) -> str:
+        return self._append(
+            ViewScan(
+                relation=self._new_names.new("view"),
+                label=label,
+                text=text,
+                columns=(),
+                is_barrier=is_barrier,
+                is_policy=is_barrier or self._is_policy,
+            )
+        )
+
+    def _append(self, view: ViewScan) -> str:
         self.views.append(view)
-        return name
+        return view.relation

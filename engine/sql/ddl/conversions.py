@@ -21,7 +21,8 @@ def parse_convert(cursor: Cursor) -> ConvertTable:
     path = None
     if is_file_name(parts):
         if parts[0].lower() != "parquet":
-            raise UnsupportedClause(f"CONVERT TO DELTA {parts[0]}.`…`", "Only Parquet files can be converted.")
+            advice = "Only Parquet files and Iceberg tables can be converted."
+            raise UnsupportedClause(f"CONVERT TO DELTA {parts[0]}.`…`", advice)
         path = parts[1]
     has_statistics = not cursor.take("NO", "STATISTICS")
     partitioned_by = _read_partitioning(cursor) if cursor.take("PARTITIONED", "BY") else ()

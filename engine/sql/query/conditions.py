@@ -7,8 +7,9 @@ knows the columns decides whether they can be compared.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -28,6 +29,8 @@ _OPERATORS: Mapping[type[exp.Expr], Operator] = MappingProxyType(
     }
 )
 _LONG_DIGITS = 18
+_TIMESTAMPS = frozenset([exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPNTZ])
+_LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 
 
 def parse_condition(node: exp.Expr, called: str) -> Predicate | None:
@@ -88,7 +91,7 @@ def _column(node: exp.Expr, called: str) -> Column | None:
 
 
 def _literal(node: exp.Expr) -> Literal | None:
-    """A text, a whole number or a date."""
+    """A text, a whole number, a date, or a timestamp as the local time that it says."""
     node = node.unnest()
     match node:
         case exp.Literal(this=str(text), is_string=True):
@@ -102,6 +105,8 @@ def _literal(node: exp.Expr) -> Literal | None:
             return Literal(-positive.value, PrimitiveType.LONG)
         case exp.Cast(this=exp.Literal(this=str(text), is_string=True)) if node.to.is_type(exp.DataType.Type.DATE):
             return parse_date(text)
+        case exp.Cast(this=exp.Literal(this=str(text), is_string=True)) if node.to.this in _TIMESTAMPS:
+            return parse_local_time(text)
         case _:
             return None
 
@@ -110,5 +115,16 @@ def parse_date(text: str) -> Literal | None:
     """`yyyy-mm-dd`, in which all of Spark's ways to write a date agree."""
     try:
         return Literal.of(date.fromisoformat(text)) if len(text) == len("yyyy-mm-dd") else None
+    except ValueError:
+        return None
+
+
+def parse_local_time(text: str) -> Literal | None:
+    """`yyyy-mm-dd[ hh:mm[:ss[.ffffff]]]`, a timestamp without a time zone; None for a text in any other form."""
+    if not _LOCAL_TIME.fullmatch(text):
+        return None
+    head, point, fraction = text.partition(".")
+    try:
+        return Literal.of(datetime.fromisoformat(f"{head}{point}{fraction.ljust(6, '0') if point else ''}"))
     except ValueError:
         return None

@@ -27,9 +27,9 @@ _OF_COLUMN: Mapping[str, AggregateKind] = MappingProxyType(
 
 def log_question(tree: exp.Query | exp.Values) -> LogQuestion | None:
     """What the query asks, in the order of the result's columns; None for every other query."""
-    if not isinstance(tree, exp.Select) or _given(tree) - _SELECT_ARGUMENTS:
+    if not isinstance(tree, exp.Select) or given(tree) - _SELECT_ARGUMENTS:
         return None
-    called = _table_called(tree)
+    called = table_called(tree)
     if called is None:
         return None
     group = _group(tree)
@@ -42,11 +42,11 @@ def log_question(tree: exp.Query | exp.Values) -> LogQuestion | None:
     return LogQuestion(items=items, condition=condition, group=group)
 
 
-def _table_called(tree: exp.Select) -> str | None:
+def table_called(tree: exp.Select) -> str | None:
     """What columns of the one table may be qualified with; None where the query reads anything else."""
     source = tree.args.get("from_")
     table = source.this if source is not None else None
-    if not isinstance(table, exp.Table) or isinstance(table.this, exp.Func) or _given(table) - _TABLE_ARGUMENTS:
+    if not isinstance(table, exp.Table) or isinstance(table.this, exp.Func) or given(table) - _TABLE_ARGUMENTS:
         return None
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
@@ -57,9 +57,9 @@ def _table_called(tree: exp.Select) -> str | None:
 def _group(tree: exp.Select) -> str | None:
     """The one column of GROUP BY, or of a SELECT DISTINCT that has no other."""
     group = tree.args.get("group")
-    if group is not None and _given(group) == {"expressions"}:
+    if group is not None and given(group) == {"expressions"}:
         expressions = group.expressions
-    elif tree.args.get("distinct") is not None and not _given(tree.args["distinct"]):
+    elif tree.args.get("distinct") is not None and not given(tree.args["distinct"]):
         expressions = [expression.unalias() for expression in tree.expressions]
     else:
         return None
@@ -76,7 +76,7 @@ def _is_whole(tree: exp.Select, items: tuple[Aggregate, ...], group: str | None)
     return bool(items) and (is_grouped or is_distinct) == (group is not None)
 
 
-def _given(node: exp.Expr) -> set[str]:
+def given(node: exp.Expr) -> set[str]:
     return {name for name, value in node.args.items() if value}
 
 
@@ -116,7 +116,7 @@ def _column_name(column: exp.Column) -> tuple[str | None, str | None]:
 
 
 def _is_bare_star(argument: exp.Expr) -> bool:
-    return isinstance(argument, exp.Star) and not _given(argument)
+    return isinstance(argument, exp.Star) and not given(argument)
 
 
 def _is_one(argument: exp.Expr) -> bool:

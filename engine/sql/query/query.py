@@ -13,6 +13,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.log_questions import log_question
+from engine.sql.query.needed_rows import needed_rows
 from engine.sql.query.scopes import read_names
 from engine.statements.queries import Query
 
@@ -44,7 +45,9 @@ def parse_query(cursor: Cursor) -> Query:
         raise SyntaxFailure(failure.reason, failure.offset + start) from None
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise SyntaxFailure("a query is expected", start + tokens[0].start)
-    return replace(read_names(tree, text, tokens), log_question=log_question(tree))
+    named = read_names(tree, text, tokens)
+    needed = needed_rows(tree) if len(named.relations) == 1 else None
+    return replace(named, log_question=log_question(tree), needed=needed)
 
 
 def query_tree(text: str) -> exp.Expr:

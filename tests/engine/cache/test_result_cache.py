@@ -239,7 +239,7 @@ def test_those_who_ask_for_the_same_wait_for_it(pool: ThreadPoolExecutor) -> Non
     assert isinstance(cache.claim(b"b", CancelToken()), Flight), "another key waits for nobody"
     cache.put(b"a", kept("a"))
     flight.end(alone=False)
-    assert [each.result(10) for each in others] == [Turn.AGAIN] * 5
+    assert [each.result(60) for each in others] == [Turn.AGAIN] * 5
     assert names_in(claimed(cache, b"a")) == "a"
 
 
@@ -249,7 +249,7 @@ def test_where_the_answer_is_not_kept_each_runs_by_itself(pool: ThreadPoolExecut
     others = waiting(cache, 5, pool)
     flight.end(alone=True)
     flight.end(alone=False)  # which does nothing any more
-    assert [each.result(10) for each in others] == [Turn.ALONE] * 5
+    assert [each.result(60) for each in others] == [Turn.ALONE] * 5
 
 
 def test_where_the_leader_is_cancelled_one_of_the_others_leads(pool: ThreadPoolExecutor) -> None:
@@ -257,11 +257,11 @@ def test_where_the_leader_is_cancelled_one_of_the_others_leads(pool: ThreadPoolE
     flight = led(cache)
     others = waiting(cache, 3, pool)
     flight.end(alone=False)
-    assert [each.result(10) for each in others] == [Turn.AGAIN] * 3
+    assert [each.result(60) for each in others] == [Turn.AGAIN] * 3
     next_flight = led(cache)
     others = waiting(cache, 2, pool)
     next_flight.end(alone=True)
-    assert {each.result(10) for each in others} == {Turn.ALONE}
+    assert {each.result(60) for each in others} == {Turn.ALONE}
 
 
 @pytest.mark.parametrize("reason", [StatementCancelled(), StatementTimedOut(1.0)])
@@ -271,10 +271,10 @@ def test_who_waits_can_be_ended(pool: ThreadPoolExecutor, reason: StatementCance
     (ended,) = waiting(cache, 1, pool, cancel)
     (patient,) = waiting(cache, 1, pool)
     cancel.cancel(reason)
-    assert ended.exception(10) is reason
+    assert ended.exception(60) is reason
     assert not patient.done()
     flight.end(alone=True)
-    assert patient.result(10) is Turn.ALONE
+    assert patient.result(60) is Turn.ALONE
 
 
 def test_one_that_is_read_back_is_read_once(spool: OwnedSpool, pool: ThreadPoolExecutor) -> None:
@@ -282,7 +282,7 @@ def test_one_that_is_read_back_is_read_once(spool: OwnedSpool, pool: ThreadPoolE
     for name in "ab":
         cache.put(name.encode(), kept(name))
     found = [pool.submit(_read, cache) for _ in range(8)]
-    assert [each.result(10) for each in found] == ["a"] * 8
+    assert [each.result(60) for each in found] == ["a"] * 8
     assert cache.counts.misses == 0
 
 

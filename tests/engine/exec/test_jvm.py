@@ -194,7 +194,7 @@ def test_spark_ends_with_its_server_even_if_its_input_stays_open() -> None:
     assert run.returncode == -signal.SIGKILL, run.stderr
     java, holder = map(int, run.stdout.split())
     try:
-        assert eventually(lambda: not Path(f"/proc/{java}").exists(), 60)
+        assert eventually(lambda: not Path(f"/proc/{java}").exists())
     finally:
         os.kill(holder, signal.SIGKILL)
         if Path(f"/proc/{java}").exists():

@@ -49,6 +49,12 @@ def test_time_that_is_evaluated_in_a_view_is_seen(spark: ExecSession) -> None:
         assert ran(spark, ReadPlan(text="SELECT * FROM v", scans=(), views=(view,))) == (Repeatable.NEVER, False)
 
 
+def test_a_plan_over_a_view_that_changes_each_time_is_not_kept(spark: ExecSession) -> None:
+    view = ViewScan(relation="v", label="v", text="SELECT 1 AS n", columns=(), is_volatile=True)
+    for _ in range(2):
+        assert ran(spark, ReadPlan(text="SELECT * FROM v", scans=(), views=(view,))) == (Repeatable.ALWAYS, False)
+
+
 def test_a_name_of_the_session_counts_wherever_it_is(spark: ExecSession) -> None:
     plan = ReadPlan(text="SELECT user FROM VALUES ('x') AS t(user)", scans=())
     assert [ran(spark, plan) for _ in range(2)] == [(Repeatable.SESSION, False), (Repeatable.SESSION, True)]

@@ -28,7 +28,7 @@ class Java:
         return ""
 
     def cancel(self, statement_id: str) -> None:
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(60)
         self.told.append(statement_id)
         if self.fault:
             raise self.fault.pop()

@@ -39,7 +39,7 @@ def server() -> Iterator[QuestionServer]:
 
 
 def ask(server: QuestionServer, password: str, question: str) -> bytes:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(f"{password}\n{question}\n".encode())
         connection.shutdown(socket.SHUT_WR)
         received = b""

@@ -102,7 +102,7 @@ def test_a_reader_waits_for_the_next_rows(spool: Spool, made: Callable[[str], Gr
         segment = file.write(value)
         batches.announce(segment)
     batches.complete([segment], NOTHING, 5)
-    reader.join(10)
+    reader.join(60)
     assert not reader.is_alive() and seen == list(range(5))
 
 
@@ -135,7 +135,7 @@ def test_a_waiting_reader_is_told_of_an_early_end(spool: Spool, made: Callable[[
         batches.fail(ValueError("lost"))
     else:
         batches.release()
-    reader.join(10)
+    reader.join(60)
     assert outcome == [ValueError if end == "fail" else StatementCancelled]
 
 

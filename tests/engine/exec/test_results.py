@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from engine.spool.spool_file import StoredBatch, loaded
 from tests.engine.exec.scans import DataFile, query, rows, write_scan
+from tests.gateway.http.conftest import eventually
 
 pytestmark = pytest.mark.spark
 
@@ -206,3 +208,52 @@ def test_files_of_a_large_result_are_gone_when_it_is_answered(spark: ExecSession
     assert first.column(0)[0].as_py() == "x" * 100
     with pytest.raises(StatementCancelled):
         list(batches)
+
+
+@pytest.mark.parametrize(
+    ("rows_made", "wanted", "partitions"),
+    [(400_000, 10, 50), (400_000, 150_000, 7), (1_000, 5_000, 3), (30_000, 29_999, 1)],
+)
+def test_rows_that_nobody_wants_need_not_be_made(
+    spark: ExecSession, spark_driver: SparkDriver, rows_made: int, wanted: int, partitions: int
+) -> None:
+    text = f"SELECT id, repeat('x', 40) AS s FROM range(0, {rows_made}, 1, {partitions})"
+    context = StatementContext(identity=Identity("alice"), rows_wanted=wanted)
+    result = spark.stream_query(ReadPlan(text=text, scans=()), context)
+    ids = [id for batch in result.batches() for id in batch.column("id").to_pylist()]
+    assert ids == list(range(len(ids))) and min(wanted, rows_made) <= len(ids)
+    assert wanted > rows_made or len(ids) < wanted + max(wanted, rows_made // partitions)
+    assert not list(spark_driver.spool_dir.iterdir())
+
+
+def test_what_would_fail_behind_the_wanted_rows_is_not_reached(spark: ExecSession) -> None:
+    text = "SELECT id, IF(id > 900000, raise_error('late'), repeat('x', 10)) AS s FROM range(0, 1000000, 1, 100)"
+    for wanted in ({"rows_wanted": 1000}, {"bytes_wanted": 1000}, {"bytes_wanted": 1 << 20}):
+        result = spark.stream_query(
+            ReadPlan(text=text, scans=()), StatementContext(identity=Identity("alice"), **wanted)
+        )
+        table = pa.Table.from_batches(result.batches(), result.schema)
+        assert table.column("id").to_pylist() == list(range(table.num_rows))
+        assert table.num_rows >= 1000 if "rows_wanted" in wanted else table.nbytes > wanted["bytes_wanted"]
+    with pytest.raises(SqlError, match="late"):
+        query(spark, text)
+
+
+def test_rows_count_on_the_disk_while_they_are_written(spark: ExecSession, tmp_path: Path) -> None:
+    spool = Spool(tmp_path, SpoolBudget(64 << 20, setting="results.disk_bytes_max"))
+    endless = ReadPlan(text="SELECT repeat('x', 1000) AS s FROM range(0, 100000000, 1, 2)", scans=())
+    refused: list[SqlError] = []
+
+    def run() -> None:
+        try:
+            spark.run_query(
+                endless, StatementContext(identity=Identity("alice"), spool=spool, result_bytes_max=1 << 40)
+            )
+        except SqlError as error:
+            refused.append(error)
+
+    running = threading.Thread(target=run)
+    running.start()
+    assert eventually(lambda: spool.held_bytes() > 16 << 20) and not refused
+    running.join(60)
+    assert [type(error) for error in refused] == [SpoolFull] and spool.held_bytes() == 0

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from engine.main import LakeEngine, LakeSession
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import rows, run
 
@@ -80,6 +84,20 @@ def test_what_a_session_sets_stays(small: LakeSession) -> None:
     run(small, f"RESET {ADAPTIVE}")
     assert "Exchange" not in _plan(small, text) and "Adaptive" not in _plan(small, text)
     assert rows(small, f"SET {PARTITIONS}") != [(PARTITIONS, "1")], "the setting is the session's, not the statement's"
+
+
+def test_joins_are_planned_by_the_statement_s_settings(spark_driver: SparkDriver, tmp_path: Path) -> None:
+    """Tables that Spark's own limit of 10 MB would have sorted, and ours has broadcast."""
+    ids = pa.array(range(500_000), pa.int64())  # of 24 bytes with the other column, as Spark counts
+    for name in ("one", "other"):
+        write_deltalake(tmp_path / "default" / name, pa.table({"id": ids, "x": ids}))
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), spark_driver)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+    text = "SELECT sum(a.x + b.x) FROM one a JOIN other b ON a.id = b.id"
+    assert "BroadcastHashJoin" in _plan(session, text)
+    run(session, "SET spark.sql.autoBroadcastJoinThreshold = -1")
+    assert "SortMergeJoin" in _plan(session, text)
+    session.close()
 
 
 FIXED = (

@@ -130,7 +130,7 @@ def test_who_needs_it_waits_for_the_next_one(world: World, make: Maker) -> None:
     waiting = threading.Thread(target=lambda: taken.append(supervisor.take(CancelToken())))
     waiting.start()
     world.gate.set()
-    waiting.join(20)
+    waiting.join(60)
     assert taken == world.started[1:]
 
 
@@ -153,7 +153,7 @@ def test_waiting_is_bounded_and_ends_with_the_statement(world: World, make: Make
     waiting = threading.Thread(target=wait)
     waiting.start()
     cancel.cancel()
-    waiting.join(20)
+    waiting.join(60)
     assert [type(error) for error in raised] == [StatementCancelled]
 
 
@@ -228,7 +228,7 @@ def test_stopping_ends_the_process_and_who_waits(world: World, make: Maker) -> N
     waiting = threading.Thread(target=wait)
     waiting.start()
     supervisor.stop()
-    waiting.join(20)
+    waiting.join(60)
     assert world.started[0].killed and len(world.started) == 1  # it would not end in good order
     assert [type(error) for error in raised] == [SparkRestarting]
 

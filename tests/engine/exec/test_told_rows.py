@@ -80,6 +80,6 @@ def test_the_query_has_not_ended_while_rows_are_told_of(query: Query) -> None:
 
     query.result = AnnouncedResult(tell, lambda _: None, query.spool, "ann")
     query.result.follow(COLUMNS, [query.line])
-    ending.join(10)
+    ending.join(60)
     assert seen == [False] and ended.is_set()
     assert pa.Table.from_batches(query.told[0].batches()).to_pydict() == {"n": [7, 8]}

@@ -75,6 +75,16 @@ def manifest_schema(partition: Sequence[tuple[int, str, Any]]) -> dict[str, Any]
     }
 
 
+_SUMMARY = {
+    "type": "record",
+    "name": "r508",
+    "fields": [
+        required(509, "contains_null", "boolean"),
+        optional(518, "contains_nan", "boolean"),
+        optional(510, "lower_bound", "bytes"),
+        optional(511, "upper_bound", "bytes"),
+    ],
+}
 MANIFEST_LIST = {
     "type": "record",
     "name": "manifest_file",
@@ -92,6 +102,7 @@ MANIFEST_LIST = {
         required(512, "added_rows_count", "long"),
         required(513, "existing_rows_count", "long"),
         required(514, "deleted_rows_count", "long"),
+        optional(507, "partitions", {"type": "array", "items": _SUMMARY, "element-id": 508}),
         optional(520, "first_row_id", "long"),
     ],
 }

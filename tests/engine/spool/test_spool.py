@@ -92,7 +92,26 @@ def test_what_is_over_a_limit_is_refused_and_not_counted(tmp_path: Path, owner: 
         writers[owner].add(batch(0, 100))
     assert spool.held_bytes() == 5 * message
     writers.pop("ann" if owner != "ann" else "eve")
-    assert spool.left("tom") == message * (2 if owner != "ann" else 1)
+    left = message * (2 if owner != "ann" else 1)
+    reserved = spool.reservation("tom")
+    assert reserved.take(100 * message, 1) == left and spool.held_bytes() == 5 * message
+
+
+def test_bytes_that_others_write_count_until_they_are_kept(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, SpoolBudget(1000, setting="all"))
+    first, second = spool.reservation("ann"), spool.reservation("bob")
+    assert (first.take(600, 10), second.take(600, 10), spool.held_bytes()) == (600, 400, 1000)
+    with pytest.raises(SpoolFull):
+        second.take(600, 1)
+    first.release()
+    assert spool.held_bytes() == 400 and second.take(1000, 600) == 600
+    first.release()
+    second.release()
+    assert (first.take(10, 10), spool.held_bytes()) == (0, 0), "its statement has ended"
+
+
+def test_without_a_budget_all_may_be_written(tmp_path: Path) -> None:
+    assert Spool(tmp_path).reservation("ann").take(1 << 60, 1) == 1 << 60
 
 
 def test_without_a_limit_of_its_own_an_owner_meets_that_of_all(tmp_path: Path) -> None:

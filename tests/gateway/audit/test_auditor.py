@@ -72,7 +72,7 @@ class House:
     def run(self, text: str) -> Operation:
         session = self.registry.open_session(ANN, origin=ORIGIN)
         operation = session.execute(text)
-        operation.wait(10)
+        operation.wait(60)
         self.registry.close_session(session.id, ANN)
         return operation
 
@@ -182,12 +182,12 @@ def test_what_cannot_be_recorded_is_not_done(house: House, monkeypatch: pytest.M
     session = house.registry.open_session(ANN, origin=ORIGIN)
     monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
     operation = session.execute("INSERT")
-    assert operation.wait(10) is OperationState.FAILED
+    assert operation.wait(60) is OperationState.FAILED
     assert isinstance(operation.error, AuditNotWritten) and not house.effects
     with pytest.raises(AuditNotWritten):
         house.registry.open_session(ANN, origin=ORIGIN)
     monkeypatch.undo()
-    assert session.execute("INSERT").wait(10) is OperationState.FINISHED
+    assert session.execute("INSERT").wait(60) is OperationState.FINISHED
     assert house.effects == ["inserted"]
 
 

@@ -115,7 +115,7 @@ def run(folder: Path, collector: Collector, *texts: str) -> None:
     registry = Registry(engine, Limits(), auditor=auditor)
     session = registry.open_session(Identity("ann", method=Method.PASSWORD))
     for text in texts:
-        session.execute(text).wait(10)
+        session.execute(text).wait(60)
     registry.drain(0)
     assert eventually(lambda: not list((folder / "lineage").glob("*.json")))
     auditor.close()

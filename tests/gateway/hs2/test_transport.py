@@ -19,7 +19,7 @@ ANSWERS = [(b"x" * (4 << 20),), (b"x" * (1 << 20), b"y" * (3 << 20)), (b"x" * 81
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ByteStream, socket.socket]]:
-    monkeypatch.setattr(transport, "WRITE_S", 0.2)
+    monkeypatch.setattr(transport, "WRITE_S", 0.7)
     server, client = socket.socketpair()
     with server, client:
         yield ByteStream(server), client
@@ -37,7 +37,7 @@ def test_a_client_that_reads_nothing_is_given_up(
         given_up.set()
 
     threading.Thread(target=write, daemon=True).start()
-    assert given_up.wait(10)
+    assert given_up.wait(60)
 
 
 @pytest.mark.parametrize("pieces", ANSWERS, ids=len)
@@ -48,7 +48,7 @@ def test_a_client_that_reads_slowly_gets_all(ends: tuple[ByteStream, socket.sock
 
     def read() -> None:
         for _ in range(10):
-            time.sleep(0.05)
+            time.sleep(0.1)
             received.extend(client.recv(64 << 10))
         while len(received) < 4 << 20:
             received.extend(client.recv(1 << 20))
@@ -56,7 +56,7 @@ def test_a_client_that_reads_slowly_gets_all(ends: tuple[ByteStream, socket.sock
     reader = threading.Thread(target=read)
     reader.start()
     stream.write(pieces)
-    reader.join(10)
+    reader.join(60)
     assert bytes(received) == b"".join(pieces)
 
 

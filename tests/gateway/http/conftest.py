@@ -71,7 +71,8 @@ class Api:
         return answer
 
     def submit(self, text: str, **options: object) -> dict[str, Any]:
-        return self.ask("POST", STATEMENTS, {"statement": text, **options})
+        """The answer to a statement, when it has ended: on a slow machine the default wait may be too short."""
+        return self.ask("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s", **options})
 
     def refuse(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
         """Status and error code of a request that fails."""
@@ -171,8 +172,8 @@ def live() -> Iterator[Live]:
         yield live
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
-    """Whether `condition` comes true."""
+def eventually(condition: Callable[[], bool], seconds: float = 60) -> bool:
+    """Whether `condition` comes true; a busy machine may take much longer than a quiet one."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)

@@ -28,8 +28,8 @@ def queries(api: Api, query: str = "") -> list[dict[str, Any]]:
 
 
 def test_statements_are_told_newest_first(api: Api) -> None:
-    api.submit("SELECT 1", wait_timeout="10s")
-    api.submit("nonsense", wait_timeout="10s")
+    api.submit("SELECT 1", wait_timeout="50s")
+    api.submit("nonsense", wait_timeout="50s")
     api.engine.answers["SELECT slow"] = sleeps(30)
     api.submit("SELECT slow", wait_timeout="0s")
     running, failed, finished = queries(api)
@@ -42,7 +42,7 @@ def test_statements_are_told_newest_first(api: Api) -> None:
 
 def test_statements_are_found(api: Api) -> None:
     for text in ("SELECT 1", "ROWS 5", "nonsense"):
-        api.submit(text, wait_timeout="10s")
+        api.submit(text, wait_timeout="50s")
     assert [row["query_text"] for row in queries(api, "text=rows")] == ["ROWS 5"]
     assert [row["query_text"] for row in queries(api, "status=FAILED")] == ["nonsense"]
     both = queries(api, "filter_by.statuses=FINISHED&filter_by.statuses=FAILED")
@@ -51,7 +51,7 @@ def test_statements_are_found(api: Api) -> None:
 
 def test_pages_follow_each_other(api: Api) -> None:
     for count in range(5):
-        api.submit(f"ROWS {count}", wait_timeout="10s")
+        api.submit(f"ROWS {count}", wait_timeout="50s")
     seen, token = [], ""
     while True:
         page = api.ask("GET", f"{QUERIES}?max_results=2&page_token={token}")
@@ -72,7 +72,7 @@ def test_other_questions_are_refused(api: Api, query: str) -> None:
 def test_a_statement_is_told_to_its_owner_and_to_administrators(api: Api) -> None:
     session = api.registry.open_session(ANN)
     operation = session.execute("SELECT 1 WHERE password = 'secret'")
-    operation.wait(10)
+    operation.wait(60)
     assert eventually(lambda: len(list(api.registry.statements(ANN))) == 1)
     assert [info.text for info in api.registry.statements(ANN)] == ["SELECT 1 WHERE password = 'secret'"]
     assert [info.text for info in api.registry.statements(ADMIN)] == ["SELECT 1 WHERE password = ***"]
@@ -126,7 +126,7 @@ def test_calls_are_no_statements(api: Api) -> None:
 
 def test_history_has_an_end_and_long_texts_are_cut(api: Api) -> None:
     operation = api.registry.open_session(ANN).execute("SELECT 1 -- " + "x" * 100_000)
-    operation.wait(10)
+    operation.wait(60)
     info = statement_info(operation, uuid.uuid4(), "http")
     assert len(info.text) < 20_000
     history = History(kept_max=2)
@@ -139,7 +139,7 @@ def test_history_has_an_end_and_long_texts_are_cut(api: Api) -> None:
 def test_rows_are_those_that_were_read(api: Api) -> None:
     session = api.registry.open_session(ANN)
     operation = session.execute("ROWS 2500")
-    operation.wait(10)
+    operation.wait(60)
     operation.fetch(3000)
     assert [info.rows for info in api.registry.statements(ANN)] == [2500]
     session.forget(operation)
@@ -153,7 +153,7 @@ def test_me_is_who_asks(api: Api) -> None:
 
 def test_a_page_of_another_site_ends_nothing(api: Api) -> None:
     """Where nobody logs in, a browser needs no cookie to be anybody."""
-    statement = api.submit("SELECT 1", wait_timeout="10s")["statement_id"]
+    statement = api.submit("SELECT 1", wait_timeout="50s")["statement_id"]
     for path in (f"{STATEMENTS}/{statement}/cancel", f"{QUERIES}/{statement}/cancel"):
         assert api.refuse("POST", path, **{"Sec-Fetch-Site": "cross-site"}) == (403, "PERMISSION_DENIED")
         assert api.request("POST", path, **{"Sec-Fetch-Site": "same-origin"}).status_code == 200

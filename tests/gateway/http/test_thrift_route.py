@@ -178,10 +178,13 @@ def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
     replies = []
     with connection_to(live) as connection:
         for number in range(40):
-            status, headers, reply = post(
-                connection, message[:at] + bytes(3) + bytes([number]) + message[at + 4 :], **basic("ada")
+            numbered = message[:at] + bytes(3) + bytes([number]) + message[at + 4 :]
+            status, headers, reply = post(connection, numbered, **basic("ada"), **{"X-Request-Id": "r-1"})
+            assert (
+                status == 200
+                and headers.get_all("X-Request-Id") == ["r-1"]
+                and reply[at : at + 4] == bytes(3) + bytes([number])
             )
-            assert status == 200 and reply[at : at + 4] == bytes(3) + bytes([number])
             replies.append(reply[:at] + reply[at + 4 :])
         assert len(set(replies)) == 1 and answered == ["ada"]
         refused = post(connection, message, **basic("eve"))[2]
@@ -341,7 +344,7 @@ def test_calls_leave_connections_to_others() -> None:
 
 def test_a_connection_that_has_carried_calls_may_idle_for_longer() -> None:
     """hive-driver is busy with a million rows for more than a minute, and does not connect again for the next call."""
-    with serving_http(idle_s=0.6) as live, connection_to(live) as busy, connection_to(live) as other:
+    with serving_http(idle_s=1.5) as live, connection_to(live) as busy, connection_to(live) as other:
         other.connect()
         assert post(busy)[0] == 200
         connected = busy.sock

@@ -53,7 +53,7 @@ def api(make_api: Maker, collector: Collector) -> Api:
 
 def sent(api: Api, collector: Collector, text: str, **headers: str) -> Received:
     """The trace of a statement."""
-    api.request("POST", STATEMENTS, {"statement": text, "wait_timeout": "10s"}, **headers)
+    api.request("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s"}, **headers)
     return closed(api.registry, collector)
 
 
@@ -128,7 +128,7 @@ def test_a_trace_that_cannot_be_made_is_nobody_elses_trouble(make_api: Maker) ->
 
     api = make_api()
     api.registry.tracer = StatementTracer(Broken(), StatementText.NONE)
-    assert api.submit("SELECT 1", wait_timeout="10s")["status"]["state"] == "SUCCEEDED"
+    assert api.submit("SELECT 1", wait_timeout="50s")["status"]["state"] == "SUCCEEDED"
     (operation,) = api.registry.operations()
     told: list[bool] = []
     operation.on_end(lambda: told.append(True))
@@ -136,7 +136,7 @@ def test_a_trace_that_cannot_be_made_is_nobody_elses_trouble(make_api: Maker) ->
 
 
 def test_a_client_decides_whether_it_is_traced(api: Api, collector: Collector) -> None:
-    api.submit("SELECT 1", wait_timeout="10s")
+    api.submit("SELECT 1", wait_timeout="50s")
     api.request("POST", STATEMENTS, {"statement": "ROWS 2"}, traceparent=f"00-{TRACE}-{SPAN}-00")
     assert closed(api.registry, collector).attributes["db.response.returned_rows"] == 1
 
@@ -146,7 +146,7 @@ def test_no_share_leaves_those_that_clients_want(make_api: Maker, collector: Col
     api = make_api()
     api.registry.tracer = tracer_to(collector, share=0.0)
     headers = {"traceparent": parent} if parent else {}
-    api.request("POST", STATEMENTS, {"statement": "SELECT 1", "wait_timeout": "10s"}, **headers)
+    api.request("POST", STATEMENTS, {"statement": "SELECT 1", "wait_timeout": "50s"}, **headers)
     api.registry.drain(0)
     api.registry.tracer.close()
     assert [root.trace for root in collector.roots()] == ([TRACE] if parent else [])
@@ -157,7 +157,7 @@ def test_a_session_may_belong_to_a_span(make_api: Maker, collector: Collector) -
     api.registry.tracer = tracer_to(collector)
     session = api.registry.open_session(Identity("ann"))
     api.engine.sessions[-1].trace_parent = f"00-{TRACE}-{SPAN}-01"
-    session.execute("SELECT 1").wait(10)
+    session.execute("SELECT 1").wait(60)
     root = closed(api.registry, collector)
     assert (root.trace, root.parent) == (TRACE, SPAN) and "db.query.text" not in root.attributes
 
@@ -165,7 +165,7 @@ def test_a_session_may_belong_to_a_span(make_api: Maker, collector: Collector) -
 def test_nothing_is_loaded_or_recorded_without_a_collector(make_api: Maker) -> None:
     assert make_tracer(TracingSection()) is None
     api = make_api()
-    api.submit("SELECT 1", wait_timeout="10s")
+    api.submit("SELECT 1", wait_timeout="50s")
     assert api.engine.runs[-1].context.on_jobs is None and api.engine.runs[-1].context.on_lineage is None
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from engine.iceberg.definition.column_types import table_type
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
-from engine.iceberg.snapshot.partition_values import json_value
+from engine.iceberg.partitions.partition_values import json_value
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, TransformKind
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, StructOfType, walk

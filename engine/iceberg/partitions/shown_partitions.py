@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
-from engine.iceberg.snapshot.partition_struct import partition_fields
-from engine.iceberg.snapshot.partition_values import json_value
+from engine.iceberg.partitions.partition_struct import partition_fields
+from engine.iceberg.partitions.partition_values import json_value
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, TransformKind
 from engine.iceberg.spec.types import SimpleType

@@ -1,0 +1,102 @@
+"""Which folders are whose, at one generation of the catalog: of tables that are recorded, and of REST catalogs' tables.
+
+Two tables whose folders overlap are a danger to each other: what removes files that a table does not name would take
+the other one's. Tables of REST catalogs are placed by others, who know nothing of ours, so they are compared where they
+are made or recorded, and before files are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from catalog.entries import TableEntry
+from catalog.errors import LocationOverlap
+from catalog.names import CatalogName
+from catalog.places import Places
+from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestPlaceShared
+from catalog.rest.names import RestNames, is_rest, table_at
+from catalog.rest.places import RestPlace
+from catalog.roots import overlap
+from catalog.state import CatalogState
+
+
+class TableFolders:
+    """`sources` know the names that no entry of the state has, by catalog. Locations are canonical."""
+
+    def __init__(self, state: CatalogState, sources: Mapping[CatalogName, object], places: Places) -> None:
+        self._state, self._sources, self._places = state, sources, places
+
+    def ensure_free(self, location: str) -> None:
+        """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
+        recorded = [entry.location for entry in self._recorded()]
+        self._places.ensure_free(location, iter((*recorded, *self._rest_places().values())))
+
+    def ensure_free_for(self, address: str, location: str, *, is_made: bool) -> None:
+        """For the folder of a new table of a REST catalog, which `is_made` there already.
+
+        Raises as `ensure_free`, and LocationOverlap where another table lies.
+        """
+        self.ensure_free(location)
+        own = not is_made and location in self._places.tables_around(location)
+        others = (entry.location for entry in (*self._recorded(), *self.rest_tables_at(location)))
+        if own or any(other != address and self._place_of(other) == location for other in others):
+            raise LocationOverlap(location, "another table lies there")
+
+    def ensure_alone(self, table: TableEntry, location: str, *, asks: bool) -> None:
+        """Whether a table of a REST catalog shares its folder with no other table, and any other table with none of a
+        REST catalog.
+
+        Where it `asks`, REST catalogs are asked for all of their tables. Raises `RestPlaceShared`,
+        `RestCatalogNotAvailable`, `RestCatalogRefused`.
+        """
+        others: list[str] = []
+        if is_rest(table.location):
+            others += (entry.location for entry in self._recorded() if entry.location != table.location)
+            if self._places.roots.contains(location):
+                others += (folder for folder in self._places.tables_around(location) if folder != location)
+        if not self._places.rest.is_reserved(location):
+            own = self._places.rest.of(table.location)
+            for address, place in self._asked_places() if asks else self._places.rest.all().items():
+                is_same = own is not None and own.uuid is not None and own.uuid == place.uuid
+                if address != table.location and not is_same:
+                    others.append(place.location)
+        for other in others:
+            if overlap(other, location):
+                raise RestPlaceShared(str(table.name), location, f"that of another table, {other}")
+
+    def rest_tables_at(self, location: str) -> list[TableEntry]:
+        """The tables of REST catalogs whose folder overlaps a location; each of them is asked for again.
+
+        Those of a catalog that does not answer count as they were.
+        """
+        found = []
+        for address, place in self._rest_places().items():
+            entry = table_at(address)
+            source = self._sources.get(entry.name.schema_name.catalog_name)
+            if not isinstance(source, RestNames) or not overlap(place, location):
+                continue
+            try:
+                is_there = source.find(entry.name.schema, entry.name.table) is not None
+            except (RestCatalogNotAvailable, RestCatalogRefused):
+                is_there = True
+            now = self._places.rest.of(address)
+            if is_there and overlap(place if now is None else now.location, location):
+                recorded = self._state.relations.get(entry.name)
+                found.append(recorded if isinstance(recorded, TableEntry) else entry)
+        return found
+
+    def _recorded(self) -> Iterator[TableEntry]:
+        return (entry for entry in self._state.relations.values() if isinstance(entry, TableEntry))
+
+    def _asked_places(self) -> Iterator[tuple[str, RestPlace]]:
+        for source in self._sources.values():
+            if isinstance(source, RestNames):
+                yield from source.all_places()
+
+    def _rest_places(self) -> Mapping[str, str]:
+        """Where tables of REST catalogs lie, by their addresses: those that are recorded, or were loaded."""
+        recorded = {entry.location: entry.place for entry in self._recorded() if entry.place is not None}
+        return {**recorded, **{address: place.location for address, place in self._places.rest.all().items()}}
+
+    def _place_of(self, location: str) -> str | None:
+        return self._rest_places().get(location, location)

@@ -1,0 +1,151 @@
+"""Which column of a Parquet file is which field of a table whose columns have ids, and of which type it is there.
+
+Files of a table whose columns were renamed have them under several names, and a name may be that of another column by
+now; so statistics are found by ids. Files that are older than a change of a type have the narrower one.
+
+Protocol: "Column Mapping" (mode `id`), "Type Widening".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from engine.delta.conversion.parquet_types import leaf_type
+from engine.table.scan import FIELD_ID
+from engine.table.shared_files import STORED_NAMES
+from engine.types.schema import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    format_data_type,
+)
+from engine.types.widening import is_widening
+
+_FILE_ID = b"PARQUET:field_id"
+_STORED_AS = {
+    PrimitiveType.BYTE: PrimitiveType.INTEGER,
+    PrimitiveType.SHORT: PrimitiveType.INTEGER,
+}
+"""Types that files may say, and the one of tables that is stored alike."""
+
+
+class NotShared(Exception):
+    """Why a file's columns are not those of the table."""
+
+
+@dataclass(slots=True)
+class FooterColumns:
+    """`positions` are those of the leaves by their dotted physical paths, outside of arrays and maps. `ids` are the
+    fields that the file has, `narrower` those that have a narrower type there. It is read right by its ids if it
+    `has_ids`, and by the physical names if it `has_names`.
+    """
+
+    has_ids: bool = True
+    has_names: bool = True
+    positions: dict[str, int] = field(default_factory=dict)
+    ids: set[int] = field(default_factory=set)
+    narrower: dict[int, DataType] = field(default_factory=dict)
+
+
+def footer_columns(footer: Any, schema: StructType) -> FooterColumns:
+    """Raises `NotShared`."""
+    found = FooterColumns()
+    reader = _Reader(footer, found)
+    reader.struct(list(footer.schema.to_arrow_schema()), schema, ())
+    counts = Counter(reader.paths)
+    found.positions = {path: found.positions[path] for path in found.positions if counts[path] == 1}
+    return found
+
+
+def stored_name(item: StructField) -> str:
+    """The physical name of a field: one that files have of it, or no file of any."""
+    names = item.metadata.get(STORED_NAMES)
+    if names is None:
+        return item.name
+    return str(names[0]) if names else f"col-{item.metadata[FIELD_ID]}"
+
+
+class _Reader:
+    """Takes the leaves of a footer, which come in the order of its columns."""
+
+    def __init__(self, footer: Any, found: FooterColumns) -> None:
+        self._footer, self._found, self._next = footer, found, 0
+        self.paths: list[str] = []
+
+    def struct(self, columns: list[pa.Field], known: StructType | None, path: tuple[str, ...] | None) -> None:
+        """`path` None: within an array or a map. `known` None: the table does not have it."""
+        items = () if known is None else known.fields
+        aliases = {name for each in items for name in each.metadata.get(STORED_NAMES, ())[1:]}
+        by_id, by_name = (
+            {each.metadata[FIELD_ID]: each for each in items},
+            {stored_name(each): each for each in items},
+        )
+        for column in columns:
+            number = (column.metadata or {}).get(_FILE_ID)
+            named = by_name.get(column.name)
+            item = named if number is None else by_id.get(int(number))
+            self._found.has_ids &= number is not None or not items
+            self._found.has_names &= item is named and column.name not in aliases
+            if item is not None:
+                self._found.ids.add(item.metadata[FIELD_ID])
+            inner = None if path is None or item is None else (*path, stored_name(item))
+            self._below(column, item, None if item is None else item.data_type, inner)
+
+    def _below(
+        self, column: pa.Field, item: StructField | None, known: DataType | None, path: tuple[str, ...] | None
+    ) -> None:
+        type_ = column.type
+        if pa.types.is_struct(type_):
+            self.struct(list(type_), _as(StructType, known, column), path)
+        elif pa.types.is_map(type_):
+            table = _as(MapType, known, column)
+            self._below(type_.key_field, None, None if table is None else table.key_type, None)
+            self._below(type_.item_field, None, None if table is None else table.value_type, None)
+        elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
+            array = _as(ArrayType, known, column)
+            self._below(type_.value_field, None, None if array is None else array.element_type, None)
+        else:
+            self._leaf(column, item, known, path)
+
+    def _leaf(
+        self, column: pa.Field, item: StructField | None, known: DataType | None, path: tuple[str, ...] | None
+    ) -> None:
+        position, self._next = self._next, self._next + 1
+        if known is None:
+            return
+        stored = leaf_type(column.type, self._footer.schema.column(position))
+        stored = stored if known == stored or not isinstance(stored, PrimitiveType) else _STORED_AS.get(stored, stored)
+        if stored != known:
+            if item is None or stored is None or not is_widening(stored, known):
+                raise NotShared(
+                    f"its column {column.name} is stored as {column.type}, not as {format_data_type(known)}"
+                )
+            self._found.narrower[item.metadata[FIELD_ID]] = stored
+        if (
+            item is not None and path is not None and (stored == known or stored is not PrimitiveType.DATE)
+        ):  # bounds of dates are none of times
+            self.paths.append(".".join(path))
+            self._found.positions[self.paths[-1]] = position
+
+
+def _as(kind: type[Any], known: DataType | None, column: pa.Field) -> Any:
+    if known is not None and not isinstance(known, kind):
+        raise NotShared(f"its column {column.name} is stored as {column.type}, not as {format_data_type(known)}")
+    return known
+
+
+def narrower_types(found: Iterator[FooterColumns]) -> Mapping[int, tuple[DataType, ...]]:
+    """The types that files have of fields, beside those of the table."""
+    types: dict[int, dict[DataType, None]] = {}
+    for each in found:
+        for number, data_type in each.narrower.items():
+            types.setdefault(number, {})[data_type] = None
+    return {number: tuple(each) for number, each in types.items()}

@@ -1,0 +1,44 @@
+"""The data files of a Delta table as tables of other formats may name them.
+
+Columns are found by the names that files have of them, which with column mapping are the physical ones; most files of
+such tables have the columns' ids as well. Types that other formats do not know are refused by those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.schema.column_mapping import column_id, physical_name
+from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
+from engine.table.scan import FIELD_ID
+from engine.table.shared_files import STORED_NAMES, SharedFiles
+from engine.types.schema import StructField, map_fields
+
+_KEPT = frozenset({"comment", "CURRENT_DEFAULT"})
+
+
+def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
+    """All live files of a table."""
+    mode = config.column_mapping_mode
+
+    def stored(item: StructField) -> StructField:
+        number = column_id(item) if mode != "none" else None
+        metadata = {key: value for key, value in item.metadata.items() if key in _KEPT}
+        metadata |= {STORED_NAMES: (physical_name(item, mode),), **({} if number is None else {FIELD_ID: number})}
+        return replace(item, metadata=metadata)
+
+    names = dict(zip(config.partition_keys, config.partition_columns, strict=True))
+    values = [
+        {names[key]: text for key, text in pairs or () if key in names}
+        for pairs in files["partition_values"].to_pylist()
+    ]
+    return SharedFiles(
+        schema=map_fields(config.schema, stored),
+        partition_columns=config.partition_columns,
+        partition_values=values,
+        files=files,
+        max_id=config.get(COLUMN_MAPPING_MAX_ID) if mode != "none" else 0,
+    )

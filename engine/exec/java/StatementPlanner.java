@@ -1,0 +1,28 @@
+package deltagateway;
+
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SparkPlanner;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
+
+/**
+ * Plans as the session's planner does, by the settings of the statement: that one chooses joins by the settings of the
+ * session, whatever is in effect on the thread. Adaptive execution, which plans again what a statement has left to do,
+ * goes on asking the session's, so what it finds out while a query runs is judged by Spark's own limit.
+ */
+final class StatementPlanner extends SparkPlanner {
+  private final SparkPlanner planner;
+
+  StatementPlanner(SparkSession spark) {
+    super(spark, spark.sessionState().experimentalMethods());
+    this.planner = spark.sessionState().planner();
+  }
+
+  public SQLConf conf() {
+    return SQLConf$.MODULE$.get();
+  }
+
+  public scala.collection.immutable.Seq extraPlanningStrategies() {
+    return planner.extraPlanningStrategies();
+  }
+}

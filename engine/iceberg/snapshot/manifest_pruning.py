@@ -1,0 +1,186 @@
+"""Which manifests may name files with rows that a condition is true of, by what the manifest list says of each.
+
+For each field of its partition spec the list has the least and the greatest value of a manifest's files, and whether
+some have null. These become bounds of the column that the values were made from, as those of one file do
+(`engine.iceberg.snapshot.pruning`), so that conditions are evaluated as they are. So manifests are left out before they
+are read. A manifest of deletes is never left out: what it deletes may be in files of others.
+
+Source: Iceberg table specification, "Manifest Lists", "Scan Planning".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import pyarrow.compute as pc
+
+from engine.iceberg.manifests.manifest_list import FieldSummary, Manifest
+from engine.iceberg.snapshot.live_files import LiveFiles
+from engine.iceberg.snapshot.pruning import array_of, arrow_of, bounds_type, serialized, tightest, truths_of
+from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
+from engine.iceberg.spec.transforms import Value, apply, bounds_of
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType
+from engine.pruning.column_ranges import bounds_of_statistics
+from engine.pruning.evaluation import KnownColumn
+from engine.pruning.predicates import Literal, Predicate
+from engine.pruning.three_valued_logic import TRUE, Mask, can_be
+
+_DIGITS_MAX = 18
+_SAYS_NOTHING = frozenset([TransformKind.VOID, TransformKind.UNKNOWN])
+_AS_SOURCE = frozenset([TransformKind.IDENTITY, TransformKind.TRUNCATE])
+_FLOATS: Mapping[int, str] = {4: "<f", 8: "<d"}
+_INTEGER_BYTES: Mapping[Kind, tuple[int, ...]] = {Kind.INT: (4,), Kind.DATE: (4,), Kind.LONG: (4, 8)}
+"""Others have 8; a column that was an `int` is now a `long`."""
+
+
+def narrowed_manifests(
+    manifests: Sequence[Manifest],
+    condition: Predicate,
+    limit: int | None,
+    schema: IcebergSchema,
+    specs: Mapping[int, PartitionSpec],
+) -> tuple[Manifest, ...] | None:
+    """Those that a query needs (`TableSnapshot.narrowed`); None where they are too many for leaving out the others."""
+    data = [each for each in manifests if not each.has_deletes]
+    deletes = [each for each in manifests if each.has_deletes]
+    mask = can_be(truths_of(condition, _Summaries(data, schema, specs), len(data), partitions_only=True), TRUE)
+    kept = [each for each, is_kept in zip(data, mask.tolist(), strict=True) if is_kept]
+    if limit is not None and not deletes:
+        kept = _enough(kept, limit)
+    files, of_all = _num_files(kept), _num_files(data)
+    if len(kept) == len(data) or files is None or of_all is None or 2 * files > of_all:
+        return None  # all are decoded once, and kept for the next query
+    return (*kept, *deletes)
+
+
+def left_out(listed: Sequence[Manifest], summary: Mapping[str, str], found: LiveFiles) -> tuple[int, int]:
+    """How many data files the snapshot has beside those found, and about how many bytes, by its list and summary."""
+    text = summary.get("total-files-size", "")
+    total = int(text) if text.isdecimal() and len(text) <= _DIGITS_MAX else 0
+    known = sum(pc.sum(table["file_size_in_bytes"]).as_py() or 0 for table in (found.data, found.deletes))
+    return max(0, (_num_files(listed) or 0) - found.data.num_rows), max(0, total - known)
+
+
+def _enough(manifests: list[Manifest], rows: int) -> list[Manifest]:
+    """The first ones that have so many rows; all where it is not known how many they have."""
+    counts = [_sum(each.added[1], each.existing[1]) for each in manifests]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return manifests
+    position = next((at for at, total in enumerate(accumulate(known)) if total >= rows), len(known))
+    return manifests[: position + 1]
+
+
+def _num_files(manifests: Sequence[Manifest]) -> int | None:
+    """Live data files; None where the list does not tell."""
+    counts = [_sum(each.added[0], each.existing[0]) for each in manifests if not each.has_deletes]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _sum(*counts: int | None) -> int | None:
+    """None for what cannot be."""
+    known = [count for count in counts if count is not None and count >= 0]
+    return sum(known) if len(known) == len(counts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Summaries:
+    """What is known of the columns of all files of each manifest."""
+
+    manifests: Sequence[Manifest]
+    schema: IcebergSchema
+    specs: Mapping[int, PartitionSpec]
+
+    def column(self, column: IcebergField, *, partitions_only: bool = False) -> KnownColumn | None:
+        type_ = column.type
+        if not isinstance(type_, SimpleType):
+            return None
+        count = len(self.manifests)
+        has_null = np.ones(count, bool)
+        bounds = None
+        found = [list(self._fields(each, column.id)) for each in self.manifests]
+        for at, fields in enumerate(found):
+            has_null[at] = all(
+                field.transform.kind in _SAYS_NOTHING or summary.contains_null is not False for field, summary in fields
+            )
+        kind = arrow_of(type_)
+        most = max(map(len, found), default=0)
+        if kind is not None and most:
+            pairs = [
+                [_bounds(*fields[turn], type_) if turn < len(fields) else (None, None) for fields in found]
+                for turn in range(most)
+            ]
+            lows = [array_of([low for low, _ in turn], type_) for turn in pairs]
+            highs = [array_of([high for _, high in turn], type_) for turn in pairs]
+            low, high = tightest(pc.max_element_wise, lows), tightest(pc.min_element_wise, highs)
+            bounds = bounds_of_statistics(low, high, bounds_type(type_))
+        return KnownColumn(bounds=bounds, has_value=np.asarray(True), has_null=has_null)
+
+    def buckets(self, column: IcebergField, literals: Sequence[Literal]) -> Mask | None:
+        """Where a file may be in the bucket of one of these values; None where no values have buckets."""
+        type_ = column.type
+        if not isinstance(type_, SimpleType):
+            return None
+        values = [serialized(literal, type_) for literal in literals]
+        mask = np.ones(len(self.manifests), bool)
+        is_any = False
+        for at, manifest in enumerate(self.manifests):
+            for field, summary in self._fields(manifest, column.id):
+                if field.transform.kind is TransformKind.BUCKET:
+                    is_any = True
+                    mask[at] &= _may_have_bucket(field, summary, type_, values)
+        return mask if is_any else None
+
+    def _fields(self, manifest: Manifest, source_id: int) -> Iterator[tuple[PartitionField, FieldSummary]]:
+        """The partition fields that are made from a column; none where the list does not have one entry for each."""
+        spec = self.specs.get(manifest.spec_id)
+        if spec is None or len(spec.fields) != len(manifest.partitions):
+            return
+        for field, summary in zip(spec.fields, manifest.partitions, strict=True):
+            if field.source_id == source_id:
+                yield field, summary
+
+
+def _bounds(field: PartitionField, summary: FieldSummary, type_: SimpleType) -> tuple[Value | None, Value | None]:
+    low, high = _value(field, summary.lower, type_), _value(field, summary.upper, type_)
+    return (
+        None if low is None else bounds_of(field.transform, type_, low)[0],
+        None if high is None else bounds_of(field.transform, type_, high)[1],
+    )
+
+
+def _value(field: PartitionField, data: bytes | None, type_: SimpleType) -> Value | None:
+    """A serialized partition value; None for what is none, or says nothing. Those of promoted columns may be narrow."""
+    if data is None or field.transform.kind in _SAYS_NOTHING:
+        return None
+    kind = type_.kind if field.transform.kind in _AS_SOURCE else Kind.INT
+    match kind:
+        case Kind.STRING | Kind.BINARY | Kind.FIXED | Kind.UUID:
+            return data
+        case Kind.DECIMAL:
+            return int.from_bytes(data, "big", signed=True)
+        case Kind.FLOAT | Kind.DOUBLE:
+            form = _FLOATS.get(len(data))
+            return None if form is None else float(struct.unpack(form, data)[0])
+        case Kind.BOOLEAN:
+            return data != b"\0" if len(data) == 1 else None
+        case _:
+            is_number = len(data) in _INTEGER_BYTES.get(kind, (8,))
+            return int.from_bytes(data, "little", signed=True) if is_number else None
+
+
+def _may_have_bucket(
+    field: PartitionField, summary: FieldSummary, type_: SimpleType, values: Sequence[int | bytes | None]
+) -> bool:
+    low, high = _value(field, summary.lower, type_), _value(field, summary.upper, type_)
+    if not isinstance(low, int) or not isinstance(high, int):
+        return True
+    for value in values:
+        bucket = None if value is None else apply(field.transform, type_, value)
+        if not isinstance(bucket, int) or low <= bucket <= high:
+            return True
+    return False

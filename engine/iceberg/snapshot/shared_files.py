@@ -1,0 +1,195 @@
+"""The data files of an Iceberg table as tables of other formats may name them.
+
+A column whose value is that of the partition (an identity transform) in all files is a partition column. Transforms of
+other kinds divide files by what other formats would have to keep in a column of its own, so that the table would no
+longer have the same columns: their files have the source column, and are told by its bounds alone. So have files whose
+spec has an identity transform that other files lack, which their metrics have to show.
+
+Positions of deleted rows go along as deletion vectors. Rows that are deleted by their values, files that are no
+Parquet, and types that exist in this format alone are refused.
+
+Source: Iceberg table specification, "Column Projection", "Partition Transforms", "Scan Planning".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from catalog.files import LOG_FOLDER, is_version
+from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable, FolderOfTwoTables
+from engine.errors.table_errors import PartitionValueNotCastable
+from engine.iceberg.definition.columns import ID, spark_columns
+from engine.iceberg.definition.properties import NAME_MAPPING
+from engine.iceberg.manifests.manifest import SPEC_ID
+from engine.iceberg.manifests.metrics import metric
+from engine.iceberg.partitions.partition_values import constant_texts, is_constant
+from engine.iceberg.snapshot.file_kinds import file_kinds
+from engine.iceberg.snapshot.footers import MappedName, parse_name_mapping
+from engine.iceberg.snapshot.live_files import LiveFiles
+from engine.iceberg.snapshot.scans import identities
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.partitions import PartitionField
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, type_name, walk
+from engine.storage.storage import Storage
+from engine.table.scan import FIELD_ID, FileKind
+from engine.table.shared_files import STORED_NAMES, SharedFiles
+from engine.types.partition_values import format_partition_value, parse_partition_value
+from engine.types.schema import DataType, StructField, StructType, map_fields
+
+_REWRITE = "CALL system.rewrite_data_files with options => map('rewrite-all', 'true') writes all its files again first."
+_OWN = frozenset({Kind.UUID, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN})
+"""Types that tables show as others."""
+
+
+class TableSource(Protocol):
+    """What a snapshot knows of its table. `files` and `live_files.data` are row for row of the same data files."""
+
+    @property
+    def metadata(self) -> TableMetadata: ...
+
+    @property
+    def iceberg_schema(self) -> IcebergSchema: ...
+
+    @property
+    def files(self) -> pa.Table: ...
+
+    @property
+    def live_files(self) -> LiveFiles: ...
+
+    @property
+    def has_equality_deletes(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """`data` are the entries of the data files; messages call the table `label`."""
+
+    label: str
+    wanted: str
+    metadata: TableMetadata
+    schema: IcebergSchema
+    data: pa.Table
+
+    def refused(self, reason: str, advice: str = COPY_ROWS) -> FilesNotShareable:
+        return FilesNotShareable(self.label, self.wanted, reason, advice)
+
+
+def ensure_not_converted(storage: Storage, label: str) -> None:
+    """Raises `FolderOfTwoTables` where the folder has the log of a Delta table, which names the same files."""
+    if any(map(is_version, storage.list_names(LOG_FOLDER))):
+        raise FolderOfTwoTables(label, "A change", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
+
+
+def shared_files(source: TableSource, label: str, wanted: str) -> SharedFiles:
+    """For a table of the format `wanted`. Raises `FilesNotShareable`."""
+    data = source.live_files.data
+    table = _Table(label=label, wanted=wanted, metadata=source.metadata, schema=source.iceberg_schema, data=data)
+    if source.has_equality_deletes:
+        raise table.refused("it has rows that are deleted by their values", _REWRITE)
+    if others := sorted(set(file_kinds(data, label).to_pylist()) - {FileKind.PARQUET.value}):
+        raise table.refused(f"it has data files in {others[0].upper()}", _REWRITE)
+    _ensure_types(table)
+    found = _partitioning(table)
+    schema = _schema(table)
+    values: list[dict[str, str | None]] = [{} for _ in range(data.num_rows)]
+    for column, fields in found:
+        type_ = schema.field(column.name)
+        assert type_ is not None
+        for row, text in _values(table, column, fields, type_.data_type):
+            values[row][column.name] = text
+    filled = (each.id for _, each in walk(table.schema.struct) if each.initial_default is not None)
+    return SharedFiles(
+        schema=schema,
+        partition_columns=tuple(column.name for column, _ in found),
+        partition_values=values,
+        files=source.files,
+        max_id=table.metadata.last_column_id,
+        filled=frozenset(filled),
+    )
+
+
+def _schema(table: _Table) -> StructType:
+    """The columns with their ids, comments and defaults, and the names that files without ids have for them."""
+    text = table.metadata.properties.get(NAME_MAPPING)
+    names = None if text is None else dict(_mapped_names(parse_name_mapping(text)))
+
+    def stored(field: StructField) -> StructField:
+        metadata = {FIELD_ID if key == ID else key: each for key, each in field.metadata.items()}
+        if names is not None:
+            metadata[STORED_NAMES] = names.get(metadata[FIELD_ID], ())
+        return replace(field, metadata=metadata)
+
+    return map_fields(spark_columns(table.schema.struct, table.label), stored)
+
+
+def _mapped_names(mapping: Iterable[MappedName]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for each in mapping:
+        if each.id is not None:
+            yield each.id, each.names
+        yield from _mapped_names(each.fields)
+
+
+def _ensure_types(table: _Table) -> None:
+    for path, field in walk(table.schema.struct):
+        if isinstance(field.type, SimpleType) and field.type.kind in _OWN:
+            raise table.refused(f"its column {'.'.join(path)} has the type {type_name(field.type)}")
+
+
+_Partitioning = list[tuple[IcebergField, Mapping[int, PartitionField]]]
+"""Columns, and by spec the field that has the value of each."""
+
+
+def _partitioning(table: _Table) -> _Partitioning:
+    """The columns that are the value of the partition in all files. Raises `FilesNotShareable`."""
+    specs = table.data[SPEC_ID].to_numpy()
+    present = np.unique(specs).tolist() if len(specs) else [table.metadata.default_spec_id]
+    fields = {
+        spec: {each.source_id: each for each in identities(table.schema, table.metadata.specs[spec])}
+        for spec in present
+    }
+    shared: _Partitioning = []
+    for column in table.schema.fields:
+        of = {spec: fields[spec][column.id] for spec in present if column.id in fields[spec]}
+        if len(of) == len(present) and isinstance(column.type, SimpleType) and _has_texts(column.type):
+            shared.append((column, of))
+            continue
+        for spec in of:
+            if metric(table.data.filter(pa.array(specs == spec)), "value_counts", column.id).null_count:
+                reason = f"nothing tells that all files have the column {column.name}, by which some are partitioned"
+                raise table.refused(reason, _REWRITE)
+    return shared
+
+
+def _has_texts(type_: SimpleType) -> bool:
+    return is_constant(type_) or type_.kind is Kind.DECIMAL
+
+
+def _values(
+    table: _Table, column: IcebergField, fields: Mapping[int, PartitionField], data_type: DataType
+) -> Iterator[tuple[int, str | None]]:
+    """The value of a partition column in each file: its row, and the text."""
+    specs = table.data[SPEC_ID].to_numpy()
+    assert isinstance(column.type, SimpleType)
+    known: dict[Any, str | None] = {None: None}
+    for spec, field in fields.items():
+        rows = np.flatnonzero(specs == spec)
+        texts = constant_texts(table.data.take(pa.array(rows)), field, column.type).to_pylist()
+        for row, text in zip(rows.tolist(), texts, strict=True):
+            if text not in known:
+                known[text] = _text(table, column, text, data_type)
+            yield row, known[text]
+
+
+def _text(table: _Table, column: IcebergField, text: str, data_type: DataType) -> str:
+    try:
+        found = format_partition_value(parse_partition_value(text, data_type), data_type)
+    except PartitionValueNotCastable:
+        found = None
+    if found is None:  # also the empty text, which is no other than null there
+        raise table.refused(f"no partition of it can have the value {text!r} of the column {column.name}")
+    return found

@@ -1,0 +1,79 @@
+"""Which row groups of a file are read: Spark's own record of the rows that its tasks were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pytest
+from deltalake import WriterProperties, write_deltalake
+
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+
+pytestmark = pytest.mark.spark
+
+GROUP, FILES, ROWS = 1000, 4, 20_000
+
+
+@dataclass(frozen=True)
+class Work:
+    """What Spark did for a statement; `records` are rows as they come from files, before any filter."""
+
+    records: int
+    tasks: int
+
+
+@pytest.fixture(scope="module")
+def lake(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
+    """A session over `facts`, `FILES` files of row groups of `GROUP` rows, and `few`, two ids of each kind."""
+    folder = tmp_path_factory.mktemp("row_groups")
+    groups = WriterProperties(max_row_group_size=GROUP)
+    for start in range(0, ROWS, ROWS // FILES):
+        ids = pa.array(range(start, start + ROWS // FILES), pa.int64())
+        write_deltalake(
+            folder / "default" / "facts", pa.table({"id": ids, "x": ids}), mode="append", writer_properties=groups
+        )
+    kinds = {"id": [3, ROWS - 1, 1, None], "kind": ["a", "a", "b", "b"]}
+    write_deltalake(folder / "default" / "few", pa.table(kinds, pa.schema([("id", pa.int64()), ("kind", pa.string())])))
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), spark_driver)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+    yield session
+    session.close()
+
+
+def worked(driver: SparkDriver, session: LakeSession, text: str) -> tuple[list[tuple[object, ...]], Work]:
+    """The rows of a query, and what Spark did for it."""
+    context = StatementContext(identity=Identity("ann"))
+    result = session.execute(text, context)
+    table = pa.Table.from_batches(result.batches(), result.schema)
+    result.close()
+    spark = (
+        driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get().sparkContext()
+    )
+    spark.listenerBus().waitUntilEmpty()
+    store = spark.statusStore()
+    jobs = [store.job(each) for each in spark.statusTracker().getJobIdsForGroup(context.statement_id)]
+    stages = {job.stageIds().apply(at) for job in jobs for at in range(job.stageIds().size())}
+    read = sum(store.lastStageAttempt(stage).inputRecords() for stage in stages)
+    rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return rows, Work(records=read, tasks=sum(job.numCompletedTasks() for job in jobs))
+
+
+def test_a_look_up_by_key_reads_one_row_group_in_one_task(spark_driver: SparkDriver, lake: LakeSession) -> None:
+    rows, work = worked(spark_driver, lake, "SELECT x FROM facts WHERE id = 7777")
+    assert rows == [(7777,)]
+    assert work.tasks == 1 and 0 < work.records <= GROUP
+
+
+def test_a_selective_join_reads_the_row_groups_of_its_keys(spark_driver: SparkDriver, lake: LakeSession) -> None:
+    text = "SELECT sum(f.x), count(*) FROM facts f JOIN few d ON f.id = d.id WHERE d.kind = '{}'"
+    rows, work = worked(spark_driver, lake, text.format("a"))
+    assert rows == [(ROWS + 2, 2)]
+    assert 2 <= work.records <= 2 * GROUP + 4
+    rows, work = worked(spark_driver, lake, text.format("b"))
+    assert rows == [(1, 1)]
+    assert work.records <= GROUP + 4

@@ -1,0 +1,185 @@
+"""Where tables of REST catalogs may lie: beside no other table, under one name, and with one set of policies."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.names import ICEBERG, SchemaName, TableName
+from catalog.policies import PolicyArgument, PolicyFunction
+from catalog.policy_changes import SetRowFilter
+from catalog.rest.options import RestOptions
+from catalog.right_changes import CreateFunction
+from engine.runtime.identity import Identity
+from tests.rest.conftest import RestServer
+from tests.security.guarded_lake import GuardedLake
+
+ROWS = pa.table({"id": pa.array([1], pa.int64())})
+
+
+ANYBODY = Identity("anybody")
+"""Of a server without log-ins."""
+
+
+def condition(lake: GuardedLake, who: str | Identity, text: str) -> str | None:
+    error = lake.error(who, text)
+    return None if error is None else error.condition
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory, server: RestServer) -> GuardedLake:
+    folder = tmp_path_factory.mktemp("guarded") / "lake"
+    folder.mkdir()
+    roomy = str(folder.parent / "roomy")
+    found = GuardedLake(folder, (str(server.folder), roomy), (server.options(nested=True),))
+    found.table("shop/d")
+    found.do("root", f"CREATE EXTERNAL LOCATION roomy URL '{roomy}'")
+    found.do("root", f"CREATE EXTERNAL LOCATION warehouse URL '{server.folder}'")
+    found.do("root", "GRANT SELECT, MODIFY ON CATALOG elsewhere TO root")
+    return found
+
+
+@pytest.mark.parametrize("place", ["warehouse/t", "", "shop/d/t"])
+def test_a_table_in_the_lake_has_no_second_name(lake: GuardedLake, server: RestServer, place: str) -> None:
+    name = f"inside{len(place)}"
+    server.other_client().create_table(f"a.{name}", ROWS.schema, location=f"file://{lake.folder}/{place}".rstrip("/"))
+    assert condition(lake, "root", f"SELECT * FROM elsewhere.a.{name}") == "REST_TABLE_IN_LAKE"
+    server.other_client().drop_table(f"a.{name}")
+
+
+@pytest.mark.parametrize(
+    "place", ["lake/made", "lake-catalog/made", "roomy/delta", "roomy/delta/inside", "roomy", "roomy/rest/inside"]
+)
+def test_a_table_is_made_beside_others(lake: GuardedLake, server: RestServer, place: str) -> None:
+    other, roomy = server.other_client(), lake.folder.parent / "roomy"
+    if not roomy.exists():
+        write_deltalake(roomy / "delta", ROWS)
+        other.create_table("a.placed", ROWS.schema, location=f"file://{roomy}/rest")
+        lake.do("root", "DESCRIBE elsewhere.a.placed")
+    text = f"CREATE TABLE elsewhere.a.made (id INT) LOCATION '{lake.folder.parent}/{place}'"
+    assert condition(lake, ANYBODY, text) in {"LOCATION_OVERLAP", "PATH_NOT_ALLOWED", "REST_TABLE_IN_LAKE"}
+    assert lake.outcome("root", text) in {"42501", "22KD1"}
+    assert ("a", "made") not in other.list_tables("a")
+
+
+def test_a_place_that_the_catalog_chose_is_looked_at(lake: GuardedLake, server: RestServer) -> None:
+    write_deltalake(server.folder / "b" / "chosen" / "inside", ROWS)
+    assert condition(lake, "root", "CREATE TABLE elsewhere.b.chosen (id INT)") == "LOCATION_OVERLAP"
+    assert ("b", "chosen") not in server.other_client().list_tables("b")
+
+
+@pytest.mark.parametrize("shared", ["s", "s/inside"])
+def test_files_of_tables_that_share_a_folder_stay(lake: GuardedLake, server: RestServer, shared: str) -> None:
+    other, roomy = server.other_client(), server.folder / "shared"
+    other.create_table("shop.eu.sharing", ROWS.schema, location=f"file://{roomy}/s")
+    other.create_table("a.shared", ROWS.schema, location=f"file://{roomy}/{shared}")
+    try:
+        for name in ("shop.eu.sharing", "a.shared"):
+            *schema, table = name.split(".")
+            text = f"CALL elsewhere.system.remove_orphan_files('`{'.'.join(schema)}`.{table}')"
+            assert condition(lake, "root", text) == "REST_TABLE_LOCATION_SHARED"
+        lake.do("root", "DESCRIBE elsewhere.`shop.eu`.sharing")
+        assert (
+            condition(lake, "root", "GRANT SELECT ON TABLE elsewhere.a.shared TO ann") == "REST_TABLE_LOCATION_SHARED"
+        )
+    finally:
+        other.drop_table("shop.eu.sharing")
+        other.drop_table("a.shared")
+
+
+def test_vacuum_leaves_tables_of_a_rest_catalog_alone(lake: GuardedLake, server: RestServer) -> None:
+    outer = server.folder / "outer"
+    write_deltalake(outer, ROWS)
+    server.other_client().create_table("a.in_delta", ROWS.schema, location=f"file://{outer}/inside")
+    assert condition(lake, "root", f"VACUUM delta.`{outer}`") == "REST_TABLE_LOCATION_SHARED"
+    server.other_client().drop_table("a.in_delta")
+    server.requests()
+    lake.error("root", "VACUUM shop.d")
+    assert not server.requests()  # none lies in the lake
+
+
+def test_a_path_leads_to_the_table_of_the_catalog(lake: GuardedLake, server: RestServer) -> None:
+    path = f"iceberg.`{server.folder}/shop/orders`"
+    file = server.folder / "shop" / "orders" / "metadata" / "00001-6d8d7cf5-1c1e-4b3c-9d54-8f2d3c5ad101.metadata.json"
+    file.write_text(server.other_client().load_table("shop.orders").metadata.model_dump_json())
+    lake.do("root", "GRANT READ FILES ON EXTERNAL LOCATION warehouse TO ann")
+    lake.do("root", "GRANT READ FILES ON EXTERNAL LOCATION warehouse TO eve")
+    for text in ("USE CATALOG ON CATALOG elsewhere", "USE SCHEMA, SELECT ON SCHEMA elsewhere.shop"):
+        lake.do("root", f"GRANT {text} TO ann")
+    lake.do("root", "DESCRIBE elsewhere.shop.orders")
+    assert lake.outcome("ann", f"SELECT * FROM {path}") == "R"
+    assert condition(lake, "eve", f"SELECT * FROM {path}") == "INSUFFICIENT_PERMISSIONS"
+    few = FunctionEntry(
+        name=TableName("spark_catalog", "shop", "few"),
+        parameters=(FunctionParameter(name="id", type="BIGINT"),),
+        returns="BOOLEAN",
+        body="id < 2",
+        current=SchemaName("spark_catalog", "shop"),
+    )
+    lake.sources.catalog.change(CreateFunction(few))
+    orders, call = TableName("elsewhere", "shop", "orders"), PolicyFunction(few.name, (PolicyArgument(column="id"),))
+    lake.sources.catalog.change(SetRowFilter(orders, call))
+    again = GuardedLake(lake.folder, (str(server.folder),), (server.options(),))  # which has loaded nothing
+    for each in (lake, again):
+        assert condition(each, "ann", f"SELECT * FROM {path}") == "PATH_NOT_ALLOWED"
+        assert condition(each, "ann", f"SELECT * FROM {path}.files") in {"PATH_NOT_ALLOWED", "INSUFFICIENT_PERMISSIONS"}
+    gone = GuardedLake(lake.folder, (str(server.folder),), (RestOptions(name="elsewhere", uri="http://127.0.0.1:9"),))
+    assert condition(gone, "ann", f"SELECT * FROM {path}") == "PATH_NOT_ALLOWED"
+    lake.sources.catalog.change(SetRowFilter(orders, None))
+
+
+def test_a_slow_catalog_holds_up_nobody_else(lake: GuardedLake, server: RestServer) -> None:
+    server.faults({"method": "GET", "contains": "/namespaces/shop", "holds": True})
+    waiting = threading.Thread(target=lake.do, args=("root", "GRANT SELECT ON TABLE elsewhere.shop.`Mixed` TO ann"))
+    waiting.start()
+    try:
+        done = threading.Thread(target=lake.do, args=("root", "GRANT SELECT ON TABLE shop.d TO bob"))
+        done.start()
+        done.join(60)
+        assert not done.is_alive() and waiting.is_alive()
+    finally:
+        server.release()
+    waiting.join()
+    entries = lake.sources.catalog.view().state.relations.values()
+    assert {str(each.name) for each in entries if each.grants} >= {
+        "`elsewhere`.`shop`.`Mixed`",
+        "`spark_catalog`.`shop`.`d`",
+    }
+
+
+def test_a_catalog_that_cannot_be_used_stops_no_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "ca.pem").write_text("no certificate")
+    bad = RestOptions(name="bad", uri="https://h", token="s3cret", ca_file=str(tmp_path / "ca.pem"))
+    found = GuardedLake(tmp_path / "lake", rest=(bad,))
+    found.table("shop/d")
+    assert "bad cannot be used: its ca_file" in caplog.text and "s3cret" not in caplog.text
+    error = found.error("root", "SHOW SCHEMAS IN bad")
+    assert error is not None and error.condition == "REST_CATALOG_NOT_AVAILABLE" and "ca_file" in str(error)
+    assert found.outcome(ANYBODY, "SELECT * FROM shop.d") == "R"
+
+
+def test_a_schema_is_dropped_as_a_whole(lake: GuardedLake, server: RestServer) -> None:
+    other = server.other_client()
+    lake.do("root", "CREATE SCHEMA elsewhere.whole", "CREATE TABLE elsewhere.whole.t (id INT)")
+    server.create_view("whole", "v", "SELECT 1 AS id")
+    for status in (403, 500):
+        server.faults(*3 * [{"method": "GET", "contains": "/views", "status": status}])
+        assert condition(lake, "root", "DROP SCHEMA elsewhere.whole CASCADE") is not None
+        server.faults()
+        assert other.list_tables("whole") == [("whole", "t")]
+    assert condition(lake, "root", "DROP SCHEMA elsewhere.whole") == "SCHEMA_NOT_EMPTY"
+    lake.do("root", "DROP SCHEMA elsewhere.whole CASCADE")
+    assert ("whole",) not in other.list_namespaces()
+
+
+def test_the_place_is_kept_in_the_record(lake: GuardedLake, server: RestServer) -> None:
+    lake.do("root", "CREATE TABLE elsewhere.a.recorded (id INT)")
+    relations = lake.sources.catalog.view().state.relations.values()
+    (entry,) = (each for each in relations if each.name.table == "recorded")
+    assert entry.place == f"{server.folder}/a/recorded" and entry.format == ICEBERG
