@@ -70,7 +70,6 @@ HTTP_ANSWERS = {
         "PATH_NOT_ALLOWED",
         "REST_TABLE_IN_LAKE",
         "PROXY_USER_NOT_ALLOWED",
-        "REST_TABLE_IN_LAKE",
         "RESULT_LINK_REFUSED",
         "TOKEN_NOT_ALLOWED",
     },
