@@ -15,8 +15,6 @@ from engine.storage.storage import FsspecStorage, Storage
 class LentStorage(FsspecStorage):
     """Reached by options that are for this table alone, and become others while it is used."""
 
-    is_lent = True
-
     def __init__(
         self, url: str, options: Callable[[], Mapping[str, Any]], allowed_roots: Sequence[str] | None = None
     ) -> None:
@@ -38,5 +36,5 @@ class LentStorage(FsspecStorage):
 
 def ensure_known_to_spark(storage: Storage) -> None:
     """Raises `LentCredentialsNotInSpark` where Spark has no credentials for the files."""
-    if storage.is_lent:
+    if isinstance(storage, LentStorage):
         raise LentCredentialsNotInSpark(storage.root)

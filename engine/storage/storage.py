@@ -102,8 +102,6 @@ class Storage(ABC):
     root: str
     """The table root: an absolute local path, or a URL. Never ends in a slash."""
     LISTS_WHOLE_FOLDERS = False  # whether the names after a start cost as much as all of a folder
-    is_lent = False
-    """Whether it is reached by credentials that are for this table alone, and that Spark has not."""
     allowed_roots: tuple[str, ...] | None = None
     """Where else the log's paths may lead, and below which the table itself must lie; None: only below the table."""
 

@@ -28,11 +28,7 @@ from tests.engine.lake_sessions import refuse, rows, run
 from tests.paths import ROOT
 
 JARS = ROOT / ".oracle-rest"
-pytestmark = [
-    pytest.mark.oracle,
-    pytest.mark.spark,
-    pytest.mark.skipif(not JARS.exists(), reason="make oracle gets the server's jars by Maven, which is missing"),
-]
+pytestmark = [pytest.mark.oracle, pytest.mark.spark]
 
 MAIN = "org.apache.iceberg.rest.RESTCatalogServer"
 START_S = 60
@@ -42,6 +38,7 @@ class RealServer:
     """`uri` is where it answers; tables lie in `folder`."""
 
     def __init__(self, folder: Path) -> None:
+        assert JARS.exists(), "make oracle gets the jars of the server, by Maven"
         self.folder = folder
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
