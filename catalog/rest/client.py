@@ -10,6 +10,7 @@ Source: Iceberg REST catalog (OpenAPI), "config", "namespaces", "tables".
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -22,11 +23,13 @@ from urllib.parse import quote, unquote, urlencode
 from catalog.rest.connections import is_below
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
-from catalog.rest.transport import Answer, AnswerTooLong, Json, NoAnswer, Transport
+from catalog.rest.transport import SILENT_S, Answer, AnswerTooLong, Json, NoAnswer, Transport
+
+logger = logging.getLogger(__name__)
 
 _PAUSES_S = (0.1, 0.5)
-_SILENT_S = 5.0
-"""A catalog that did not answer is not asked for so long: statements about many catalogs would wait each time."""
+_WAIT_S_MAX = 10.0
+"""How long a statement waits for a catalog that says when it is to be asked again."""
 _BUSY = frozenset([429, 502, 503, 504])
 _PAGES_MAX = 10_000
 _KEPT_BYTES_MAX = 32 << 20
@@ -324,11 +327,13 @@ class RestClient:
                 raise RestCatalogNotAvailable(self.name, str(error)) from error
             except NoAnswer as error:
                 if pause is None or self._clock() - begun > self._options.timeout_s / 2:
-                    self._silent_until, self._silence = self._clock() + _SILENT_S, str(error)
+                    self._silent_until, self._silence = self._clock() + SILENT_S, str(error)
+                    logger.warning("the REST catalog %s does not answer: %s", self.name, error)
                     raise RestCatalogNotAvailable(self.name, str(error)) from error
             else:
-                if pause is None or answer.status not in _BUSY:
+                if pause is None or answer.status not in _BUSY or answer.retry_after_s > _WAIT_S_MAX:
                     return answer
+                pause = max(pause, answer.retry_after_s)
             self._sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -336,6 +341,9 @@ class RestClient:
         full = self._prefixed(path)
         try:
             answer = self._transport.send(method, full, request)
+            if answer.status == HTTPStatus.TOO_MANY_REQUESTS and answer.retry_after_s <= _WAIT_S_MAX:
+                self._sleep(max(_PAUSES_S[-1], answer.retry_after_s))  # it was not looked at
+                answer = self._transport.send(method, full, request)
         except NoAnswer as error:
             kind = RestOutcomeUnknown if error.was_sent else RestCatalogNotAvailable
             raise kind(self.name, str(error)) from error

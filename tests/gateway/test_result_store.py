@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +21,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from gateway.errors import OperationClosed
 from gateway.history import statement_info
-from gateway.http.result_rows import Orders
+from gateway.http.result_rows import Orders, sorted_indices
 from gateway.limits import Limits
 from gateway.operation import Operation
 from gateway.operation_state import OperationState
@@ -231,3 +233,20 @@ def test_few_rows_of_a_limit_do_not_keep_their_file(tmp_path: Path) -> None:
     (first,) = ResultStream(schema=SCHEMA, source=(stored,)).limited(3).pieces()
     writer.file.close()
     assert isinstance(first, pa.RecordBatch) and first.column("id").to_pylist() == [0, 1, 2]
+
+
+def test_windows_that_are_asked_for_at_once_sort_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    operation = Operation(Identity(principal="ann"), "SELECT 1", numbered(1000), result_bytes_max=1 << 20)
+    operation.run()
+    sorts: list[bool] = []
+
+    def slowly(column: pa.ChunkedArray, descending: bool) -> pa.Array:
+        sorts.append(descending)
+        time.sleep(0.05)
+        return sorted_indices(column, descending)
+
+    monkeypatch.setattr("gateway.http.result_rows.sorted_indices", slowly)
+    orders = Orders()
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: orders.indices(operation, (0, True)).to_pylist()[0], range(4)))
+    assert found == [999] * 4 and sorts == [True]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from engine.authorize.policies import answers_work, ensure_hides
 from engine.bind.bind import bind
@@ -74,6 +76,42 @@ def test_registering_takes_the_right_to_make_a_table_in_its_schema(lake: Guarded
     lake.do("root", "CREATE SCHEMA other", "GRANT USE SCHEMA, CREATE TABLE ON SCHEMA other TO eve")
     assert lake.outcome("eve", text) == "42501"
     assert lake.outcome("eve", text.replace("shop.again", "other.again")) in ("42501", "42P07")
+
+
+def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) -> None:
+    """SELECT on the source, CREATE TABLE in the schema; and no row filters or masks on what the files have."""
+    write_deltalake(lake.folder / "shop" / "d", pa.table({"id": [1]}))
+    lake.do(
+        "root",
+        "CREATE SCHEMA eves",
+        *(f"GRANT USE SCHEMA, CREATE TABLE ON SCHEMA eves TO {who}" for who in ("eve", "mod")),
+        "GRANT SELECT ON shop.d TO eve",
+        "GRANT SELECT ON shop.d TO mal",
+        "GRANT MODIFY ON shop.d TO mod",
+    )
+    for who, source, expected in (
+        ("mal", "shop.d", ("42501", "42704")),
+        ("mod", "shop.d", ("42501",)),
+        ("mod", f"delta.`{lake.folder}/shop/d`", ("42501",)),
+        ("eve", "shop.d", ("R",)),
+    ):
+        assert lake.outcome(who, f"CALL spark_catalog.system.snapshot('{source}', 'eves.t')") in expected, (who, source)
+    statement = parse_statement("CALL system.snapshot('shop.d', 'eves.other')")
+    state = SessionState(identity=lake.identity("eve"), catalog="spark_catalog", schema="default")
+    bound = bind(statement, Binder(state, lake.sources))
+    assert isinstance(bound, BoundStatement)
+    (source,) = bound.relations
+    assert isinstance(source, BoundTable)
+    ensure_hides(bound)
+    with pytest.raises(PolicyForbidsStatement):
+        ensure_hides(replace(bound, relations=(replace(source, is_policed=True),)))
+
+
+def test_converting_takes_what_dropping_takes(lake: GuardedLake) -> None:
+    for table in ("shop.t", f"iceberg.`{lake.folder}/shop/t`"):
+        for who in ("mal", "eve", "mod", "both"):
+            assert lake.outcome(who, f"CONVERT TO DELTA {table}") in ("42501", "42P01"), (who, table)
+    assert lake.outcome("ann", "CONVERT TO DELTA shop.t") == "R"
 
 
 TELLING = [

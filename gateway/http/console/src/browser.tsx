@@ -21,7 +21,7 @@ export function Browser({ reload }: { reload: number }) {
         onInput={(event) => setFilter(event.currentTarget.value)}
       />
       {problem && <p class="problem">{problem}</p>}
-      <ul role="tree">
+      <ul role="tree" class={filter ? "filtered" : ""}>
         {(catalogs ?? []).map(({ name }, at) => <Catalog key={name} name={name} isOpen={at === 0} current={catalogs?.[0]?.name} filter={filter} reload={reload} />)}
       </ul>
     </nav>
