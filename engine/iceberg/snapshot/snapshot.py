@@ -37,7 +37,7 @@ from engine.iceberg.snapshot.footers import (
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
 from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
-from engine.iceberg.snapshot.manifest_pruning import left_out, narrowed_manifests
+from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrowed_manifests
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
 from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
@@ -123,8 +123,7 @@ class IcebergSnapshot:
         """By its metadata, whose files never change, and what of it is read."""
         metadata, schema = self.metadata, self.iceberg_schema.schema_id
         found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
-        needed = () if self.needed is None else (tuple(each.path for each in self.needed),)
-        return repr((*found, self.branch, *needed))
+        return repr((*found, self.branch, self.needed and digest_of(self.needed)))
 
     @property
     def table_root(self) -> str:
