@@ -126,6 +126,10 @@ def _parse(text: str) -> Statement:
         tokens = tokenize(text)
     except TokenError as error:
         return _parse_raw(text, error)
+    return _parse_tokens(text, tokens)
+
+
+def _parse_tokens(text: str, tokens: list[Token]) -> Statement:
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
@@ -163,11 +167,16 @@ def parse_unguarded(text: str) -> AnyStatement:
         tokens = tokenize(text)
     except TokenError:
         return _parse(text)
+    return parse_tokens(text, tokens)
+
+
+def parse_tokens(text: str, tokens: list[Token]) -> AnyStatement:
+    """As :func:`parse_unguarded`, of a text whose tokens are known: of a long one they take as long as all else."""
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if not tokens or any(token.token_type == TokenType.SEMICOLON for token in tokens):
-        return _parse(text)
-    return parse_write(Cursor(text, tokens)) or _parse(text)
+        return _parse_tokens(text, tokens)
+    return parse_write(Cursor(text, tokens)) or _parse_tokens(text, tokens)
 
 
 def _parse_setting(head: str, text: str, tokens: list[Token]) -> Statement:

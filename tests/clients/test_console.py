@@ -25,7 +25,7 @@ addEventListener("securitypolicyviolation", (told) => {
   if (!told.target.closest?.(".cm-content")) console.error(told.violatedDirective, told.target.outerHTML);
 });
 """
-expect.set_options(timeout=60_000)  # of a machine that is busy with other tests
+expect.set_options(timeout=120_000)  # of a machine that is busy with other tests
 
 
 @pytest.fixture(scope="module")

@@ -63,17 +63,36 @@ class NotTaken(Exception):
     """Why a file is no data file of the table."""
 
 
-def is_mapped(mapping: Sequence[MappedName], fields: Sequence[IcebergField]) -> bool:
-    """Whether each column is found by the name that it has now, and by no name of another one."""
-    by_name = {name: each for each in mapping for name in each.names}
+def extended_mapping(mapping: Sequence[MappedName], fields: Sequence[IcebergField]) -> tuple[MappedName, ...]:
+    """A mapping in which each column has the name that it has now too.
+
+    Raises `NotTaken` where that is the name of another column in files that are there.
+    """
+    owners = {name: each.id for each in mapping for name in each.names}
+    known = {each.id: each for each in mapping}
+    extended = {}
     for field in fields:
-        found = by_name.get(field.name)
-        if found is None or found.id != field.id:
-            return False
-        inner = [*_fields_of(field.type)]
-        if inner and not is_mapped(found.fields, inner):
-            return False
-    return True
+        if owners.get(field.name, field.id) != field.id:
+            reason = f"files of the table have the column {field.name} for another one that was called so"
+            raise NotTaken(f"{reason}, and cannot have it for both")
+        old = known.get(field.id) or MappedName(field.id, (), ())
+        names = old.names if field.name in old.names else (*old.names, field.name)
+        inner = extended_mapping(old.fields, [*_fields_of(field.type)])
+        extended[field.id] = MappedName(field.id, names, inner)
+    kept = [extended.pop(each.id, each) if each.id is not None else each for each in mapping]
+    return (*kept, *extended.values())
+
+
+def mapping_json(mapping: Sequence[MappedName]) -> list[dict[str, Any]]:
+    """As the table's property has it."""
+    return [
+        {
+            **({} if each.id is None else {"field-id": each.id}),
+            "names": list(each.names),
+            **({"fields": mapping_json(each.fields)} if each.fields else {}),
+        }
+        for each in mapping
+    ]
 
 
 def _fields_of(type_: IcebergType) -> Iterator[IcebergField]:

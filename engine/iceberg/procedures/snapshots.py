@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from catalog.entries import CloneEntry
@@ -29,7 +30,6 @@ from engine.iceberg.definition.shared_columns import shared_definition
 from engine.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.planning.snapshots import NAME
 from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, field_id, value_text
-from engine.iceberg.snapshot.deletes import rows_of
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
@@ -40,6 +40,7 @@ from engine.iceberg.writing.row_marks import MarkWriter
 from engine.runtime.results import BIGINT, small_result
 from engine.storage.paths import is_absolute_path
 from engine.storage.storage import Storage
+from engine.table.row_files import RowFiles
 from engine.table.shared_files import SharedFiles
 from engine.table.transaction import DataFile
 from engine.types.schema import PrimitiveType
@@ -84,7 +85,7 @@ def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> StagedWrit
     transaction = own.create(plan.entry.location, table.definition, plan.description, now_ms)
     assert isinstance(transaction, IcebergTransaction)
     transaction.add_entries(entries)
-    _delete_rows(table, entries, transaction)
+    _delete_rows(table, source.snapshot.row_files, entries, transaction)
     clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
     return StagedWrite(
         outcome=Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)])),
@@ -177,17 +178,12 @@ def _zone(table: _Shared, run: Run) -> tzinfo:
     return UTC
 
 
-def _delete_rows(table: _Shared, entries: pa.Table, transaction: IcebergTransaction) -> None:
-    """The rows that are deleted by position in files of the other table."""
-    files = table.shared.files
-    vectors = files["deletion_vector"]
-    if vectors.null_count == len(vectors):
+def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> None:
+    """The rows that are deleted by position in files of the other table, of which `rows` are."""
+    files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
+    if not files.num_rows:
         return
-    deleted = {
-        path: rows_of(table.storage, vector)
-        for path, vector in zip(files["path"].to_pylist(), vectors.to_pylist(), strict=True)
-        if vector is not None
-    }
+    deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True))
     root = table.storage.root
     prefix = f"{root if '://' in root else f'file://{root}'}/"
     paths = [path.removeprefix(prefix) for path in entries["file_path"].to_pylist()]
@@ -196,6 +192,6 @@ def _delete_rows(table: _Shared, entries: pa.Table, transaction: IcebergTransact
         return
     store = transaction.store
     writer = MarkWriter(store.storage, store.location, table.definition.format_version)
-    rows = [deleted[path] for path, is_marked in zip(paths, marked, strict=True) if is_marked]
-    added, _ = writer.write(entries.filter(pa.array(marked)), rows)
+    found = [deleted[path] for path, is_marked in zip(paths, marked, strict=True) if is_marked]
+    added, _ = writer.write(entries.filter(pa.array(marked)), found)
     transaction.add_entries(added)

@@ -9,10 +9,10 @@ Source: Iceberg table specification, "Name Mapping Serialization", "Column Proje
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.orc as po
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.spec.errors import MalformedIcebergFile
+from engine.iceberg.spec.types import IcebergSchema, walk
 from engine.storage.storage import Storage
 from engine.table.scan import FileKind
 
@@ -31,6 +32,8 @@ _BY_POSITION = "_col"
 """Spark takes the columns of an ORC file by position where all names begin so: old versions of Hive gave them these."""
 _AT_ONCE = 8
 _ENTRY_BYTES = 200
+_UNKNOWN = -1
+"""The field around those that are in none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,20 @@ class MappedName:
     fields: tuple[MappedName, ...]
 
 
+NamedField: TypeAlias = tuple[int, str, int | None]
+
+
 @dataclass(frozen=True, slots=True)
 class FileColumns:
-    """`ids` are the fields that a file has. `names` are what it calls them, None where it is read by its own ids."""
+    """`ids` are the fields that a file has. `names` are what it calls them, None where it is read by its own ids.
+
+    `fields` are all that it has: the id of the field around it (0: none), the name, and the id, None for none of ours.
+    """
 
     ids: frozenset[int]
     names: tuple[tuple[int, str], ...] | None
     kind: FileKind = FileKind.PARQUET
+    fields: tuple[NamedField, ...] = ()
 
 
 READ_BY_IDS = FileColumns(frozenset(), None)
@@ -116,11 +126,13 @@ def _size(schema: pa.Schema) -> int:
 def _columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
     ids = frozenset(_ids(list(schema)))
     if ids:
-        return FileColumns(ids, None)
+        return FileColumns(ids, None, fields=tuple(_all_fields(_columns_of(schema))))
     if mapping is None:
         raise MalformedIcebergFile(path, f"its columns have no ids, and the table has no property {NAME_MAPPING}")
     names = tuple(_names(list(schema), mapping))
-    return FileColumns(frozenset(id for id, _ in names), names)
+    return FileColumns(
+        frozenset(id for id, _ in names), names, fields=tuple(_mapped_fields(_columns_of(schema), mapping))
+    )
 
 
 def _orc_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
@@ -177,6 +189,32 @@ def _inner_names(field: pa.Field, found: MappedName) -> Iterator[tuple[int, str]
             yield from _inner_names(inner, mapped)
 
 
+def _all_fields(parts: Iterable[tuple[str, pa.Field]], around: int = 0) -> Iterator[NamedField]:
+    """Of a file with ids; `parts` are fields by name, elements, keys and values among them."""
+    for name, field in parts:
+        text = (field.metadata or {}).get(FIELD_ID)
+        id = int(text) if text is not None and int(text) >= 0 else None
+        yield around, name, id
+        yield from _all_fields(_inner(field.type), _UNKNOWN if id is None else id)
+
+
+def _mapped_fields(
+    parts: Iterable[tuple[str, pa.Field]], mapping: Sequence[MappedName], around: int = 0
+) -> Iterator[NamedField]:
+    """Of a file without ids."""
+    by_name = {name: each for each in mapping for name in each.names}
+    for name, field in parts:
+        found = by_name.get(name)
+        id = None if found is None else found.id
+        yield around, name, id
+        inner = () if found is None else found.fields
+        yield from _mapped_fields(_inner(field.type), inner, _UNKNOWN if id is None else id)
+
+
+def _columns_of(schema: pa.Schema) -> list[tuple[str, pa.Field]]:
+    return [(field.name, field) for field in schema]
+
+
 def _inner(type_: pa.DataType) -> list[tuple[str, pa.Field]]:
     if pa.types.is_struct(type_):
         return [(field.name, field) for field in type_]
@@ -185,3 +223,20 @@ def _inner(type_: pa.DataType) -> list[tuple[str, pa.Field]]:
     if pa.types.is_map(type_):
         return [("key", type_.key_field), ("value", type_.item_field)]
     return []
+
+
+def common_names(files: Sequence[FileColumns], schema: IcebergSchema) -> Mapping[int, str] | None:
+    """What all files call the fields of a table; None where names do not tell them, without regard to case.
+
+    Another field may have the name, one that was dropped among them, or a field may have two.
+    """
+    known = {field.id for _, field in walk(schema.struct)}
+    names: dict[int, str] = {}
+    owners: dict[tuple[int, str], int | None] = {}
+    for around, name, id in {field for each in files for field in each.fields}:
+        ours = id if id in known else None
+        if owners.setdefault((around, name.casefold()), ours) != ours:
+            return None
+        if ours is not None and names.setdefault(ours, name) != name:
+            return None
+    return names

@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.parser import guarded, parse_unguarded
+from engine.sql.parser import guarded, parse_tokens, parse_unguarded
 from engine.sql.script.identifier_clauses import parse_named_by_expressions, with_literal_names
 from engine.sql.script.scripts import parse_script
 from engine.sql.script.variables import parse_declare, parse_drop_variable, parse_execute_immediate, parse_set_variables
@@ -37,12 +37,14 @@ def _parse_program(text: str) -> Executable:
     if len(tokens) > 2 and tokens[1].token_type == TokenType.COLON and tokens[2].text.upper() == "BEGIN":
         raise SyntaxFailure("a script begins with BEGIN; only blocks inside of it have labels", tokens[0].start)
     if any(token.token_type == TokenType.SEMICOLON for token in tokens):
-        return parse_unguarded(text)
-    return parse_named_by_expressions(text, tokens) or _parse_about_variables(cursor, tokens) or parse_unguarded(text)
+        return parse_tokens(text, tokens)
+    named = parse_named_by_expressions(text, tokens)
+    return named or _parse_about_variables(cursor, tokens) or parse_tokens(text, tokens)
 
 
 def _parse_in_script(text: str) -> AnyStatement | NamedByExpressions:
-    return parse_named_by_expressions(text, tokenize(text)) or parse_unguarded(text)
+    tokens = tokenize(text)
+    return parse_named_by_expressions(text, tokens) or parse_tokens(text, tokens)
 
 
 def _parse_about_variables(cursor: Cursor, tokens: list[Token]) -> Executable | None:
