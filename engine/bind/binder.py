@@ -242,7 +242,9 @@ class Binder:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
             raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
-        if time_travel is not None:
+        recorded = self.view.unrestricted.recorded_at(table.entry.location)
+        was_converted = table.name is None and any(each.format != table.entry.format for each in recorded)
+        if time_travel is not None or was_converted:  # the rows and names that it had
             raise PolicyForbidsTimeTravel(table.label)
         return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
 
