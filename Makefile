@@ -4,6 +4,7 @@ LAKE ?=
 VENV := .venv
 ORACLE := .oracle
 ICEBERG_ORACLE := .oracle-iceberg
+REST_ORACLE := .oracle-rest
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
@@ -60,12 +61,12 @@ format: $(VENV)/.installed-test ## put the code into form
 bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
-oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) java ## compare with packages from Maven, such as delta-spark
+oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -101,6 +102,10 @@ $(ICEBERG_RUNTIME):
 	@curl --fail --silent --show-error --location --output $@.part $(ICEBERG_RUNTIME_URL)
 	@echo "$(ICEBERG_RUNTIME_SHA256)  $@.part" | sha256sum --check --quiet
 	@mv $@.part $@
+
+$(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(REST_ORACLE)
+	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .

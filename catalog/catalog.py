@@ -375,8 +375,10 @@ def _new_parts(change: Change) -> tuple[str, ...]:
 
 def _ensure_free(view: CatalogView, name: TableName, location: str | None = None) -> None:
     """Nothing lies in the served folder under `name`, or it lies at `location` and so is the table meant."""
-    found = None if name in view.state.relations else view.discovered(name)
-    if found is not None and found.location != location:
+    if name in view.state.relations:
+        return
+    found = view.discovered(name)
+    if (found is not None and found.location != location) or view.foreign_view(name) is not None:
         raise TableAlreadyExists(str(name))
 
 
@@ -411,6 +413,8 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
             return _adopt_schema(view, schema)
         case TableName() as name if on.kind is not Kind.FUNCTION and name not in view.state.relations:
             found = view.discovered(name)
+            if found is None and view.foreign_view(name) is not None:
+                raise RestCatalogNotChanged(name.catalog, f"What is kept of {name}, a view of the catalog itself,")
             return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]
         case _:
             return []

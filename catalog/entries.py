@@ -92,9 +92,19 @@ class ViewColumn:
     comment: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignView:
+    """What a view has that another catalog keeps. It is read with the rights of who asks, as nobody here owns it.
+
+    `dialects` are those that it has a text in.
+    """
+
+    dialects: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewEntry:
-    """`text` is the query as written; names in it that say no schema lead to `current`."""
+    """`text` is the query as written, empty where none is known; names in it that say no schema lead to `current`."""
 
     name: TableName
     text: str
@@ -106,6 +116,7 @@ class ViewEntry:
     grants: tuple[Grant, ...] = ()
     comment: str | None = None
     created_ms: int | None = None
+    foreign: ForeignView | None = None
     extra: JsonObject = field(default_factory=dict, hash=False)
 
 

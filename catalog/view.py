@@ -29,6 +29,7 @@ from catalog.entries import (
     SchemaEntry,
     SecurableEntry,
     TableEntry,
+    ViewEntry,
 )
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.names import (
@@ -49,7 +50,15 @@ from catalog.rest.names import RestNames, location_of
 from catalog.rights import Caller, Rights
 from catalog.roots import is_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
-from catalog.system_views import is_system_schema, short_named, system_schema, system_view, system_views
+from catalog.system_views import (
+    SCHEMAS_OF_SYSTEM,
+    is_system_catalog,
+    is_system_schema,
+    short_named,
+    system_schema,
+    system_view,
+    system_views,
+)
 from catalog.table_folders import TableFolders
 
 logger = logging.getLogger(__name__)
@@ -121,6 +130,9 @@ class CatalogView:
 
     def schemas(self, catalog: CatalogName, matches: Matcher = matches_all) -> list[SchemaEntry]:
         """The schemas whose names match, by name; raises CatalogNotFound."""
+        if is_system_catalog(catalog):
+            seen = map(self._find_schema, SCHEMAS_OF_SYSTEM)
+            return [entry for entry in seen if entry is not None and matches(entry.name.schema)]
         self.catalog(catalog)
         found = {entry.name: entry for entry in self.state.schemas_of(catalog)}
         source = self.sources.get(catalog)
@@ -138,7 +150,10 @@ class CatalogView:
         if is_system_schema(schema):
             return [view for view in system_views(schema) if matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
-        found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
+        source = self.sources.get(schema.catalog_name)
+        views = source.views(schema.schema) if isinstance(source, RestNames) else []
+        there: list[Relation] = [*self.discovered_in(schema), *views]
+        found = [*explicit.values(), *(entry for entry in there if entry.name not in explicit)]
         matching = (entry for entry in found if matches(entry.name.table) and self._shows(entry))
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
 
@@ -149,7 +164,7 @@ class CatalogView:
         """
         if catalog:
             name = CatalogName(catalog)
-            yield from self.schemas(name, matches) if self.has_catalog(name) else ()
+            yield from self.schemas(name, matches) if self.has_catalog(name) or is_system_catalog(name) else ()
             return
         for entry in self.catalogs():
             try:
@@ -175,14 +190,18 @@ class CatalogView:
         """Raises CatalogNotFound."""
         entry = self.state.catalogs.get(catalog)
         if entry is None or not self._shows(entry):
-            raise CatalogNotFound(str(catalog), _did_you_mean(catalog.parts, (each.name for each in self.catalogs())))
+            raise CatalogNotFound(str(catalog), _did_you_mean(catalog.parts, self._catalog_names()))
         return entry
+
+    def _catalog_names(self) -> Iterator[CatalogName]:
+        """Of all that a name may begin with."""
+        yield from (each.name for each in self.catalogs())
+        yield CatalogName(SYSTEM_CATALOG)
 
     def schema(self, schema: SchemaName) -> SchemaEntry:
         """Raises CatalogNotFound, SchemaNotFound."""
         entry = self._find_schema(schema)
         if entry is None:
-            self.catalog(schema.catalog_name)
             there_are = (each.name for each in self.schemas(schema.catalog_name))
             raise SchemaNotFound(str(schema), _did_you_mean(schema.parts, there_are))
         return entry
@@ -215,7 +234,13 @@ class CatalogView:
             return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
-        return recorded or self.discovered(name) or self._short_named(name)
+        return recorded or self.discovered(name) or self.foreign_view(name) or self._short_named(name)
+
+    def foreign_view(self, name: TableName) -> ViewEntry | None:
+        """The view that a REST catalog keeps under a name."""
+        source = self.sources.get(name.schema_name.catalog_name)
+        found = source.find_view(name.schema, name.table) if isinstance(source, RestNames) else None
+        return found if found is not None and self._shows(found) else None
 
     def _short_named(self, name: TableName) -> Relation | None:
         view = short_named(name)
@@ -394,7 +419,7 @@ class CatalogView:
         if is_audit_schema(schema):
             return system_schema(schema) if self._shows_audit else None
         if is_system_schema(schema):
-            is_there = schema.catalog_name == CatalogName(SYSTEM_CATALOG) or self.has_catalog(schema.catalog_name)
+            is_there = is_system_catalog(schema.catalog_name) or self.has_catalog(schema.catalog_name)
             return system_schema(schema) if is_there else None
         entry = self.state.schemas.get(schema)
         if entry is None and (name := self.discovered_schema(schema)) is not None:
@@ -403,12 +428,20 @@ class CatalogView:
 
     def _not_found(self, name: TableName) -> CatalogNotFound | TableNotFound:
         """The error for a name that leads nowhere, with the likeliest thing that it meant."""
+        if is_system_catalog(name.schema_name.catalog_name) or fold(name.schema) == SYSTEM_CATALOG:
+            views = (
+                view.name for each in self.schemas(CatalogName(SYSTEM_CATALOG)) for view in system_views(each.name)
+            )
+            hint = _did_you_mean(name.parts, views)
+            if hint or is_system_catalog(name.schema_name.catalog_name):
+                return TableNotFound(str(name), hint or f" SHOW SCHEMAS IN {SYSTEM_CATALOG} lists its schemas.")
         if not self.has_catalog(name.schema_name.catalog_name):
             nested = TableName(DEFAULT_CATALOG, f"{name.catalog}.{name.schema}", name.table)
             if self.discovered(nested) is not None:
                 return CatalogNotFound(str(CatalogName(name.catalog)), f" Did you mean {nested}?")
-            there_are = (each.name for each in self.catalogs())
-            return CatalogNotFound(str(CatalogName(name.catalog)), _did_you_mean((name.catalog,), there_are))
+            return CatalogNotFound(
+                str(CatalogName(name.catalog)), _did_you_mean((name.catalog,), self._catalog_names())
+            )
         if self._find_schema(name.schema_name) is None:
             schemas = (each.name for each in self.schemas(name.schema_name.catalog_name))
             hint = _did_you_mean(name.schema_name.parts, schemas)

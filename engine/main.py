@@ -51,7 +51,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
 from engine.runtime.parameters import Parameter
-from engine.runtime.profile import Profile, Stage
+from engine.runtime.profile import Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, parse_setting
@@ -335,11 +335,11 @@ class LakeSession:
             own = replace(context, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
-            own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
+            own = replace(own, instant_us=context.now_ms() * 1000, profile=context.profile.begin_part())
             try:
                 return self._take(statement, scopes, parameters, own)
             finally:
-                context.profile.add_part(own.profile)
+                context.profile.end_part(own.profile)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
 

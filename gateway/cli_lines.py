@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import readline
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -21,7 +21,7 @@ WITH""".split()
 
 
 class Completer:
-    """Names are asked for at the first Tab; without any, keywords are left."""
+    """Names, those of the first catalog without it, are asked for at the first Tab; without any, keywords are left."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client, self._names = client, list[str]()
@@ -43,14 +43,27 @@ class Completer:
         return [name for name in (*self._names, *keywords) if name.casefold().startswith(text.casefold())]
 
     def _load(self) -> Iterator[str]:
-        for catalog in self._client.ask("GET", f"{_CATALOG}/catalogs")["catalogs"]:
+        for at, catalog in enumerate(self._client.ask("GET", f"{_CATALOG}/catalogs")["catalogs"]):
             named = {"catalog": catalog["name"]}
             for schema in self._client.ask("GET", f"{_CATALOG}/schemas?{urlencode(named)}")["schemas"]:
-                yield schema["name"]
+                place = schema["name"] if at == 0 else f"{catalog['name']}.{schema['name']}"
+                yield place
                 path = f"{_CATALOG}/tables?{urlencode(named | {'schema': schema['name']})}"
                 for table in self._client.ask("GET", path)["tables"]:
-                    yield table["name"]
-                    yield f"{schema['name']}.{table['name']}"
+                    yield f"{place}.{table['name']}"
+                    if at == 0:
+                        yield table["name"]
+
+
+def join_history(lines: Sequence[str]) -> None:
+    """Make one entry of these, where they are the last ones, so that a statement of several comes back as a whole."""
+    end = readline.get_current_history_length()
+    start = end - len(lines)
+    if [readline.get_history_item(at + 1) for at in range(start, end)] != list(lines):
+        return  # a command came in between
+    for at in reversed(range(start, end)):
+        readline.remove_history_item(at)
+    readline.add_history("\n".join(lines))
 
 
 def line_reader(client: ApiClient) -> Callable[[str], str]:
@@ -64,6 +77,7 @@ def line_reader(client: ApiClient) -> Callable[[str], str]:
     readline.set_completer(Completer(client))
     readline.set_completer_delims(" \t\n()=<>,;'\"")
     readline.parse_and_bind("tab: complete")
+    readline.parse_and_bind("set show-all-if-ambiguous on")
 
     def read(prompt: str) -> str:
         line = input(prompt)

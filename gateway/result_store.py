@@ -1,14 +1,15 @@
 """Where the rows of results are held until they are fetched: a little in memory, the rest in files.
 
 Most rows that Spark answers come in files, and stay in them (`engine/exec/record_batches.py`). Batches that come in
-memory are held there up to a limit for each result and one for all together, and written to the spool beyond. Outside
-of these limits is the batch that a client is in the middle of, one for each open result.
+memory are held there up to a limit for each result and one for all together, and written to the spool beyond. Besides
+there are the batches that clients are in the middle of: those read last, of all results together within a limit.
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right
+from collections import OrderedDict
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -18,6 +19,8 @@ from engine.spool.spool_file import AnyBatch, StoredBatch, loaded
 
 _RESULTS_IN_MEMORY = 16
 """So many results at their limit may be in memory at once."""
+_READ_BYTES_MAX = 64 << 20
+"""Of the batches that clients are in the middle of."""
 
 
 class ResultStore:
@@ -28,6 +31,14 @@ class ResultStore:
         self.spool, self._memory_max = spool, memory_bytes_max
         self._lock = threading.Lock()
         self._memory = self._rows = self._bytes = 0
+        self._last: OrderedDict[HeldRows, tuple[int, pa.RecordBatch]] = OrderedDict()
+        """The number of the batch that was read from a file last, since the next page may begin in it."""
+        self._last_bytes = 0
+
+    @property
+    def read_bytes(self) -> int:
+        """Of the batches that clients are in the middle of."""
+        return self._last_bytes
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -63,6 +74,25 @@ class ResultStore:
         with self._lock:
             self._memory -= count
 
+    def last_read(self, rows: HeldRows, number: int) -> pa.RecordBatch | None:
+        """The batch of this number, if it is the one that was noted for `rows` last and is still there."""
+        with self._lock:
+            found = self._last.get(rows)
+            return found[1] if found is not None and found[0] == number else None
+
+    def note_read(self, rows: HeldRows, number: int, batch: pa.RecordBatch | None) -> None:
+        """The batch that a client is in the middle of, None for none; the oldest of others go for it."""
+        with self._lock:
+            before = self._last.pop(rows, None)
+            self._last_bytes -= before[1].nbytes if before is not None else 0
+            if batch is None:
+                return
+            self._last[rows] = number, batch
+            self._last_bytes += batch.nbytes
+            while self._last_bytes > _READ_BYTES_MAX and len(self._last) > 1:
+                _, (_, oldest) = self._last.popitem(last=False)
+                self._last_bytes -= oldest.nbytes
+
 
 class HeldRows:
     """The batches of one result, which are added in order and read by position; one thread at a time."""
@@ -73,8 +103,6 @@ class HeldRows:
         self._batches: list[AnyBatch] = []
         self._starts: list[int] = []
         self._writer: SpoolWriter | None = None
-        self._last: tuple[int, pa.RecordBatch] | None = None
-        """The number of the batch that was read from a file last, since the next page may begin in it."""
         self._memory = self.rows = self.bytes = 0
 
     def add(self, batch: AnyBatch) -> None:
@@ -102,7 +130,7 @@ class HeldRows:
             if count:
                 batches.append(self._load(number).slice(first, count))
                 if first + count == self._batches[number].num_rows:
-                    self._last = None  # the next page begins behind it
+                    self._store.note_read(self, number, None)  # the next page begins behind it
             if left is not None and size > left:
                 break
             left = left if left is None else left - size
@@ -128,7 +156,8 @@ class HeldRows:
         """Let go of all; closing twice does nothing."""
         if self._writer is not None:
             self._writer.file.close()  # which the trace of an error may hold
-        self._batches, self._starts, self._writer, self._last = [], [], None, None
+        self._batches, self._starts, self._writer = [], [], None
+        self._store.note_read(self, 0, None)
         self._store.give_back(self._memory)
         self._memory = 0
 
@@ -154,6 +183,8 @@ class HeldRows:
         batch = self._batches[number]
         if not isinstance(batch, StoredBatch):
             return batch
-        if self._last is None or self._last[0] != number:
-            self._last = number, loaded(batch)
-        return self._last[1]
+        found = self._store.last_read(self, number)
+        if found is None:
+            found = loaded(batch)
+            self._store.note_read(self, number, found)
+        return found

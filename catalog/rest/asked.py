@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from catalog.entries import TableEntry
+from catalog.entries import TableEntry, ViewEntry
 from catalog.names import CatalogName
 from catalog.rest.names import RestNames
 
@@ -39,6 +39,9 @@ class AskedNames(RestNames):
 
     def find(self, schema: str, table: str) -> TableEntry | None:
         return self._once(("table", schema, table), lambda: super(AskedNames, self).find(schema, table))
+
+    def find_view(self, schema: str, view: str) -> ViewEntry | None:
+        return self._once(("view", schema, view), lambda: super(AskedNames, self).find_view(schema, view))
 
     def _once(self, key: Hashable, ask: Callable[[], _T]) -> _T:
         if key not in self._answers:

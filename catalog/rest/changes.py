@@ -4,7 +4,8 @@ What is recorded here of its schemas and tables are their owners, grants and pol
 means nothing, and an object without a record is one that nobody here owns. A crash between the two leaves one of these.
 Nothing is asked twice: what failed without an answer says so (`RestOutcomeUnknown`).
 
-Views and functions of a REST catalog are objects of ours, which it does not know.
+Views and functions that are made here in a REST catalog are objects of ours, which it does not know. Views that it
+keeps itself are read and dropped.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from catalog.changes import (
     DropCatalog,
     DropSchema,
     DropTable,
+    DropView,
     RenameTable,
     SetComment,
     SetLocation,
@@ -62,6 +64,9 @@ def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> C
         case DropTable(table, purge):
             if (names := _names(sources, table.schema_name)) is not None:
                 _drop_table(names, state, table, purge=purge)
+        case DropView(view):
+            if (names := _names(sources, view.schema_name)) is not None and view not in state.relations:
+                _drop_view(names, view)
         case RenameTable(old, new):
             return RenameTable(old, _rename(sources, state, old, new))
         case _:
@@ -84,6 +89,8 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
         case CreateTable(table, _) if _names(sources, table.name.schema_name) is not None:
             known: list[Change] = [DropTable(table.name)] if table.name in state.relations else []
             return [*known, CreateTable(_plain(table))]
+        case DropView(view) if _names(sources, view.schema_name) is not None and view not in state.relations:
+            return []
         case DropTable(name, _) if _names(sources, name.schema_name) is not None:
             return [DropTable(name)] if name in state.relations else []
         case RenameTable(old, new) if (names := _table_names(sources, state, old)) is not None:
@@ -185,6 +192,12 @@ def _drop_table(names: RestNames, state: CatalogState, name: TableName, *, purge
             raise TableNotFound(str(name))
         return  # it went elsewhere, and its record goes
     names.client.drop(_namespace(names, name.schema_name), found.name.table, purge=purge)
+
+
+def _drop_view(names: RestNames, view: TableName) -> None:
+    found = names.find_view(view.schema, view.table)
+    if found is None or not names.client.drop_view(_namespace(names, found.name.schema_name), found.name.table):
+        raise TableNotFound(str(view))
 
 
 def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableName) -> TableName:

@@ -77,6 +77,22 @@ class RestPlaceShared(SqlError, condition="REST_TABLE_LOCATION_SHARED", sqlstate
 
 
 @dataclass(eq=False)
+class RestSigningNotSupported(SqlError, condition="REST_REMOTE_SIGNING_NOT_SUPPORTED", sqlstate="0A000"):
+    table: str
+    template = (
+        "The catalog of the table {table} signs each request for its files, which this server cannot ask for. Have "
+        "the catalog give out credentials instead, or set storage.credentials for where the table lies."
+    )
+
+
+@dataclass(eq=False)
+class RestViewNotReadable(SqlError, condition="REST_VIEW_NOT_READABLE", sqlstate="0A000"):
+    view: str
+    dialects: str
+    template = "The view {view} of a REST catalog has no text in Spark's dialect. It has these dialects: {dialects}."
+
+
+@dataclass(eq=False)
 class RestConflict(SqlError, condition="REST_CATALOG_CONFLICT", sqlstate="40001"):
     """A requirement did not hold; nothing was changed."""
 

@@ -35,6 +35,8 @@ _EARLY_S = 60.0
 _TOKEN_S = 3600.0
 """How long a token is good for that does not say it."""
 _UNAUTHORIZED = 401
+SILENT_S = 5.0
+"""A catalog that did not answer is not asked for so long: statements about many catalogs would wait each time."""
 Json = Mapping[str, Any]
 
 
@@ -47,13 +49,20 @@ class Answer:
     etag: str | None = None
     size: int = 0
     """Of the text, in bytes."""
+    retry_after_s: float = 0.0
+    """When the catalog wants to be asked again, in seconds from now."""
 
     @property
     def reason(self) -> str:
         """What the catalog says of an error."""
-        error = self.body.get("error")
-        text = error.get("message") if isinstance(error, Mapping) else None
-        return f"status {self.status}, {str(text)[:300]}" if text else f"status {self.status}"
+        text = _message(self.body)
+        return f"status {self.status}, {text[:300]}" if text else f"status {self.status}"
+
+
+def _message(body: Json) -> str:
+    error = body.get("error")
+    text = error.get("message") if isinstance(error, Mapping) else None
+    return str(text or "")
 
 
 class NoAnswer(Exception):
@@ -80,6 +89,9 @@ class Transport:
         self._opener = urllib.request.build_opener(*handlers)
         self._lock = threading.Lock()
         self._token, self._token_ends = options.token, float("inf")
+        self._no_token_until, self._no_token = 0.0, ""
+        secrets = (options.token, options.credential, options.credential.rpartition(":")[2])
+        self._secrets = tuple(filter(None, secrets))
 
     def send(
         self, method: str, path: str, body: Json | None = None, headers: Mapping[str, str] | None = None
@@ -113,7 +125,13 @@ class Transport:
         except (OSError, http.client.HTTPException, ValueError) as error:
             found = getattr(error, "reason", error)
             was_sent = not isinstance(found, ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError)
-            raise NoAnswer(f"{type(error).__name__}: {found}"[:300], was_sent=was_sent) from error
+            raise NoAnswer(self._shown(f"{type(error).__name__}: {found}")[:300], was_sent=was_sent) from None
+
+    def _shown(self, text: str) -> str:
+        """Without what was sent to the catalog that nobody else may see, which it may repeat in its answer."""
+        for secret in (*self._secrets, self._token):
+            text = text.replace(secret, "***") if secret else text
+        return text
 
     def _answer(self, status: int, response: Any) -> Answer:
         data = self._content(response)
@@ -122,7 +140,11 @@ class Transport:
         except (ValueError, RecursionError):
             body = {}
         found = body if isinstance(body, dict) else {}
-        return Answer(status, found, response.headers.get("ETag"), len(data))
+        if status >= http.client.BAD_REQUEST:
+            found = {"error": {"message": self._shown(_message(found))}}
+        later = response.headers.get("Retry-After", "")
+        wait_s = float(later) if later.isascii() and later.isdigit() else 0.0
+        return Answer(status, found, response.headers.get("ETag"), len(data), wait_s)
 
     def _content(self, response: Any) -> bytes:
         """All of an answer, within a time: a socket's own limit begins again with each piece.
@@ -145,11 +167,21 @@ class Transport:
     def _authorization(self) -> Mapping[str, str]:
         if not self._options.credential:
             return {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        with self._lock:
+        with self._lock:  # one of those who wait asks
             if not self._token or self._clock() >= self._token_ends:
-                self._token, lasts_s = self._new_token()
+                self._token, lasts_s = self._asked_token()
                 self._token_ends = self._clock() + max(lasts_s - _EARLY_S, lasts_s / 2)
             return {"Authorization": f"Bearer {self._token}"}
+
+    def _asked_token(self) -> tuple[str, float]:
+        """As `_new_token`. Where no token was given out, it is not asked for again at once."""
+        if self._clock() < self._no_token_until:
+            raise RestCatalogNotAvailable(self._options.name, self._no_token)
+        try:
+            return self._new_token()
+        except RestCatalogNotAvailable as error:
+            self._no_token_until, self._no_token = self._clock() + SILENT_S, error.reason
+            raise
 
     def _forget_token(self) -> None:
         with self._lock:

@@ -59,6 +59,7 @@ from engine.statements.calls.procedures import (
     RollbackToSnapshot,
     RollbackToTimestamp,
     SetCurrentSnapshot,
+    SnapshotTable,
 )
 from engine.statements.catalog import (
     AlterCatalog,
@@ -177,9 +178,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _new_table(bound, statement.table_parts) if is_new else _on_target(bound, Privilege.MANAGE)
         case AlterTable():
             yield from _altered(bound, statement)
-        case DropTable() | AlterRowFilter() | AlterColumnMask():
-            yield from _on_target(bound, Privilege.MANAGE)
-        case RestoreTable() | RepairTable():
+        case DropTable() | AlterRowFilter() | AlterColumnMask() | RestoreTable() | RepairTable():
             yield from _on_target(bound, Privilege.MANAGE)
         case Optimize(condition=condition) | Reorg(condition=condition):
             yield from _on_target(bound, Privilege.MODIFY)
@@ -189,8 +188,9 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _on_target(bound, Privilege.MODIFY)
         case Call():
             yield from _called(bound, statement)
-        case RegisterTable():
+        case RegisterTable() | SnapshotTable():
             assert isinstance(bound.target, FreeName | TakenName)
+            yield from _reads(bound.relations)
             named = bound.target.name if isinstance(bound.target, FreeName) else bound.target.entry.name
             yield from _new_table(bound, named.parts)
         case CreateSchema() | DropSchema() | CreateCatalog() | AlterCatalog() | DropCatalog():
@@ -494,7 +494,7 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
             yield from (*_executions(functions, definer), *_reads(inner, definer))
         case BoundView(entry=view, relations=inner, functions=functions):
             yield Need(Privilege.SELECT, view, definer)
-            owner = _owner(view, definer)
+            owner = _owner(view, definer) if view.foreign is None else definer
             yield from (*_executions(functions, owner), *_reads(inner, owner))
         case _:
             assert_never(relation)

@@ -39,6 +39,7 @@ from engine.statements.calls.procedures import (
     RewriteDataFiles,
     RewriteManifests,
     RewritePositionDeleteFiles,
+    SnapshotTable,
 )
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
@@ -50,12 +51,22 @@ from engine.statements.tables import CloneTable
 from engine.statements.variables import RoadStatement, SingleStatement
 from engine.statements.writes import Insert, TruncateTable, Update
 
-_TELLS_OF_SOURCES = (Explain, ExplainWrite, CloneTable, DescribeDetail, DescribeHistory, ListFiles, ShowPartitions)
+_TELLS_OF_SOURCES = (
+    Explain,
+    ExplainWrite,
+    CloneTable,
+    SnapshotTable,
+    DescribeDetail,
+    DescribeHistory,
+    ListFiles,
+    ShowPartitions,
+)
 _TELLS_OF_TARGET = (TruncateTable, ExplainWrite, GenerateManifest, AnalyzeTable, CopyInto)
 _NAMES = {
     Explain: "EXPLAIN",
     ExplainWrite: "EXPLAIN",
     CloneTable: "CLONE",
+    SnapshotTable: "CALL snapshot",
     CopyInto: "COPY INTO",
     DescribeDetail: "DESCRIBE DETAIL",
     DescribeHistory: "DESCRIBE HISTORY",

@@ -27,6 +27,7 @@ from catalog.names import (
     path_of,
 )
 from catalog.privileges import Principal
+from catalog.rest.errors import RestViewNotReadable
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import label_of, owning
 from catalog.server_views import is_server_schema
@@ -241,7 +242,9 @@ class Binder:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
             raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
-        if time_travel is not None:
+        recorded = self.view.unrestricted.recorded_at(table.entry.location)
+        was_converted = table.name is None and any(each.format != table.entry.format for each in recorded)
+        if time_travel is not None or was_converted:  # the rows and names that it had
             raise PolicyForbidsTimeTravel(table.label)
         return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
 
@@ -254,6 +257,8 @@ class Binder:
             self._is_in_policy = False
 
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
+        if found.foreign is not None and not found.text:
+            raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
         query = parse(found.text)
         if not isinstance(query, Query):
             raise ViewNotAQuery(str(found.name))
@@ -277,6 +282,8 @@ class Binder:
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""
+        if inside and inside[-1].foreign is not None:
+            return self._view_inside(inside[:-1])
         if not inside or self.view.rights is None or is_temporary(inside[-1].name):
             return self.view
         owner = owner_of(inside[-1])
@@ -372,11 +379,13 @@ class Binder:
         return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
 
     def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[NamedRelation]:
-        """For lists: views by their record alone, tables if their log can be read; else the server's log has a line."""
+        """For lists: views by their record alone, tables if log and schema can be read; else ours has a line."""
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
-                    yield self._bound(entry.name, entry, None)
+                    found = self._bound(entry.name, entry, None)
+                    _ = found.snapshot.schema  # which may have types that only other engines know
+                    yield found
                 else:
                     yield BoundView(entry=entry, query=Query(text=entry.text), relations=())
             except SqlError as error:

@@ -74,9 +74,9 @@ class SparkJob:
     has_succeeded: bool
 
 
-SPANS_MAX, PART_READS_MAX = 200, 1000
-"""Times in stages that are kept of one statement, which may be planned again and again, and reads of the statements in
-a script.
+SPANS_MAX, PART_READS_MAX, PART_LINES_MAX = 200, 1000, 2000
+"""Times in stages that are kept of one statement, which may be planned again and again, and reads and lines of the
+statements in a script.
 """
 
 
@@ -98,6 +98,9 @@ class Profile:
         self._log: list[str] = []
         self._steps: dict[str, float] = {}
         self._tasks = TaskCounts()
+        self._part: Profile | None = None
+        self.parts = 0
+        """Statements of a script that were begun."""
         self.hides_work = self.hides_texts = False
         self.is_from_cache = False
 
@@ -140,11 +143,28 @@ class Profile:
         with self._lock:
             return tuple(self._part_spans)
 
-    def add_part(self, part: Profile) -> None:
-        """A statement of the script that this is of has ended."""
+    def begin_part(self) -> Profile:
+        """The profile of the next statement of the script that this is of; its lines are in the log of both."""
+        part = Profile(self._clock)
+        with self._lock:
+            self.parts += 1
+            if len(self._log) < PART_LINES_MAX:
+                self._log.append(f"statement {self.parts}")
+                part._log = self._log
+            self._part = part
+        return part
+
+    @property
+    def now(self) -> Profile:
+        """Of the statement of a script that runs now; of no script, or between two of them, this one."""
+        return self._part or self
+
+    def end_part(self, part: Profile) -> None:
+        """The statement of the script has ended."""
         part.enter(None)
         spans, reads = part.spans, part.reads
         with self._lock:
+            self._part = None
             self._part_spans += spans[: max(0, SPANS_MAX - len(self._part_spans))]
             self._entries += reads[: max(0, PART_READS_MAX - len(self._entries))]
 
@@ -214,8 +234,10 @@ class Profile:
 
     @property
     def reads(self) -> tuple[TableRead, ...]:
+        """With those of the statement of a script that runs now."""
         with self._lock:
-            return tuple(entry for entry in self._entries if isinstance(entry, TableRead))
+            own, part = tuple(entry for entry in self._entries if isinstance(entry, TableRead)), self._part
+        return own if part is None else (*own, *part.reads)
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.statements.alters import AlterTable
-from engine.statements.calls.procedures import Call, RegisterTable
+from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
 from engine.statements.catalog import (
     AlterCatalog,
     CommentOn,
@@ -135,10 +135,20 @@ QuerylessStatement = (
     | CommentOn
     | Call
     | RegisterTable
+    | SnapshotTable
 )
 """Statements without a query whose columns would have to be known before they are planned."""
 
-FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement | Call | RegisterTable
+FormatStatement = (
+    AlterTable
+    | CreateTableLike
+    | CloneTable
+    | ConvertTable
+    | MaintenanceStatement
+    | Call
+    | RegisterTable
+    | SnapshotTable
+)
 """Statements that the format of the table may plan by itself (`engine.formats.planning`)."""
 
 WriteStatement = (
@@ -171,6 +181,7 @@ WriteStatement = (
     | MaintenanceStatement
     | Call
     | RegisterTable
+    | SnapshotTable
 )
 
 OneStatement = Statement | WriteStatement

@@ -130,7 +130,10 @@ class FileKind(StrEnum):
     CSV = "csv"
     JSON = "json"
     ORC = "orc"
-    """Of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its index."""
+    AVRO = "avro"
+    """These two are of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its
+    index.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 So names that a user may not see are not there, and what it may not know of a table is refused as it is to SQL.
 
-    GET /api/2.0/catalog/catalogs                            names
+    GET /api/2.0/catalog/catalogs                            names, and `system`, which SHOW CATALOGS leaves out
     GET /api/2.0/catalog/schemas?catalog=
     GET /api/2.0/catalog/tables?catalog=&schema=             tables and views
     GET /api/2.0/catalog/columns?catalog=&schema=[&table=]   columns of all tables, for completion
@@ -25,6 +25,7 @@ from functools import partial
 import pyarrow as pa
 from flask import Blueprint, request
 
+from catalog.audit_table import SYSTEM_CATALOG
 from engine.runtime.results import sql_type_of
 from engine.statements.shows import (
     DescribeDetail,
@@ -57,7 +58,8 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.get(f"{API}/catalogs")
     def catalogs() -> dict[str, object]:
-        return {"catalogs": [{"name": row["catalog"]} for row in calls.rows(ShowCatalogs())]}
+        found = [{"name": row["catalog"]} for row in calls.rows(ShowCatalogs())]
+        return {"catalogs": [*found, {"name": SYSTEM_CATALOG}]}
 
     @routes.get(f"{API}/schemas")
     def schemas() -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Each request has an id: the client's `X-Request-Id` if it is well-formed, or a new one. Its answer and the lines of
-the log about it have it, and so does what is logged of the statements that it starts. What answers without the
-application has none: a worker's own refusals, and status calls of Thrift that are answered from memory.
+the log about it have it, and so does what is logged of the statements that it starts. A worker's own refusals, of what
+is no request of HTTP, have none.
 """
 
 from __future__ import annotations

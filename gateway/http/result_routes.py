@@ -78,12 +78,13 @@ class _Begun:
 
 def profile_body(operation: Operation) -> dict[str, object]:
     """What is known of a run by now."""
-    profile, tasks = operation.profile, operation.profile.tasks
-    stage = profile.stage
+    profile, now = operation.profile, operation.profile.now
+    tasks = now.tasks
     return {
         "statement_id": str(operation.id),
         "state": state_name(operation.state),
-        "stage": stage,
+        "stage": now.stage or profile.stage,
+        "statements_begun": profile.parts,
         "from_cache": profile.is_from_cache,
         "created_ms": operation.created_ms,
         "ended_ms": operation.ended_ms,

@@ -55,16 +55,28 @@ class Orders:
     bytes_max: int = _SORTED_BYTES_MAX
 
     _kept: WeakKeyDictionary[Operation, tuple[tuple[int, bool], pa.Array]] = field(default_factory=WeakKeyDictionary)
+    _sorting: WeakKeyDictionary[Operation, threading.Lock] = field(default_factory=WeakKeyDictionary)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def indices(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
-        """The positions of the rows in `order`; raises `ResultTooLargeToSort`."""
+        """The positions of the rows in `order`; raises `ResultTooLargeToSort`.
+
+        Several windows are asked for at once when a sorted result is first looked at: one of them sorts.
+        """
+        with self._lock:
+            own = self._sorting.setdefault(operation, threading.Lock())
+        with own:
+            found = self._known(operation, order)
+            return self._sorted(operation, order) if found is None else found
+
+    def _known(self, operation: Operation, order: tuple[int, bool]) -> pa.Array | None:
         with self._lock:
             known = self._kept.pop(operation, None)
             if known:
                 self._kept[operation] = known  # as the one that was used last
-        if known and known[0] == order:
-            return known[1]
+        return known[1] if known and known[0] == order else None
+
+    def _sorted(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
         indices = sorted_indices(_key(operation, order[0]), order[1])
         with self._lock:
             self._kept.pop(operation, None)

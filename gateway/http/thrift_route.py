@@ -26,7 +26,7 @@ from typing import Protocol
 from engine.runtime.identity import Identity
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.peer import Peer
-from gateway.call_context import current_call, note_user, working_for
+from gateway.call_context import current_call, note_user, request_id_of, working_for
 from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
@@ -110,7 +110,10 @@ class ThriftRoute:
         if caller is None or conversation is None or request.head is not caller.head or time.monotonic() > caller.until:
             return None
         reply = conversation.recall(request.body, caller.identity)
-        return None if reply is None else format_answer("200 OK", _HEADERS, [reply], request.head)
+        if reply is None:
+            return None
+        headers = [*_HEADERS, (REQUEST_ID, request_id_of(request.head.value("x-request-id")))]
+        return format_answer("200 OK", headers, [reply], request.head)
 
     def _linked(self, head: Head, peer: Peer) -> Answer:
         """The target of a link, which needs no credentials beside it."""

@@ -1,6 +1,7 @@
-"""Large results and many clients over HTTP: memory, rates, and how long short statements take.
+"""Large results and many clients over HTTP: memory, rates beside Thrift, and how long short statements take.
 
-Run `python -m tests.bench.bench_results [--gigabytes 10] [--downloads arrow,csv] [--clients 200] [--only large|short]`.
+Run `python -m tests.bench.bench_results [--gigabytes 10] [--links arrow,json] [--downloads arrow,parquet,csv]
+[--clients 200] [--rows 1000000] [--only rates|short|large]`.
 Memory is the resident set of the server's Python process (its peak, over what it was idle), and beside it that of Java,
 whose heap is bounded by spark.driver_memory. The result lies on the disk of the temporary folder while it is fetched.
 """
@@ -8,92 +9,24 @@ whose heap is bounded by spark.driver_memory. The result lies on the disk of the
 from __future__ import annotations
 
 import argparse
-import http.client
-import json
 import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from tests.bench.bench_clients import BIG, Query, compare, pyhive_query, raw_query
+from tests.bench.statement_client import MEGA, STATEMENTS, Client, Memory, fetch_links
 from tests.server_process import ServerProcess
 
-STATEMENTS = "/api/2.0/sql/statements"
 ROW = "SELECT id, id * 0.5 AS half, repeat(cast(id AS string), 12) AS text FROM range({rows})"
 ROW_BYTES = 130
 """Of Arrow, for ids of nine digits."""
-MEGA = 1 << 20
-
-
-def resident_bytes(process_id: int) -> int:
-    with suppress(OSError), open(f"/proc/{process_id}/statm") as file:
-        return int(file.read().split()[1]) * 4096
-    return 0
-
-
-class Memory:
-    """The peaks of processes' resident sets, sampled."""
-
-    def __init__(self, *process_ids: int) -> None:
-        self._ids = process_ids
-        self.idle = [resident_bytes(each) for each in process_ids]
-        self.peak = list(self.idle)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(0.02):
-            self.peak = [max(peak, resident_bytes(each)) for peak, each in zip(self.peak, self._ids, strict=True)]
-
-    def end(self) -> None:
-        self._ended.set()
-        self._thread.join()
-
-
-class Client:
-    """One connection."""
-
-    def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=3600)
-
-    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        content = json.dumps(body) if body is not None else None
-        self._connection.request(method, path, content, {"Content-Type": "application/json"})
-        answer: dict[str, Any] = json.loads(self._connection.getresponse().read())
-        return answer
-
-    def drain(self, path: str) -> int:
-        """The bytes of a document, which are forgotten."""
-        self._connection.request("GET", path)
-        answer, size = self._connection.getresponse(), 0
-        assert answer.status == 200, answer.read()
-        while piece := answer.read(MEGA):
-            size += len(piece)
-        return size
-
-    def run(self, text: str, **options: object) -> dict[str, Any]:
-        answer = self.ask("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s", **options})
-        while answer.get("status", {}).get("state") in ("PENDING", "RUNNING"):
-            answer = self.ask("GET", f"{STATEMENTS}/{answer['statement_id']}?wait_timeout=50s")
-        assert answer.get("status", {}).get("state") == "SUCCEEDED", answer
-        return answer
-
-
-def fetch_links(client: Client, answer: dict[str, Any]) -> int:
-    """All chunks by their external links, in order."""
-    size, index, total = 0, 0, answer["manifest"]["total_chunk_count"]
-    while index < total:
-        part = client.ask("GET", f"{STATEMENTS}/{answer['statement_id']}/result/chunks/{index}")
-        for link in part["external_links"]:
-            url = urlsplit(link["external_link"])
-            size += client.drain(f"{url.path}?{url.query}")
-            index = link["chunk_index"] + 1
-    return size
+FORMATS = {"arrow": "ARROW_STREAM", "json": "JSON_ARRAY", "csv": "CSV"}
 
 
 @contextmanager
@@ -121,7 +54,7 @@ def timed(what: str, memory: Memory, work: Callable[[], int]) -> None:
     )
 
 
-def measure_large(folder: Path, gigabytes: float, downloads: list[str]) -> None:
+def measure_large(folder: Path, gigabytes: float, links: list[str], downloads: list[str]) -> None:
     limit = int(gigabytes * 1.3 * (1 << 30))
     limits = {name: str(limit) for name in ("RESULTS_BYTES_MAX", "RESULTS_DISK_BYTES_MAX", "RESULTS_KEPT_BYTES_MAX")}
     with served(folder, **limits) as server:
@@ -129,21 +62,54 @@ def measure_large(folder: Path, gigabytes: float, downloads: list[str]) -> None:
         client.run("SELECT 1")
         (java,) = server.jvms()
         memory = Memory(server.popen.pid, java)
-        rows = int(gigabytes * (1 << 30) / ROW_BYTES)
+        text = ROW.format(rows=int(gigabytes * (1 << 30) / ROW_BYTES))
         answer: dict[str, Any] = {}
 
-        def run() -> int:
-            format_ = {"disposition": "EXTERNAL_LINKS", "format": "ARROW_STREAM"}
-            answer.update(client.run(ROW.format(rows=rows), **format_))
+        def run(name: str) -> int:
+            answer.update(client.run(text, disposition="EXTERNAL_LINKS", format=FORMATS[name]))
             return int(answer["manifest"]["total_byte_count"])
 
-        timed("run, held on the disk", memory, run)
-        timed("Arrow by external links", memory, lambda: fetch_links(client, answer))
+        def end() -> None:
+            client.ask("DELETE", f"{STATEMENTS}/{answer['statement_id']}")
+
+        for name in links:
+            if answer:
+                end()
+            timed("run, held on the disk", memory, partial(run, name))
+            timed(f"{name} by external links", memory, lambda: fetch_links(client, answer))
         file = f"{STATEMENTS}/{answer['statement_id']}/result/file?format="
         for format_ in downloads:
             timed(f"download, {format_}", memory, lambda format_=format_: client.drain(file + format_))  # type: ignore[misc]
-        client.ask("DELETE", f"{STATEMENTS}/{answer['statement_id']}")
+        end()
         memory.end()
+
+
+def measure_rates(folder: Path, rows: int, repeat: int = 5) -> None:
+    """A round trip, and a result that is run and fetched whole, by Thrift and in the formats of HTTP."""
+    with served(folder) as server:
+        ports = server.ports()
+        client = Client(ports["http"])
+
+        def inline(text: str) -> int:
+            return int(client.run(text)["manifest"]["total_row_count"])
+
+        def linked(name: str) -> Query:
+            def run(text: str) -> int:
+                answer = client.run(text, disposition="EXTERNAL_LINKS", format=FORMATS[name])
+                fetch_links(client, answer)
+                client.ask("DELETE", f"{STATEMENTS}/{answer['statement_id']}")
+                return int(answer["manifest"]["total_row_count"])
+
+            return run
+
+        with pyhive_query(ports["thrift"]) as thrift, raw_query(ports["thrift"]) as raw:
+            compare("SELECT 1, round trip", "SELECT 1", 1, repeat * 8, {"PyHive": thrift, "HTTP": inline})
+            ways: Mapping[str, Query] = {
+                "Thrift, raw bytes": raw,
+                **{f"HTTP, {name}": linked(name) for name in FORMATS},
+            }
+            for name, way in ways.items():
+                compare(f"{rows} rows", BIG.format(rows=rows), rows, repeat, {name: way}, answers=True)
 
 
 def measure_short(folder: Path, clients: int, seconds: float) -> None:
@@ -188,14 +154,19 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=10)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--links", default="arrow,json")
     parser.add_argument("--downloads", default="arrow,parquet,csv")
-    parser.add_argument("--only", choices=["large", "short"])
+    parser.add_argument("--only", choices=["rates", "short", "large"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        if options.only != "short":
-            measure_large(Path(folder) / "large", options.gigabytes, options.downloads.split(","))
-        if options.only != "large":
+        if options.only in (None, "rates"):
+            measure_rates(Path(folder) / "rates", options.rows)
+        if options.only in (None, "short"):
             measure_short(Path(folder) / "short", options.clients, options.seconds)
+        if options.only in (None, "large"):
+            links, downloads = options.links.split(","), list(filter(None, options.downloads.split(",")))
+            measure_large(Path(folder) / "large", options.gigabytes, links, downloads)
 
 
 if __name__ == "__main__":

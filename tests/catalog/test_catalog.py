@@ -28,6 +28,7 @@ from catalog.file_store import FileStore
 from catalog.files import LocalFiles, LocalTree
 from catalog.memory_store import MemoryStore
 from catalog.names import CatalogName, SchemaName, TableName, jdbc_matcher, like_matcher
+from catalog.rights import NOBODY
 from catalog.state import CatalogState
 from tests.catalog.lakes import make_tables
 
@@ -140,6 +141,12 @@ def test_an_explicit_entry_counts_before_a_folder(lake: Path) -> None:
         ("shop.xyzzy", "TABLE_OR_VIEW_NOT_FOUND", "cannot be found. Check"),
         ("crm.eu.people", "CATALOG_NOT_FOUND", "Did you mean `spark_catalog`.`crm.eu`.`people`?"),
         ("spark_katalog.shop.orders", "CATALOG_NOT_FOUND", "Did you mean `spark_catalog`?"),
+        ("sytem.gateway.queries", "CATALOG_NOT_FOUND", "Did you mean `system`?"),
+        ("system.gatewy.queries", "TABLE_OR_VIEW_NOT_FOUND", "Did you mean `system`.`gateway`.`queries`?"),
+        ("SYSTEM.gateway.querys", "TABLE_OR_VIEW_NOT_FOUND", "Did you mean `system`.`gateway`.`queries`?"),
+        ("system.sesions", "TABLE_OR_VIEW_NOT_FOUND", "Did you mean `system`.`gateway`.`sessions`?"),
+        ("system.x.xyzzy", "TABLE_OR_VIEW_NOT_FOUND", "SHOW SCHEMAS IN system lists its schemas."),
+        ("system.xyzzy", "TABLE_OR_VIEW_NOT_FOUND", "There is no schema `spark_catalog`.`system`. Check"),
         ("two.s.orders", "TABLE_OR_VIEW_NOT_FOUND", "cannot be found. Check"),
     ],
 )
@@ -156,6 +163,23 @@ def test_a_hint_does_not_stumble_over_an_ambiguous_name(catalog: Catalog, lake: 
     make_tables(lake, "aaa/Xyzzy", "aaa/xYzzy", "bbb/xyzzy")
     with pytest.raises(SqlError, match="Did you mean `spark_catalog`.`bbb`.`xyzzy`"):
         catalog.view().resolve(name("XYZZY"))
+
+
+def test_the_schemas_of_system(catalog: Catalog) -> None:
+    view, user = catalog.view(), catalog.view().seen_by(NOBODY)
+    names = [entry.name.schema for entry in view.schemas(CatalogName("SYSTEM"))]
+    assert names == ["access", "gateway", "information_schema"]
+    assert [entry.name.schema for entry in user.find_schemas("system", lambda name: name != "gateway")] == [
+        "information_schema"
+    ]
+    assert "system" not in [entry.name.catalog for entry in view.catalogs()]
+    with pytest.raises(SqlError, match="Did you mean `system`.`gateway`"):
+        view.schema(SchemaName("system", "gatewy"))
+    with pytest.raises(SqlError, match="Did you mean `system`.`gateway`.`metrics`"):
+        user.resolve(TableName("system", "gateway", "metric"))
+    with pytest.raises(SqlError) as refused:
+        user.resolve(TableName("system", "access", "audi"))
+    assert "audit" not in str(refused.value)
 
 
 def test_schemas_and_catalogs_that_are_not_there(catalog: Catalog) -> None:

@@ -25,7 +25,7 @@ addEventListener("securitypolicyviolation", (told) => {
   if (!told.target.closest?.(".cm-content")) console.error(told.violatedDirective, told.target.outerHTML);
 });
 """
-expect.set_options(timeout=60_000)  # of a machine that is busy with other tests
+expect.set_options(timeout=120_000)  # of a machine that is busy with other tests
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +198,8 @@ def test_keys_alone_are_enough(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     expect(tree.get_by_role("button", name="spark_catalog")).to_be_focused()
     page.keyboard.press("End")
+    expect(tree.get_by_role("button", name="system")).to_be_focused()
+    page.keyboard.press("ArrowUp")
     expect(tree.get_by_role("button", name="order_items")).to_be_focused()
     page.keyboard.press("Shift+Enter")
     expect(page.locator(".cm-content")).to_have_text("shop.order_items")

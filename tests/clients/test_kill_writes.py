@@ -228,6 +228,7 @@ def test_eight_sessions_insert_at_once(server: RealServer, table: Path) -> None:
 
 
 def test_two_servers_insert_at_once(server: RealServer, table: Path, tmp_path: Path) -> None:
+    """One of them is killed in the end, while it is busy, and takes its Java with it."""
     other = ServerProcess(tmp_path, str(server.lake))
     try:
         ports = [server.thrift_port, other.ports()["thrift"]] * 2
@@ -238,9 +239,14 @@ def test_two_servers_insert_at_once(server: RealServer, table: Path, tmp_path: P
                 [str(len(expected) * BATCH), str(len(expected))]
             ]
             client.close()
+        HttpClient(other.ports()["http"]).submit(ENDLESS, wait="0s")
+        assert eventually(lambda: processors_used(other) > IDLE)
+        jvms = other.jvms()
     finally:
-        other.popen.terminate()
-        other.end()
+        other.popen.kill()
+        code = other.end()
+    assert code == -signal.SIGKILL
+    assert jvms and eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms))
     assert batches(table).keys() == expected
     ensure_sound(table)
 

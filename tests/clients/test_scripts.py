@@ -50,6 +50,7 @@ def test_variables_live_in_a_session_over_http(server: RealServer) -> None:
     assert session.wait(ended)["status"]["state"] == "CANCELED"
     session.run("SET gateway.statement.timeout = 1")
     assert "STATEMENT_TIMEOUT" in session.failure("BEGIN LOOP SET base = 1; END LOOP; END")["message"]
+    session.run("RESET gateway.statement.timeout")
     assert session.rows("SELECT 1") == [["1"]]
     session.close()
     other.close()

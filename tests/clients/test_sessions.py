@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -28,7 +27,6 @@ from TCLIService.ttypes import TOperationState
 
 from tests.clients.drivers import JARS, java, jdbc_connect, read_result
 from tests.clients.fix_server import RealServer
-from tests.clients.http_client import HttpClient
 from tests.gateway.http.conftest import eventually
 from tests.server_process import ServerProcess
 
@@ -109,7 +107,7 @@ class JdbcActor:
 
     def cancel(self, text: str) -> str:
         statement = self._connection.createStatement()
-        canceller = threading.Timer(0.3, statement.cancel)
+        canceller = threading.Timer(1.5, statement.cancel)  # one that does not have its handle yet cancels nothing
         canceller.start()
         try:
             statement.executeQuery(text)
@@ -207,19 +205,6 @@ def test_a_client_that_is_killed_leaves_nothing_running(server: RealServer, clie
         process.kill()
         process.wait()
     assert eventually(lambda: processors_used(server.process) < IDLE)
-
-
-def test_a_server_that_is_killed_takes_its_java_with_it(tmp_path: Path, server: RealServer) -> None:
-    process = ServerProcess(tmp_path, str(server.lake))
-    try:
-        ports = process.ports()
-        HttpClient(ports["http"]).submit(ENDLESS, wait="0s")
-        assert eventually(lambda: processors_used(process) > IDLE)
-        jvms = process.jvms()
-    finally:
-        process.popen.kill()
-    assert process.end() == -signal.SIGKILL
-    assert jvms and eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms), 30)
 
 
 def processors_used(process: ServerProcess, seconds: float = 0.5) -> float:

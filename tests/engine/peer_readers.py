@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -41,8 +41,12 @@ def duck() -> Callable[[str], pa.Table]:
 
 def comparable(table: pa.Table) -> Rows:
     """The rows, sorted, in values that are equal exactly if the cells are: no NaN, no zero without its sign."""
-    rows = zip(*([_cell(value) for value in column.to_pylist()] for column in table.columns), strict=True)
-    return sorted(rows, key=repr)
+    return comparable_rows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def comparable_rows(rows: Iterable[tuple[Any, ...]]) -> Rows:
+    """As `comparable`."""
+    return sorted((tuple(map(_cell, row)) for row in rows), key=repr)
 
 
 def _cell(value: Any) -> Any:

@@ -63,7 +63,11 @@ DELETES: list[tuple[str, Callable[[Row], bool | None]]] = [
 ]
 
 
-@pytest.fixture(params=LAYOUTS)
+SLOW = {"by name", "feed"}
+"""What they have is in other layouts as well."""
+
+
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in LAYOUTS])
 def layout(session: LakeSession, request: pytest.FixtureRequest) -> Iterator[str]:
     """Two files at least, or two in each partition."""
     clauses, properties, _ = LAYOUTS[request.param]

@@ -103,10 +103,19 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "gone"), WRITTEN)
+@pytest.mark.parametrize(
+    ("things", "text", "gone"),
+    [
+        pytest.param(layout, *each, marks=pytest.mark.slow if (row + column) % len(LAYOUTS) else ())
+        for row, each in enumerate(WRITTEN)
+        for column, layout in enumerate(LAYOUTS.values())
+    ],
+    indirect=["things"],
+)
 def test_however_it_is_written(
     session: LakeSession, lake: Path, things: None, text: str, gone: list[int | None]
 ) -> None:
+    """Each text in one layout; the slow ones are the others."""
     before = set((lake / "default" / "things").rglob("*.parquet"))
     run(session, f"INSERT {text}")
     left = rows(session, "SELECT * FROM things")

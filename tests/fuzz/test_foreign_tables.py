@@ -36,7 +36,7 @@ pytestmark = pytest.mark.spark
 FILTERS = 15
 _SEED = os.environ.get("FUZZ_SEED") or "repeat"
 _COUNT = int(os.environ.get("FUZZ_TABLES") or 40)
-_IN_EVERY_RUN = 6
+_IN_EVERY_RUN = 4
 
 _PEER_KINDS = {
     "deltalake": frozenset(Kind) - {Kind.BY_NAME, Kind.BY_ID, Kind.VECTORS, Kind.IN_FILES, *MAY_BE_REFUSED},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gateway.cli_client import ApiClient, Statement
-from gateway.cli_lines import Completer
+from gateway.cli_lines import Completer, join_history
 from gateway.cli_shell import Shell, is_complete, progress_text
 from gateway.cli_sql import _WRITERS
 from tests.gateway.arrow_engine import rows, sleeps
@@ -82,6 +83,46 @@ def test_statements_of_several_lines_run_in_one_session(live: Live) -> None:
     assert len(live.engine.sessions) == 1
 
 
+def test_the_history_has_a_statement_of_several_lines_as_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = ["SELECT 0;", "SELECT", "1;"]
+    monkeypatch.setattr("gateway.cli_lines.readline", FakeHistory(entries))
+    join_history(["FROM", "1;"])
+    assert len(entries) == 3, "which are other lines"
+    join_history(["SELECT", "1;"])
+    assert entries == ["SELECT 0;", "SELECT\n1;"]
+
+
+@dataclass
+class FakeHistory:
+    entries: list[str]
+
+    def get_current_history_length(self) -> int:
+        return len(self.entries)
+
+    def get_history_item(self, number: int) -> str:
+        return self.entries[number - 1]
+
+    def remove_history_item(self, at: int) -> None:
+        del self.entries[at]
+
+    def add_history(self, entry: str) -> None:
+        self.entries.append(entry)
+
+
+def test_lines_of_statements_are_told(live: Live) -> None:
+    given, told_lines = iter(["SELECT", "", "1;", "SELECT 1;", "BEGIN", "SELECT 1; END", "/"]), list[Sequence[str]]()
+
+    def read(_: str) -> str:
+        try:
+            return next(given)
+        except StopIteration:
+            raise EOFError from None
+
+    with ApiClient(live.url) as client:
+        Shell(client, _WRITERS, io.StringIO(), io.StringIO(), read, told_lines.append).run(None, None)
+    assert told_lines == [["SELECT", "1;"], ["BEGIN", "SELECT 1; END", "/"]]
+
+
 def test_a_script_ends_with_a_slash(live: Live) -> None:
     script = "BEGIN\nSELECT 1;\nEND;"
     live.engine.answers[script.rstrip(";")] = rows(pa.table({"a": [7]}))
@@ -102,9 +143,9 @@ def test_a_script_ends_with_a_slash(live: Live) -> None:
     ],
 )
 def test_commands(live: Live, command: str, text: str | None) -> None:
-    out, _ = told(live, command, "\\q", "SELECT 1;")
+    out, err = told(live, command, "\\q", "SELECT 1;")
     assert [run.text for run in live.engine.runs] == ([text] if text else [])
-    assert ("\\watch S" in out) == (text is None)
+    assert ("\\watch S" in out) == (text is None) and ("is no command" in err) == (text is None)
 
 
 def test_typed_lines_can_be_forgotten(live: Live) -> None:
@@ -167,9 +208,11 @@ def test_ctrl_c_while_rows_are_written_ends_no_shell(live: Live, monkeypatch: py
 
 def test_progress_is_one_line() -> None:
     tasks = {"total": 8, "running": 2, "done": 4, "failed": 0}
-    profile = {"stage": "execute", "tasks": tasks, "reads": [{"files": 2, "files_total": 9}], "rows": 5}
+    profile = {"stage": "execute", "statements_begun": 0, "tasks": tasks, "rows": 5}
+    profile["reads"] = [{"files": 2, "files_total": 9}]
     assert progress_text(profile) == "execute, 2 of 9 files, [##########..........] 4 of 8 tasks, 5 rows"
-    nothing = {"stage": None, "tasks": dict.fromkeys(tasks, 0), "reads": [], "rows": 0}
+    assert progress_text(profile | {"statements_begun": 3}).startswith("statement 3, execute, 2 of 9 files")
+    nothing = {"stage": None, "statements_begun": 0, "tasks": dict.fromkeys(tasks, 0), "reads": [], "rows": 0}
     assert progress_text(nothing) == "starting"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +21,7 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from gateway.errors import OperationClosed
 from gateway.history import statement_info
-from gateway.http.result_rows import Orders
+from gateway.http.result_rows import Orders, sorted_indices
 from gateway.limits import Limits
 from gateway.operation import Operation
 from gateway.operation_state import OperationState
@@ -66,13 +68,32 @@ def test_a_page_is_its_rows(folder: Path, sizes: list[tuple[int, int]], memory: 
 
 
 def test_a_batch_that_was_read_to_its_end_leaves_the_memory(folder: Path) -> None:
-    rows = held(ResultStore(Spool(folder), 0), (5, 1000))
+    store = ResultStore(Spool(folder), 0)
+    rows = held(store, (5, 1000))
     rows.read(0, 3)
-    assert rows._last is not None  # the next page begins within it
+    assert store.read_bytes > 0  # the next page begins within it
     rows.read(3, 2)
-    assert rows._last is None
+    assert store.read_bytes == 0
+    rows.read(0, 3)
     rows.close()
-    assert not list(folder.iterdir())
+    assert store.read_bytes == 0 and not list(folder.iterdir())
+
+
+def test_batches_that_many_clients_are_in_the_middle_of_are_bounded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.result_store._READ_BYTES_MAX", 30_000)
+    store = ResultStore(Spool(folder), 0)
+    results = [held(store, (5, 1000)) for _ in range(20)]
+    for offset in (0, 2, 4):
+        for each in results:
+            assert each.read(offset, 1).column("id").to_pylist() == [offset]
+            assert store.read_bytes <= 30_000
+    monkeypatch.setattr("gateway.result_store._READ_BYTES_MAX", 10)
+    assert [results[0].read(0, 1).num_rows, results[0].read(1, 1).num_rows] == [1, 1], "one larger than the limit"
+    for each in results:
+        each.close()
+    assert store.read_bytes == 0
 
 
 @settings(deadline=None, max_examples=60)
@@ -212,3 +233,20 @@ def test_few_rows_of_a_limit_do_not_keep_their_file(tmp_path: Path) -> None:
     (first,) = ResultStream(schema=SCHEMA, source=(stored,)).limited(3).pieces()
     writer.file.close()
     assert isinstance(first, pa.RecordBatch) and first.column("id").to_pylist() == [0, 1, 2]
+
+
+def test_windows_that_are_asked_for_at_once_sort_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    operation = Operation(Identity(principal="ann"), "SELECT 1", numbered(1000), result_bytes_max=1 << 20)
+    operation.run()
+    sorts: list[bool] = []
+
+    def slowly(column: pa.ChunkedArray, descending: bool) -> pa.Array:
+        sorts.append(descending)
+        time.sleep(0.05)
+        return sorted_indices(column, descending)
+
+    monkeypatch.setattr("gateway.http.result_rows.sorted_indices", slowly)
+    orders = Orders()
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: orders.indices(operation, (0, True)).to_pylist()[0], range(4)))
+    assert found == [999] * 4 and sorts == [True]

@@ -18,7 +18,7 @@ import pytest
 from tests.gateway.http.conftest import STATEMENTS, eventually
 from tests.server_process import START_S, ServerProcess
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.spark]
 LAKE = "<an empty folder>"
 
 
@@ -40,6 +40,18 @@ def start(tmp_path: Path) -> Iterator[Any]:
         process.end()
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server with an empty lake, for the tests that can share one; a slow machine may take long to drain it."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "lake").mkdir()
+    process = ServerProcess(folder, str(folder / "lake"), GATEWAY_SERVER_DRAIN_DEADLINE_S="200")
+    yield process
+    if process.popen.poll() is None:
+        process.popen.kill()
+    process.end()
+
+
 def submit(ports: dict[str, int], text: str, wait: str = "50s") -> dict[str, Any]:
     body = json.dumps({"statement": text, "wait_timeout": wait}).encode()
     url = f"http://127.0.0.1:{ports['http']}{STATEMENTS}"
@@ -49,10 +61,37 @@ def submit(ports: dict[str, int], text: str, wait: str = "50s") -> dict[str, Any
         return answer
 
 
-@pytest.mark.spark
-def test_a_server_says_how_to_connect_serves_and_drains(start: Any) -> None:
-    process = start(LAKE, GATEWAY_SERVER_DRAIN_DEADLINE_S="200")
-    ports = process.ports()
+def test_a_java_that_is_stopped_holds_up_no_request(running: ServerProcess) -> None:
+    process, ports = running, running.ports()
+    url = f"http://127.0.0.1:{ports['http']}"
+    assert submit(ports, "SELECT 1")["status"]["state"] == "SUCCEEDED"
+    jvms = process.jvms()
+    for jvm in jvms:
+        os.kill(jvm, signal.SIGSTOP)
+    try:
+        for path, expected in (("/readyz", 503), ("/healthz", 200), ("/readyz", 503)):
+            assert status_of(url + path) == expected
+        body = json.dumps({"statement": "SELECT 1 + 1", "wait_timeout": "8s"}).encode()
+        assert status_of(url + STATEMENTS, body) in (200, 503)
+    finally:
+        for jvm in jvms:
+            os.kill(jvm, signal.SIGCONT)
+    assert eventually(lambda: status_of(url + "/readyz") == 200)
+    assert submit(ports, "SELECT 2")["result"]["data_array"] == [["2"]]
+
+
+def status_of(url: str, body: bytes | None = None) -> int:
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:  # longer than any answer may take
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_server_says_how_to_connect_serves_and_drains(running: ServerProcess) -> None:
+    """And is the last to use that server."""
+    process, ports = running, running.ports()
     assert eventually(lambda: "Ctrl-C or SIGTERM stops it." in process.output)
     for line in (
         f"serves {process.port_file.parent / 'lake'}",
@@ -85,37 +124,6 @@ def test_a_server_says_how_to_connect_serves_and_drains(start: Any) -> None:
     assert eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms))
 
 
-@pytest.mark.spark
-def test_a_java_that_is_stopped_holds_up_no_request(start: Any) -> None:
-    process = start(LAKE)
-    ports = process.ports()
-    url = f"http://127.0.0.1:{ports['http']}"
-    assert submit(ports, "SELECT 1")["status"]["state"] == "SUCCEEDED"
-    jvms = process.jvms()
-    for jvm in jvms:
-        os.kill(jvm, signal.SIGSTOP)
-    try:
-        for path, expected in (("/readyz", 503), ("/healthz", 200), ("/readyz", 503)):
-            assert status_of(url + path) == expected
-        body = json.dumps({"statement": "SELECT 1 + 1", "wait_timeout": "8s"}).encode()
-        assert status_of(url + STATEMENTS, body) in (200, 503)
-    finally:
-        for jvm in jvms:
-            os.kill(jvm, signal.SIGCONT)
-    assert eventually(lambda: status_of(url + "/readyz") == 200)
-    assert submit(ports, "SELECT 2")["result"]["data_array"] == [["2"]]
-
-
-def status_of(url: str, body: bytes | None = None) -> int:
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    try:
-        with urllib.request.urlopen(request, timeout=60) as response:  # longer than any answer may take
-            return int(response.status)
-    except urllib.error.HTTPError as error:
-        return error.code
-
-
-@pytest.mark.spark
 def test_a_second_signal_ends_the_process_at_once(start: Any) -> None:
     process = start(LAKE)
     ports = process.ports()
@@ -128,7 +136,6 @@ def test_a_second_signal_ends_the_process_at_once(start: Any) -> None:
     assert eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms))
 
 
-@pytest.mark.spark
 def test_a_signal_during_the_start_ends_the_start(start: Any) -> None:
     process = start(LAKE)
     assert eventually(lambda: "starting Java" in process.output, START_S)

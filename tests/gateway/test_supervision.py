@@ -95,7 +95,7 @@ sys.exit(cli_serve.main([lake, "--thrift-port", "0", "--http-port", "0"]))
 def test_the_process_ends_with_an_error_when_a_port_lost_its_thread(tmp_path: object, port: str, moment: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PROCESS, port, moment, str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert ended.returncode == 3, ended.stderr
     assert f"the thread {port}" in ended.stderr

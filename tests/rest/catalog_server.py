@@ -4,7 +4,9 @@ Updates are applied, and requirements checked, by pyiceberg, so that what we sen
 Faults are queued by POST /faults: a list of {"method", "contains", "status", "applies", "body", "cut"}; each answers
 one request that it fits, after it was carried out where `applies`. `status` 0 closes the connection. An answer has the
 fault's `body`, or the true one with `cut`, which closes the connection that many bytes before the end; with `holds` it
-waits for a POST /release, and then has the true one. GET /requests tells what was asked.
+waits for a POST /release, and then has the true one; `echoes` puts what it was authorized by into the message, and
+`retry_after` is a header. POST /vend says what who asks for credentials gets with a table. GET /requests
+tells what was asked.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ class State:
         self.tables: dict[tuple[tuple[str, ...], str], tuple[int, TableMetadata]] = {}
         self.views: dict[tuple[tuple[str, ...], str], Any] = {}
         self.released = threading.Event()
+        self.vended: dict[str, Any] = {}
         self.faults: list[dict[str, Any]] = []
         self.requests: list[str] = []
         self.tokens: set[str] = set()
@@ -81,6 +84,9 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/requests":
             found, state.requests = state.requests, []
             return self._answer(200, {"requests": found})
+        if url.path == "/vend":
+            state.vended = json.loads(data)
+            return self._answer(200, {})
         if url.path == "/release":
             state.released.set()
             return self._answer(200, {})
@@ -110,16 +116,21 @@ class Handler(BaseHTTPRequestHandler):
         if "cut" in fault:
             self.close_connection = True
             return self._answer(status, body, etag, fault["cut"])
-        told = fault.get("body", {"error": {"message": "a fault", "code": fault["status"]}})
-        return self._answer(fault["status"], told)
+        shown = self.headers.get("Authorization") if fault.get("echoes") else "a fault"
+        told = fault.get("body", {"error": {"message": shown, "code": fault["status"]}})
+        return self._answer(fault["status"], told, retry_after=fault.get("retry_after"))
 
-    def _answer(self, status: int, body: Any, etag: str | None = None, cut: int = 0) -> None:
+    def _answer(
+        self, status: int, body: Any, etag: str | None = None, cut: int = 0, retry_after: str | None = None
+    ) -> None:
         data = b"" if status in (204, 304) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
         self.send_header("Content-Type", "application/json")
         if etag:
             self.send_header("ETag", etag)
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data[: len(data) - cut])
@@ -265,7 +276,7 @@ class Handler(BaseHTTPRequestHandler):
         return {
             "metadata-location": f"{metadata.location}/metadata/{version:05}-0.metadata.json",
             "metadata": json.loads(metadata.model_dump_json()),
-            "config": {},
+            **(self.state.vended if self.headers.get("X-Iceberg-Access-Delegation") == "vended-credentials" else {}),
         }
 
     def _create(self, namespace: tuple[str, ...], body: Any) -> tuple[int, Any, str | None]:

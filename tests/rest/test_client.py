@@ -119,6 +119,56 @@ def test_reads_are_tried_again(server: RestServer) -> None:
         server.client().load(SHOP, "orders")
 
 
+@pytest.mark.parametrize("status", [400, 401, 403, 409, 500, 503])
+@pytest.mark.parametrize("given", [{}, {"token": "", "credential": f"{CLIENT_ID}:{CLIENT_SECRET}"}])
+def test_an_error_that_repeats_the_token_does_not_show_it(
+    server: RestServer, given: dict[str, str], status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    client = server.client(**given)
+    client.ensure_answers()
+    asks = {"GET": lambda: client.load(SHOP, "empty"), "POST": lambda: set_property(client, "x")}
+    for method, ask in asks.items():
+        server.faults(*4 * [{"method": method, "contains": "/empty", "echoes": True, "status": status}])
+        with pytest.raises(SqlError) as error:
+            ask()
+        assert "Bearer ***" in str(error.value) and "a-fixed-token" not in f"{error.value}{caplog.text}"
+    server.faults()
+
+
+def test_a_busy_catalog_says_when_to_come_again(server: RestServer) -> None:
+    slept: list[float] = []
+    client = RestClient(server.options(), sleep=slept.append)
+    client.ensure_answers()
+    busy = {"method": "GET", "contains": "/shop", "status": 503}
+    server.faults({**busy, "retry_after": "3"}, {**busy, "status": 429, "retry_after": "Mon, 23 Nov 2026 02:00:00 GMT"})
+    assert client.has_namespace(SHOP) and slept == [3.0, 0.5]
+    server.faults({**busy, "retry_after": "600"})
+    with pytest.raises(RestCatalogNotAvailable, match="503"):
+        client.has_namespace(SHOP)
+    server.faults({"method": "POST", "contains": "/empty", "status": 429, "retry_after": "2"})
+    set_property(client, "after.busy")
+    assert slept[2:] == [2.0] and properties(client)["after.busy"] == "1"
+    server.faults(*2 * [{"method": "POST", "contains": "/empty", "status": 429}])
+    with pytest.raises(RestCatalogNotAvailable, match="429"):
+        set_property(client, "never")
+
+
+def test_a_token_is_not_asked_for_again_at_once(server: RestServer) -> None:
+    now = [100.0]
+    options = server.options(token="", credential=f"{CLIENT_ID}:{CLIENT_SECRET}", token_url="http://127.0.0.1:9/t")
+    client = RestClient(options, clock=lambda: now[0], sleep=lambda seconds: None)
+    for _ in range(2):
+        with pytest.raises(RestCatalogNotAvailable, match="no token is given out"):
+            client.ensure_answers()
+    transport = client._transport
+    assert transport._no_token_until == 105.0
+    now[0] = 106.0
+    with pytest.raises(RestCatalogNotAvailable):
+        client.ensure_answers()
+    assert transport._no_token_until == 111.0
+
+
 def test_a_server_that_is_not_there_is_one_error() -> None:
     options = RestOptions(name="gone", uri="http://127.0.0.1:9", token="s3cret")
     client = RestClient(options, sleep=lambda seconds: None)
@@ -132,7 +182,6 @@ def test_a_server_that_is_not_there_is_one_error() -> None:
 CASES: dict[str, tuple[dict[str, Any], type[SqlError], bool]] = {
     "busy before": ({"status": 503}, RestOutcomeUnknown, False),
     "busy after": ({"status": 503, "applies": True}, RestOutcomeUnknown, True),
-    "too many": ({"status": 429}, RestCatalogNotAvailable, False),
     "refused": ({"status": 403}, RestCatalogRefused, False),
     "wrong": ({"status": 400}, RestCatalogRefused, False),
     "broken before": ({"status": 500}, RestOutcomeUnknown, False),

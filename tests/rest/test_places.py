@@ -9,8 +9,12 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from catalog.names import ICEBERG
+from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.names import ICEBERG, SchemaName, TableName
+from catalog.policies import PolicyArgument, PolicyFunction
+from catalog.policy_changes import SetRowFilter
 from catalog.rest.options import RestOptions
+from catalog.right_changes import CreateFunction
 from engine.runtime.identity import Identity
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
@@ -110,18 +114,23 @@ def test_a_path_leads_to_the_table_of_the_catalog(lake: GuardedLake, server: Res
     lake.do("root", "DESCRIBE elsewhere.shop.orders")
     assert lake.outcome("ann", f"SELECT * FROM {path}") == "R"
     assert condition(lake, "eve", f"SELECT * FROM {path}") == "INSUFFICIENT_PERMISSIONS"
-    lake.do(
-        "root",
-        "CREATE FUNCTION shop.few(id BIGINT) RETURNS BOOLEAN RETURN id < 2",
-        "ALTER TABLE elsewhere.shop.orders SET ROW FILTER shop.few ON (id)",
+    few = FunctionEntry(
+        name=TableName("spark_catalog", "shop", "few"),
+        parameters=(FunctionParameter(name="id", type="BIGINT"),),
+        returns="BOOLEAN",
+        body="id < 2",
+        current=SchemaName("spark_catalog", "shop"),
     )
+    lake.sources.catalog.change(CreateFunction(few))
+    orders, call = TableName("elsewhere", "shop", "orders"), PolicyFunction(few.name, (PolicyArgument(column="id"),))
+    lake.sources.catalog.change(SetRowFilter(orders, call))
     again = GuardedLake(lake.folder, (str(server.folder),), (server.options(),))  # which has loaded nothing
     for each in (lake, again):
         assert condition(each, "ann", f"SELECT * FROM {path}") == "PATH_NOT_ALLOWED"
         assert condition(each, "ann", f"SELECT * FROM {path}.files") in {"PATH_NOT_ALLOWED", "INSUFFICIENT_PERMISSIONS"}
     gone = GuardedLake(lake.folder, (str(server.folder),), (RestOptions(name="elsewhere", uri="http://127.0.0.1:9"),))
     assert condition(gone, "ann", f"SELECT * FROM {path}") == "PATH_NOT_ALLOWED"
-    lake.do("root", "ALTER TABLE elsewhere.shop.orders DROP ROW FILTER")
+    lake.sources.catalog.change(SetRowFilter(orders, None))
 
 
 def test_a_slow_catalog_holds_up_nobody_else(lake: GuardedLake, server: RestServer) -> None:

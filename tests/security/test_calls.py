@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
+from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.names import SchemaName, TableName
+from catalog.policies import PolicyArgument, PolicyFunction
+from catalog.policy_changes import SetRowFilter
+from catalog.right_changes import CreateFunction
 from engine.authorize.policies import answers_work, ensure_hides
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
@@ -74,6 +81,65 @@ def test_registering_takes_the_right_to_make_a_table_in_its_schema(lake: Guarded
     lake.do("root", "CREATE SCHEMA other", "GRANT USE SCHEMA, CREATE TABLE ON SCHEMA other TO eve")
     assert lake.outcome("eve", text) == "42501"
     assert lake.outcome("eve", text.replace("shop.again", "other.again")) in ("42501", "42P07")
+
+
+def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) -> None:
+    """SELECT on the source, CREATE TABLE in the schema; and no row filters or masks on what the files have."""
+    write_deltalake(lake.folder / "shop" / "d", pa.table({"id": [1]}))
+    lake.do(
+        "root",
+        "CREATE SCHEMA eves",
+        *(f"GRANT USE SCHEMA, CREATE TABLE ON SCHEMA eves TO {who}" for who in ("eve", "mod")),
+        "GRANT SELECT ON shop.d TO eve",
+        "GRANT SELECT ON shop.d TO mal",
+        "GRANT MODIFY ON shop.d TO mod",
+    )
+    for who, source, expected in (
+        ("mal", "shop.d", ("42501", "42704")),
+        ("mod", "shop.d", ("42501",)),
+        ("mod", f"delta.`{lake.folder}/shop/d`", ("42501",)),
+        ("eve", "shop.d", ("R",)),
+    ):
+        assert lake.outcome(who, f"CALL spark_catalog.system.snapshot('{source}', 'eves.t')") in expected, (who, source)
+    statement = parse_statement("CALL system.snapshot('shop.d', 'eves.other')")
+    state = SessionState(identity=lake.identity("eve"), catalog="spark_catalog", schema="default")
+    bound = bind(statement, Binder(state, lake.sources))
+    assert isinstance(bound, BoundStatement)
+    (source,) = bound.relations
+    assert isinstance(source, BoundTable)
+    ensure_hides(bound)
+    with pytest.raises(PolicyForbidsStatement):
+        ensure_hides(replace(bound, relations=(replace(source, is_policed=True),)))
+
+
+def test_converting_takes_what_dropping_takes(lake: GuardedLake) -> None:
+    for table in ("shop.t", f"iceberg.`{lake.folder}/shop/t`"):
+        for who in ("mal", "eve", "mod", "both"):
+            assert lake.outcome(who, f"CONVERT TO DELTA {table}") in ("42501", "42P01"), (who, table)
+    assert lake.outcome("ann", "CONVERT TO DELTA shop.t") == "R"
+
+
+def test_policies_are_of_the_columns_that_a_converted_table_has_now(lake: GuardedLake) -> None:
+    """As it was before it is not read: columns may have had other names."""
+    lake.do("ann", "CONVERT TO DELTA shop.t")
+    path = f"{lake.folder}/shop/t"
+    text = f"SELECT * FROM iceberg.`{path}`"
+    assert lake.outcome("eve", text) == "R"
+    schema = SchemaName("spark_catalog", "shop")
+    few = FunctionEntry(
+        name=TableName("spark_catalog", "shop", "few"),
+        parameters=(FunctionParameter(name="id", type="BIGINT"),),
+        returns="BOOLEAN",
+        body="id < 2",
+        current=schema,
+    )
+    lake.sources.catalog.change(CreateFunction(few))
+    call = PolicyFunction(few.name, (PolicyArgument(column="id"),))
+    lake.sources.catalog.change(SetRowFilter(TableName("spark_catalog", "shop", "t"), call))
+    assert lake.outcome("eve", text) == "0A000"
+    assert lake.outcome("eve", f"SELECT * FROM iceberg.`{path}`.files") != "R"
+    assert lake.outcome("eve", "SELECT * FROM shop.t") == "R"
+    assert lake.outcome("eve", f"SELECT * FROM delta.`{path}`") == "R"
 
 
 TELLING = [

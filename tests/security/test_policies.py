@@ -112,11 +112,11 @@ QUERIES = (
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("relation", ["shop.t AS t", "shop.v AS t"])
-def test_a_query_sees_what_a_filtered_copy_has(people: People, query: str, relation: str) -> None:
+def test_a_query_sees_what_a_filtered_copy_has(people: People, query: str) -> None:
     """Probes 23 to 32: also through a view, whose owner sees more. What fails on visible rows fails here too."""
-    expected, found = (_outcome(people, query.format(t=each)) for each in (COPY, relation))
-    assert found == expected
+    expected = _outcome(people, query.format(t=COPY))
+    for relation in ("shop.t AS t", "shop.v AS t"):
+        assert _outcome(people, query.format(t=relation)) == expected, relation
 
 
 def test_a_view_on_views_sees_no_more(people: People) -> None:

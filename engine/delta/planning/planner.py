@@ -31,7 +31,7 @@ from engine.plan.ddl.table_ddl import free_name
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.statements.alters import AlterTable
-from engine.statements.calls.procedures import Call, RegisterTable
+from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
 from engine.statements.copies import ConvertTable
 from engine.statements.maintenance import (
     AnalyzeTable,
@@ -84,7 +84,7 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> DeltaPlan | P
             return plan_reorg(bound, reorg)
         case Call(name=name):
             raise StatementNotSupported(f"CALL {name} of a Delta table")
-        case RegisterTable():  # the name is taken
+        case RegisterTable() | SnapshotTable():  # the name is taken
             free_name(bound, if_not_exists=False)
             return None
         case _:

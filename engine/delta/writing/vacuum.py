@@ -30,7 +30,7 @@ from engine.concurrency.table_locks import file_lock
 from engine.concurrency.table_pins import Pin
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.maintenance.needed_files import NeededFiles, Retained, refers_to
+from engine.delta.maintenance.needed_files import NeededFiles, Retained, file_paths, refers_to
 from engine.delta.maintenance.own_files import OwnFiles
 from engine.delta.maintenance.unused_files import (
     CLOCK_MARGIN_MS,
@@ -145,6 +145,8 @@ def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: S
         try:
             if location not in recorded and own_files.are_all(delta.folder(location)):
                 continue
+            if location in recorded and _add_foreign(needed, location, sources):
+                continue
             pins = sources.pins.of(location)
             other = delta_snapshot(delta.load(location))
             if other.table_root == snapshot.table_root:
@@ -155,6 +157,18 @@ def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: S
                 needed.add_other(other, _retained(since_ms, pins))
         except DeltaError as error:
             logger.warning("VACUUM takes no account of the table at %s, which cannot be read: %s", location, error)
+
+
+def _add_foreign(needed: NeededFiles, location: str, sources: Sources) -> bool:
+    """What all versions of a table of another format retain; False where there is none."""
+    formats = [each for each in sources.formats if each.name != DEFAULT_FORMAT]
+    found = [(each, snapshot) for each in formats if (snapshot := each.find(location)) is not None]
+    for own, snapshot in found:
+        versions = [number for number in snapshot.history()["version"].to_pylist() if number is not None]
+        for version in dict.fromkeys((snapshot.version, *versions)):
+            for paths in file_paths(own.load(location, version).files.to_batches()):
+                needed.add_paths(paths, snapshot.table_root)
+    return bool(found)
 
 
 def _answer(paths: Iterable[str]) -> Outcome:

@@ -12,6 +12,7 @@ final class OtherFiles {
     if (scan.format.kind.equals("csv")) return new ConfinedCsv(scan.tableRoot());
     if (scan.format.kind.equals("json")) return new ConfinedJson(scan.tableRoot());
     if (scan.format.kind.equals("orc")) return new TableOrcFormat(scan);
+    if (scan.format.kind.equals("avro")) return new TableAvroFormat(scan);
     return new TableFileFormat(scan, false);
   }
 

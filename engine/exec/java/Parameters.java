@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Parses a text whose markers (`:name` or `?`) stand for values; each value is a text and the type it is cast to, or a value of Spark's. */
@@ -24,7 +25,7 @@ final class Parameters {
     ArrayList positional = new ArrayList();
     for (int i = 0; i < parameters.size(); i++) {
       JsonNode parameter = (JsonNode) parameters.get(i);
-      Literal literal = literal(parser, parameter, timeZone);
+      Literal literal = typed(literal(parser, parameter, timeZone));
       if (parameter.get("name").isNull()) positional.add(literal);
       else named.put(parameter.get("name").textValue(), literal);
     }
@@ -36,10 +37,26 @@ final class Parameters {
     return parser.parsePlanWithParameters(text, new PositionalParameterContext(Scala.seq(positional)));
   }
 
+  /** Spark parses the text of a value, in which a decimal has as many digits as it needs: the text says its type. */
+  private static Literal typed(Literal literal) {
+    if (!(literal.dataType() instanceof DecimalType) || literal.value() == null) return literal;
+    return new TypedDecimal(literal);
+  }
+
   private static Literal literal(ParserInterface parser, JsonNode parameter, String timeZone) throws Exception {
     if (parameter.has("row_value")) return RowValues.literal(parameter.get("row_value"));
     DataType type = parser.parseDataType(parameter.get("type").textValue());
     String value = parameter.get("value").textValue();
     return new Literal(value == null ? null : FileList.parse(value, type, timeZone), type);
+  }
+
+  private static final class TypedDecimal extends Literal {
+    TypedDecimal(Literal literal) {
+      super(literal.value(), literal.dataType());
+    }
+
+    public String sql() {
+      return "CAST(" + super.sql() + " AS " + dataType().sql() + ")";
+    }
   }
 }

@@ -79,9 +79,13 @@ _NO_IDENTIFIERS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
 
 def define_table(
-    label: str, schema: StructType, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]
+    label: str,
+    schema: StructType,
+    partition_columns: Iterable[str],
+    changes: Iterable[DefinitionChange],
+    last_column_id: int = 0,
 ) -> IcebergDefinition:
-    """The definition of a new table. Raises as `change_definition`."""
+    """The definition of a new table, whose fields get ids above `last_column_id`. Raises as `change_definition`."""
     empty = IcebergDefinition(
         name=label,
         format_version=DEFAULT_FORMAT_VERSION,
@@ -89,7 +93,7 @@ def define_table(
         spec=PartitionSpec(spec_id=0, fields=()),
         order=SortOrder(),
         properties={},
-        last_column_id=0,
+        last_column_id=last_column_id,
         last_partition_id=FIRST_PARTITION_ID - 1,
     )
     return _begun(_Draft(empty, is_new=True, columns=schema), partition_columns, changes)

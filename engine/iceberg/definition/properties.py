@@ -21,6 +21,8 @@ FORMAT_VERSION = "format-version"
 DEFAULT_FORMAT_VERSION = 2
 TARGET_FILE_SIZE = "write.target-file-size-bytes"
 DISTRIBUTION_MODE = "write.distribution-mode"
+NAME_MAPPING = "schema.name-mapping.default"
+GC_ENABLED = "gc.enabled"
 
 _RESERVED = frozenset(
     {

@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader
@@ -134,6 +134,15 @@ def read_blocks(data: bytes, source: str) -> AvroBlocks:
     """Raises `MalformedIcebergFile`, `MemoryError`, and nothing else, whatever the bytes are."""
     with no_avro(source):
         return _read(data, source)
+
+
+def read_schema(file: BinaryIO, source: str) -> Any:
+    """The schema of a file's records as the file has it; no more than its header is read. Raises as `read_blocks`."""
+    with no_avro(source):
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError("other bytes at its front")
+        metadata: dict[str, bytes] = schemaless_reader(file, _HEADER, None)
+        return json.loads(metadata["avro.schema"])
 
 
 def _read(data: bytes, source: str) -> AvroBlocks:

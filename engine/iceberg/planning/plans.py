@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from catalog.entries import TableEntry
@@ -43,5 +44,16 @@ class ReferencePlan:
     description: CommitDescription
 
 
-IcebergPlan = CallPlan | RegisterPlan | ReferencePlan
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPlan:
+    """Make the table `entry` of the files of `source`. `sources` are the folders that they lie in."""
+
+    entry: TableEntry
+    source: BoundTable
+    sources: tuple[str, ...]
+    properties: Mapping[str, str]
+    description: CommitDescription
+
+
+IcebergPlan = CallPlan | RegisterPlan | ReferencePlan | SnapshotPlan
 """What Iceberg plans by itself."""

@@ -9,6 +9,7 @@ from catalog.roots import canonical_location
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.procedure_errors import WrongArgument
 from engine.errors.statement_errors import StatementNotSupported
+from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
 from engine.iceberg.planning.plans import CallPlan, RegisterPlan
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -24,8 +25,6 @@ from engine.statements.calls.procedures import (
     RemoveOrphanFiles,
     SetCurrentSnapshot,
 )
-
-GC_ENABLED = "gc.enabled"
 
 
 def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:

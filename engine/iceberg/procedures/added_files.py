@@ -21,17 +21,19 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
 from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.definition.properties import NAME_MAPPING
+from engine.iceberg.definition.shared_columns import name_mapping
 from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.procedures.foreign_files import (
     NotTaken,
-    ensure_columns,
+    ensure_foreign,
+    extended_mapping,
     folder_texts,
-    is_mapped,
-    name_mapping,
+    mapping_json,
     partition_fields,
     partition_values,
 )
-from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping
+from engine.iceberg.snapshot.footers import parse_name_mapping, read_footers
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of
@@ -103,7 +105,7 @@ def _ensure_columns(
         try:
             with storage.open_input(file.path) as source:
                 footer: Any = pq.read_metadata(source)
-            ensure_columns(footer, definition.iceberg_schema.struct.fields, in_folders)
+            ensure_foreign(footer, definition.iceberg_schema.struct.fields, in_folders)
         except (NotTaken, pa.ArrowException) as error:
             reason = f"{storage.root}/{file.path}: {error}"
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason) from error
@@ -125,18 +127,38 @@ def _described(storage: Storage, files: list[DataFile], definition: IcebergDefin
 
 
 def _begin(plan: CallPlan, definition: IcebergDefinition) -> IcebergTransaction:
-    """A transaction that gives the table a name mapping, if it has none. Raises `IcebergProcedureRefused`."""
+    """A transaction that gives the table the name mapping that it needs. Raises `IcebergProcedureRefused`."""
     description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.APPEND)
     transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
     assert isinstance(transaction, IcebergTransaction)
+    mapping = _mapping(plan, definition)
+    if mapping is not None:
+        transaction.define(definition, [SetProperty(key=NAME_MAPPING, value=mapping)])
+        transaction.read_whole_table()  # whose files are read by it
+    return transaction
+
+
+def _mapping(plan: CallPlan, definition: IcebergDefinition) -> str | None:
+    """The name mapping that the table needs; None where it has it. Raises `IcebergProcedureRefused`."""
     fields = definition.iceberg_schema.struct.fields
     known = definition.properties.get(NAME_MAPPING)
     if known is None:
-        transaction.define(definition, [SetProperty(key=NAME_MAPPING, value=json.dumps(name_mapping(fields)))])
-    elif not is_mapped(parse_name_mapping(known), fields):
-        reason = f"its property {NAME_MAPPING} does not have all columns by their names"
-        raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
-    return transaction
+        return json.dumps(name_mapping(fields))
+    before = parse_name_mapping(known)
+    try:
+        after = extended_mapping(before, fields)
+    except NotTaken as error:
+        raise IcebergProcedureRefused(plan.table.label, plan.name, str(error)) from error
+    if after == before:
+        return None
+    snapshot = plan.snapshot
+    paths = snapshot.files["path"].to_pylist()
+    footers = (read_footers(snapshot.storage, paths, mapping, snapshot.decoded) for mapping in (before, after))
+    for path, was, is_ in zip(paths, *footers, strict=True):
+        if was.ids != is_.ids:
+            reason = f"{path} has a column that was none of the table's when it was added, and would become one"
+            raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
+    return json.dumps(mapping_json(after))
 
 
 def _ensure_new(plan: CallPlan, new: IcebergNewFiles) -> None:

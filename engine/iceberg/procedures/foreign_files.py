@@ -10,7 +10,7 @@ Source: Iceberg table specification, "Column Projection", "Name Mapping Serializ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote
@@ -35,7 +35,7 @@ from engine.iceberg.writing.partition_tuples import partition_key
 from engine.types.partition_values import HIVE_NULL, parse_partition_value
 
 _FIELD_ID = b"PARQUET:field_id"
-_EPOCH = date(1970, 1, 1)
+_EPOCH, _EPOCH_TIME = date(1970, 1, 1), datetime(1970, 1, 1)
 _INTEGERS: Mapping[Kind, tuple[pa.DataType, ...]] = {
     Kind.INT: (pa.int8(), pa.int16(), pa.int32()),
     Kind.LONG: (pa.int8(), pa.int16(), pa.int32(), pa.int64()),
@@ -63,34 +63,36 @@ class NotTaken(Exception):
     """Why a file is no data file of the table."""
 
 
-def name_mapping(fields: Sequence[IcebergField]) -> list[dict[str, Any]]:
-    """The names that the columns have now, as the table's property has them."""
-    return [{"field-id": each.id, "names": [each.name], **_inner_mapping(each.type)} for each in fields]
+def extended_mapping(mapping: Sequence[MappedName], fields: Sequence[IcebergField]) -> tuple[MappedName, ...]:
+    """A mapping in which each column has the name that it has now too.
 
-
-def _inner_mapping(type_: IcebergType) -> dict[str, Any]:
-    match type_:
-        case StructOfType(fields=fields):
-            return {"fields": name_mapping(fields)}
-        case ListType(element=element):
-            return {"fields": name_mapping([element])}
-        case MapOfType(key=key, value=value):
-            return {"fields": name_mapping([key, value])}
-        case _:
-            return {}
-
-
-def is_mapped(mapping: Sequence[MappedName], fields: Sequence[IcebergField]) -> bool:
-    """Whether each column is found by the name that it has now, and by no name of another one."""
-    by_name = {name: each for each in mapping for name in each.names}
+    Raises `NotTaken` where that is the name of another column in files that are there.
+    """
+    owners = {name: each.id for each in mapping for name in each.names}
+    known = {each.id: each for each in mapping}
+    extended = {}
     for field in fields:
-        found = by_name.get(field.name)
-        if found is None or found.id != field.id:
-            return False
-        inner = [*_fields_of(field.type)]
-        if inner and not is_mapped(found.fields, inner):
-            return False
-    return True
+        if owners.get(field.name, field.id) != field.id:
+            reason = f"files of the table have the column {field.name} for another one that was called so"
+            raise NotTaken(f"{reason}, and cannot have it for both")
+        old = known.get(field.id) or MappedName(field.id, (), ())
+        names = old.names if field.name in old.names else (*old.names, field.name)
+        inner = extended_mapping(old.fields, [*_fields_of(field.type)])
+        extended[field.id] = MappedName(field.id, names, inner)
+    kept = [extended.pop(each.id, each) if each.id is not None else each for each in mapping]
+    return (*kept, *extended.values())
+
+
+def mapping_json(mapping: Sequence[MappedName]) -> list[dict[str, Any]]:
+    """As the table's property has it."""
+    return [
+        {
+            **({} if each.id is None else {"field-id": each.id}),
+            "names": list(each.names),
+            **({"fields": mapping_json(each.fields)} if each.fields else {}),
+        }
+        for each in mapping
+    ]
 
 
 def _fields_of(type_: IcebergType) -> Iterator[IcebergField]:
@@ -105,34 +107,52 @@ def _fields_of(type_: IcebergType) -> Iterator[IcebergField]:
             return
 
 
-def ensure_columns(footer: Any, fields: Sequence[IcebergField], in_folders: frozenset[int]) -> None:
-    """Raises `NotTaken`. `in_folders` are the fields that the names of folders say."""
+def ensure_foreign(footer: Any, fields: Sequence[IcebergField], in_folders: frozenset[int]) -> None:
+    """Raises `NotTaken`, also for files of another table. `in_folders` are fields that the names of folders say."""
     columns = list(footer.schema.to_arrow_schema())
+    named = {field.name: field for field in fields}
+    for column in columns:
+        if has_id(column):
+            raise NotTaken(f"its column {column.name} has a field id, so that it is a file of another table")
+        found = named.get(column.name)
+        if found is not None and found.id in in_folders:
+            raise NotTaken(f"it has the column {column.name}, which the names of its folders say")
+    ensure_columns(columns, footer, fields, in_folders)
+    if not named.keys() & {column.name for column in columns}:
+        raise NotTaken("it has no column of the table")
+
+
+def ensure_columns(
+    columns: Sequence[pa.Field], footer: Any, fields: Sequence[IcebergField], of_partitions: frozenset[int]
+) -> None:
+    """Raises `NotTaken`. `columns` are those of the file by the names of `fields`; the values of the fields
+    `of_partitions` are others'.
+    """
     known = {field.name: field for field in fields}
     folded = {field.name.casefold(): field for field in fields}
     for column in columns:
-        if _has_id(column):
-            raise NotTaken(f"its column {column.name} has a field id, so that it is a file of another table")
         found = known.get(column.name)
         if found is None:
             if column.name.casefold() in folded:
                 other = folded[column.name.casefold()].name
                 raise NotTaken(f"its column {column.name} is spelled otherwise in the table, {other}")
             continue
-        if found.id in in_folders:
-            raise NotTaken(f"it has the column {column.name}, which the names of its folders say")
         _ensure_type(column, found, column.name, footer)
     names = {column.name for column in columns}
-    if not names & known.keys():
-        raise NotTaken("it has no column of the table")
     for field in fields:
-        if field.required and field.id not in in_folders:
+        if field.required and field.id not in of_partitions:
             _ensure_no_nulls(footer, field, names)
 
 
-def _has_id(column: pa.Field) -> bool:
+def has_id(column: pa.Field) -> bool:
+    """Whether a column of a file has one."""
+    return field_id(column) is not None
+
+
+def field_id(column: pa.Field) -> int | None:
+    """Of a column of a file."""
     text = (column.metadata or {}).get(_FIELD_ID)
-    return text is not None and int(text) >= 0
+    return int(text) if text is not None and int(text) >= 0 else None
 
 
 def _ensure_type(column: pa.Field, field: IcebergField, path: str, footer: Any) -> None:
@@ -199,9 +219,16 @@ def partition_fields(definition: IcebergDefinition) -> dict[str, tuple[Partition
 
 
 def folder_texts(path: str) -> dict[str, str | None]:
-    """What the names of folders say, by folded name of a column."""
-    parts = [part.partition("=") for part in path.split("/")[:-1] if "=" in part]
-    return {unquote(name).casefold(): None if text == HIVE_NULL else unquote(text) for name, _, text in parts}
+    """What the names of folders say, by folded name of a column. Raises `NotTaken` where two say the same one."""
+    found: dict[str, str | None] = {}
+    for part in path.split("/")[:-1]:
+        name, equals, text = part.partition("=")
+        column = unquote(name).casefold()
+        if equals and column in found:
+            raise NotTaken(f"the names of the folders of {path} say two values of the column {column}")
+        if equals:
+            found[column] = None if text == HIVE_NULL else unquote(text)
+    return found
 
 
 def partition_values(
@@ -215,14 +242,17 @@ def partition_values(
         raise NotTaken(f"its folders say values of the columns {said}, and the table is partitioned by {wanted}")
     values = {}
     for name, (field, column) in fields.items():
-        text = _value_text(texts[name], column, definition)
+        text = value_text(texts[name], column, definition)
         if text is None and column.required:
             raise NotTaken(f"its folders say that {column.name} is null, which the table does not allow")
         values[partition_key(field)] = text
     return values
 
 
-def _value_text(text: str | None, column: IcebergField, definition: IcebergDefinition) -> str | None:
+def value_text(text: str | None, column: IcebergField, definition: IcebergDefinition, zone: tzinfo = UTC) -> str | None:
+    """A text of a partition as `engine.iceberg.writing.partition_tuples` takes it; `zone` is that of timestamps without
+    one. Raises `NotTaken`.
+    """
     assert isinstance(column.type, SimpleType)
     if text is None:
         return None
@@ -231,7 +261,7 @@ def _value_text(text: str | None, column: IcebergField, definition: IcebergDefin
     field = definition.schema.field(column.name)
     assert field is not None
     try:
-        value = parse_partition_value(text, field.data_type)
+        value = parse_partition_value(text, field.data_type, zone)
     except PartitionValueNotCastable as error:
         raise NotTaken(f"{text!r} in the names of its folders is no {type_name(column.type)}") from error
     match value:
@@ -239,8 +269,13 @@ def _value_text(text: str | None, column: IcebergField, definition: IcebergDefin
             raise NotTaken(f"the names of its folders say no value of {column.name}")
         case bool():
             return "true" if value else "false"
+        case datetime():
+            since = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+            return str((since - _EPOCH_TIME) // timedelta(microseconds=1))
         case date():
             return str((value - _EPOCH).days)
+        case bytes():
+            return f"x{value.hex()}"
         case Decimal():
             return f"{value:f}"
         case _:

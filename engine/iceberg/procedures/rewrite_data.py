@@ -32,11 +32,11 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import IcebergNewFiles
-from engine.plan.reads.answer_conditions import typed_condition
+from engine.plan.reads.narrowing import weakened
 from engine.plan.reads.scans import read_scan
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import AlongCurve, Arrangement, TaskPerFile, WritePlan
-from engine.pruning.metadata_answers import NoAnswer
+from engine.pruning.predicates import conjunction, conjuncts
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
 from engine.sql.expressions import plain_condition
@@ -65,7 +65,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class _Sorting:
-    """`columns` of a Z-order, or SQL after ORDER BY."""
+    """`columns` of a Z-order, or SQL after ORDER BY; none of both: the table's own order."""
 
     columns: tuple[str, ...] = ()
     order: str = ""
@@ -157,7 +157,9 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
     if strategy != "sort":
         raise WrongArgument(plan.name, "strategy", "it takes binpack or sort")
     if procedure.sort_order is None:
-        raise WrongArgument(plan.name, "sort_order", "the strategy sort needs one")
+        if not plan.snapshot.rules.sort_columns:
+            raise WrongArgument(plan.name, "sort_order", "the strategy sort needs one, and the table has none")
+        return _Sorting()
     along = _ZORDER.fullmatch(procedure.sort_order)
     if along is None:
         return _Sorting(order=procedure.sort_order)
@@ -174,11 +176,11 @@ def _within(plan: CallPlan, where: str | None) -> Mask:
     snapshot = plan.snapshot
     if where is None:
         return np.ones(snapshot.num_files, bool)
-    plain = plain_condition(where)
-    typed = None if plain is None else typed_condition(plain, snapshot.columns())
-    if typed is None or isinstance(typed, NoAnswer):
+    plain, columns = plain_condition(where), snapshot.columns()
+    parts = [] if plain is None else [tuple(weakened(each, columns)) for each in conjuncts(plain)]
+    if not parts or not all(parts):
         raise WrongArgument(plan.name, "where", "it takes comparisons of columns with values")
-    return np.asarray(snapshot.pruning().prune(typed))
+    return np.asarray(snapshot.pruning().prune(conjunction(tuple(part for each in parts for part in each))))
 
 
 # --- Jobs -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from engine.concurrency.table_locks import file_lock
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.iceberg.maintenance.reference_changes import reference_updates
-from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan
+from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan, SnapshotPlan
 from engine.iceberg.procedures.added_files import add_files
 from engine.iceberg.procedures.branches import answer_ancestors, move_branch
 from engine.iceberg.procedures.cherry_picks import cherry_pick
@@ -21,6 +21,7 @@ from engine.iceberg.procedures.expire import expire
 from engine.iceberg.procedures.orphans import remove_orphans
 from engine.iceberg.procedures.rewrite_data import rewrite_data_files
 from engine.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files
+from engine.iceberg.procedures.snapshots import snapshot_table
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.plans.format_plan import FormatPlan
 from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
@@ -39,6 +40,7 @@ from engine.statements.calls.procedures import (
     RollbackToTimestamp,
     SetCurrentSnapshot,
 )
+from engine.write.creation import removal_told
 from engine.write.staged_write import StagedWrite
 
 
@@ -59,6 +61,14 @@ class IcebergWriter:
             case RegisterPlan(entry=entry):
                 registered = replace(entry, created_ms=run.context.now_ms())
                 yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
+            case SnapshotPlan(source=source):
+                # No VACUUM of the other table removes a file between the look at it and the commit.
+                with (
+                    sources.locks.hold(file_lock(source.snapshot.table_root), run.context.cancel),
+                    naming(source.label),
+                    removal_told(own.entry),
+                ):
+                    yield snapshot_table(own, sources, run)
             case ReferencePlan(table=table):
                 with naming(table.label):
                     yield _changing_reference(own)

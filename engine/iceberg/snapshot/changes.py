@@ -23,11 +23,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.definition.column_types import file_field, shown_sql
+from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES
-from engine.iceberg.snapshot.footers import NAME_MAPPING
+from engine.iceberg.snapshot.file_kinds import file_kinds
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
-from engine.iceberg.snapshot.orc_files import are_orc
 from engine.iceberg.snapshot.own_columns import with_constants
 from engine.iceberg.snapshot.scans import needs_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
@@ -48,7 +48,7 @@ from engine.table.changes import (
     Bound,
     ChangeFiles,
 )
-from engine.table.scan import FileLayout
+from engine.table.scan import FileKind, FileLayout
 from engine.types.schema import StructType
 
 _REPLACE = "replace"
@@ -250,8 +250,8 @@ def _files(table: IcebergSnapshot, entries: pa.Table, left_out: Any, selected: A
     if selected is not None:
         there = selected.is_valid()
         entries, left_out, selected = entries.filter(there), left_out.filter(there), selected.filter(there)
-    if pc.any(are_orc(entries, table.label)).as_py():
-        raise IcebergFeatureNotSupported(table.label, "changes of data files in ORC")
+    if pc.any(pc.not_equal(file_kinds(entries, table.label), FileKind.PARQUET.value)).as_py():
+        raise IcebergFeatureNotSupported(table.label, "changes of data files that are not in Parquet")
     files = table.as_scanned(entries, left_out)
     chosen = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected
     return files.append_column("selected_rows", chosen)

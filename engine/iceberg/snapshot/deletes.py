@@ -11,15 +11,17 @@ Source: Iceberg table specification, "Scan Planning", "Position Delete Files", "
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 
+from engine.iceberg.manifests.avro import no_avro, read_rows
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES
 from engine.iceberg.manifests.metrics import metric
@@ -41,7 +43,7 @@ from engine.storage.deletion_vectors import (
 from engine.storage.storage import Storage
 from engine.storage.vector_files import VectorRow, inline_vector
 
-_FIELD_ID = b"PARQUET:field_id"
+_FIELD_ID, _ORC_ID = b"PARQUET:field_id", b"iceberg.id"
 _PUFFIN = "puffin"
 _PARQUET = "parquet"
 _OFFSET_MAX = 2**31 - 1
@@ -52,37 +54,74 @@ Positions = Mapping[str, Rows]
 
 @dataclass(frozen=True, slots=True)
 class DeleteReader:
-    """Reads files of positions of one table, each once."""
+    """Reads files of positions of one table, each once, in any of the formats of data files."""
 
     storage: Storage
     places: Places
     decoded: Decoded
 
-    def positions(self, path: str, size: int) -> Positions:
-        """Raises `MalformedIcebergFile`."""
+    def positions(self, path: str, size: int, kind: str) -> Positions:
+        """`kind` is one of `_KINDS`. Raises `MalformedIcebergFile`."""
         key = ("positions", self.storage.root, path, size)
-        return self.decoded.get(key, lambda: self._read(path), lambda found: sum(map(_bytes, found.values())) + 200)
+        return self.decoded.get(
+            key, lambda: self._read(path, kind), lambda found: sum(map(_bytes, found.values())) + 200
+        )
 
-    def _read(self, path: str) -> Positions:
+    def _read(self, path: str, kind: str) -> Positions:
         try:
             with self.storage.open_input(self.places.path(path)) as file:
-                parquet = pq.ParquetFile(file)
-                names = [_column(parquet.schema_arrow, *each) for each in _COLUMNS]
-                rows = parquet.read(columns=names)
+                paths, positions = _KINDS[kind](file, path)
+            paths, positions = paths.cast(pa.string()), positions.cast(pa.int64())
         except (pa.ArrowException, OSError) as error:
             raise MalformedIcebergFile(path, str(error)[:100]) from error
-        paths, positions = rows[names[0]].cast(pa.string()), rows[names[1]].cast(pa.int64())
         if paths.null_count or positions.null_count or (len(positions) and pc.min(positions).as_py() < 0):
             raise MalformedIcebergFile(path, "a deleted position is null or negative")
         return _by_path(paths, positions)
 
 
 _COLUMNS = ((FILE_PATH_ID, "file_path"), (POSITION_ID, "pos"))
+_Read = tuple[pa.ChunkedArray, pa.ChunkedArray]
 
 
-def _column(schema: pa.Schema, number: int, name: str) -> str:
+def _read_parquet(file: BinaryIO, path: str) -> _Read:
+    parquet = pq.ParquetFile(file)
+    names = [_column(parquet.schema_arrow, _FIELD_ID, *each) for each in _COLUMNS]
+    rows = parquet.read(columns=names)
+    return rows[names[0]], rows[names[1]]
+
+
+def _read_orc(file: BinaryIO, path: str) -> _Read:
+    orc = po.ORCFile(file)
+    names = [_column(orc.schema, _ORC_ID, *each) for each in _COLUMNS]
+    rows = orc.read(columns=names)
+    return rows[names[0]], rows[names[1]]
+
+
+def _read_avro(file: BinaryIO, path: str) -> _Read:
+    rows = read_rows(file.read(), path)
+    with no_avro(path):
+        columns = [[_of(row, *each) for row in rows] for each in _COLUMNS]
+        return pa.chunked_array([pa.array(columns[0], pa.binary())]), pa.chunked_array(
+            [pa.array(columns[1], pa.int64())]
+        )
+
+
+def _of(row: Mapping[str, Any], number: int, name: str) -> Any:
+    """As `_column`, by what `engine.iceberg.manifests.avro` calls fields with and without an id."""
+    known = f"x{number}"
+    return row[known] if known in row else row[f"x_{name}"]
+
+
+_KINDS: Mapping[str, Callable[[BinaryIO, str], _Read]] = {
+    "parquet": _read_parquet,
+    "orc": _read_orc,
+    "avro": _read_avro,
+}
+
+
+def _column(schema: pa.Schema, key: bytes, number: int, name: str) -> str:
     """By its id; some writers leave ids out, and the names are those of the specification."""
-    ids = [each.name for each in schema if (each.metadata or {}).get(_FIELD_ID) == str(number).encode()]
+    ids = [each.name for each in schema if (each.metadata or {}).get(key) == str(number).encode()]
     if ids:
         return str(ids[0])
     if name not in schema.names:
@@ -118,7 +157,7 @@ def vectors(data: pa.Table, deletes: pa.Table, reader: DeleteReader, table: str)
     if not found.num_rows:
         return pa.nulls(data.num_rows, DELETION_VECTOR)
     kinds = pc.utf8_lower(found["file_format"])
-    odd = pc.invert(pc.is_in(kinds, value_set=pa.array([_PUFFIN, _PARQUET])))
+    odd = pc.invert(pc.is_in(kinds, value_set=pa.array([_PUFFIN, *_KINDS])))
     if pc.any(odd).as_py():
         raise IcebergFeatureNotSupported(
             table, f"position deletes in {found['file_format'].filter(odd)[0].as_py()} files"
@@ -197,13 +236,13 @@ def _positions(
     counts = data["record_count"].to_numpy()
     found: dict[int, list[Rows]] = {}
     for entry in (
-        entries.select(["file_path", "file_size_in_bytes", "sequence_number", PARTITION])
+        entries.select(["file_path", "file_format", "file_size_in_bytes", "sequence_number", PARTITION])
         .append_column("only", _only_paths(entries))
         .to_pylist()
     ):
         if entry["only"] is not None and not _applies(rows.get(entry["only"]), entry, sequences, partitions, described):
             continue
-        deleted = reader.positions(entry["file_path"], entry["file_size_in_bytes"])
+        deleted = reader.positions(entry["file_path"], entry["file_size_in_bytes"], entry["file_format"].lower())
         for path, part in deleted.items():
             place = rows.get(path)
             if place is not None and _applies(place, entry, sequences, partitions, described):

@@ -1,7 +1,7 @@
 """What data files say of their own columns: field ids, or names for a name mapping.
 
-Only asked for where a table has a name mapping, or defaults inside of nested columns, and of all ORC files, which Spark
-reads by names; a file is looked at once.
+Only asked for where a table has a name mapping, or defaults inside of nested columns, and of all files in ORC and Avro,
+which Spark reads by names; a file is looked at once.
 
 Source: Iceberg table specification, "Name Mapping Serialization", "Column Projection"; "Appendix A: Parquet", "ORC".
 """
@@ -9,26 +9,31 @@ Source: Iceberg table specification, "Name Mapping Serialization", "Column Proje
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
+from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.spec.errors import MalformedIcebergFile
+from engine.iceberg.spec.types import IcebergSchema, walk
 from engine.storage.storage import Storage
+from engine.table.scan import FileKind
 
-_FIELD_ID = b"PARQUET:field_id"
+FIELD_ID = b"PARQUET:field_id"
+"""The key in the metadata of an Arrow field for its id."""
 _ORC_ID = b"iceberg.id"
 _BY_POSITION = "_col"
 """Spark takes the columns of an ORC file by position where all names begin so: old versions of Hive gave them these."""
 _AT_ONCE = 8
 _ENTRY_BYTES = 200
-NAME_MAPPING = "schema.name-mapping.default"
+_UNKNOWN = -1
+"""The field around those that are in none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,20 @@ class MappedName:
     fields: tuple[MappedName, ...]
 
 
+NamedField: TypeAlias = tuple[int, str, int | None]
+
+
 @dataclass(frozen=True, slots=True)
 class FileColumns:
-    """`ids` are the fields that a file has. `names` are what it calls them, None where it is read by its own ids."""
+    """`ids` are the fields that a file has. `names` are what it calls them, None where it is read by its own ids.
+
+    `fields` are all that it has: the id of the field around it (0: none), the name, and the id, None for none of ours.
+    """
 
     ids: frozenset[int]
     names: tuple[tuple[int, str], ...] | None
-    is_orc: bool = False
+    kind: FileKind = FileKind.PARQUET
+    fields: tuple[NamedField, ...] = ()
 
 
 READ_BY_IDS = FileColumns(frozenset(), None)
@@ -77,7 +89,7 @@ def read_footers(
 ) -> list[FileColumns]:
     """For each data file. Raises `MalformedIcebergFile` for a file without ids where there is no mapping."""
 
-    schemas = _schemas(storage, paths, decoded, pq.read_schema)
+    schemas = schemas_of(storage, paths, decoded, pq.read_schema)
     return [_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
@@ -85,11 +97,11 @@ def read_orc_footers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
     """For each data file in ORC. Raises as `read_footers`, and for files that Spark would read by position."""
-    schemas = _schemas(storage, paths, decoded, lambda file: po.ORCFile(file).schema)
+    schemas = schemas_of(storage, paths, decoded, lambda file: po.ORCFile(file).schema)
     return [_orc_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
-def _schemas(
+def schemas_of(
     storage: Storage, paths: Sequence[str], decoded: Decoded, read: Callable[[Any], pa.Schema]
 ) -> list[pa.Schema]:
     def schema_of(path: str) -> pa.Schema:
@@ -114,28 +126,35 @@ def _size(schema: pa.Schema) -> int:
 def _columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
     ids = frozenset(_ids(list(schema)))
     if ids:
-        return FileColumns(ids, None)
+        return FileColumns(ids, None, fields=tuple(_all_fields(_columns_of(schema))))
     if mapping is None:
         raise MalformedIcebergFile(path, f"its columns have no ids, and the table has no property {NAME_MAPPING}")
     names = tuple(_names(list(schema), mapping))
-    return FileColumns(frozenset(id for id, _ in names), names)
+    return FileColumns(
+        frozenset(id for id, _ in names), names, fields=tuple(_mapped_fields(_columns_of(schema), mapping))
+    )
 
 
 def _orc_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
     if all(name.startswith(_BY_POSITION) for name in schema.names):
         raise MalformedIcebergFile(path, f"all its columns have names that begin with {_BY_POSITION}")
-    fields = list(_identified(list(schema), _ORC_ID))
+    return named_columns(schema, _ORC_ID, mapping, path, FileKind.ORC)
+
+
+def named_columns(
+    schema: pa.Schema, key: bytes, mapping: tuple[MappedName, ...] | None, path: str, kind: FileKind
+) -> FileColumns:
+    """Of a file that is read by names; `key` is that of the ids in the metadata of its fields. Raises as
+    `read_footers`.
+    """
+    fields = list(_identified(list(schema), key))
     if not fields:
-        return replace(_columns(schema, mapping, path), is_orc=True)
-    return FileColumns(
-        frozenset(id for id, _ in fields),
-        tuple((id, field.name) for id, field in fields),
-        is_orc=True,
-    )
+        return replace(_columns(schema, mapping, path), kind=kind)
+    return FileColumns(frozenset(id for id, _ in fields), tuple((id, field.name) for id, field in fields), kind=kind)
 
 
 def _ids(fields: Sequence[pa.Field]) -> Iterator[int]:
-    return (id for id, _ in _identified(fields, _FIELD_ID))
+    return (id for id, _ in _identified(fields, FIELD_ID))
 
 
 def _identified(fields: Sequence[pa.Field], key: bytes) -> Iterator[tuple[int, pa.Field]]:
@@ -170,6 +189,32 @@ def _inner_names(field: pa.Field, found: MappedName) -> Iterator[tuple[int, str]
             yield from _inner_names(inner, mapped)
 
 
+def _all_fields(parts: Iterable[tuple[str, pa.Field]], around: int = 0) -> Iterator[NamedField]:
+    """Of a file with ids; `parts` are fields by name, elements, keys and values among them."""
+    for name, field in parts:
+        text = (field.metadata or {}).get(FIELD_ID)
+        id = int(text) if text is not None and int(text) >= 0 else None
+        yield around, name, id
+        yield from _all_fields(_inner(field.type), _UNKNOWN if id is None else id)
+
+
+def _mapped_fields(
+    parts: Iterable[tuple[str, pa.Field]], mapping: Sequence[MappedName], around: int = 0
+) -> Iterator[NamedField]:
+    """Of a file without ids."""
+    by_name = {name: each for each in mapping for name in each.names}
+    for name, field in parts:
+        found = by_name.get(name)
+        id = None if found is None else found.id
+        yield around, name, id
+        inner = () if found is None else found.fields
+        yield from _mapped_fields(_inner(field.type), inner, _UNKNOWN if id is None else id)
+
+
+def _columns_of(schema: pa.Schema) -> list[tuple[str, pa.Field]]:
+    return [(field.name, field) for field in schema]
+
+
 def _inner(type_: pa.DataType) -> list[tuple[str, pa.Field]]:
     if pa.types.is_struct(type_):
         return [(field.name, field) for field in type_]
@@ -178,3 +223,20 @@ def _inner(type_: pa.DataType) -> list[tuple[str, pa.Field]]:
     if pa.types.is_map(type_):
         return [("key", type_.key_field), ("value", type_.item_field)]
     return []
+
+
+def common_names(files: Sequence[FileColumns], schema: IcebergSchema) -> Mapping[int, str] | None:
+    """What all files call the fields of a table; None where names do not tell them, without regard to case.
+
+    Another field may have the name, one that was dropped among them, or a field may have two.
+    """
+    known = {field.id for _, field in walk(schema.struct)}
+    names: dict[int, str] = {}
+    owners: dict[tuple[int, str], int | None] = {}
+    for around, name, id in {field for each in files for field in each.fields}:
+        ours = id if id in known else None
+        if owners.setdefault((around, name.casefold()), ours) != ours:
+            return None
+        if ours is not None and names.setdefault(ours, name) != name:
+            return None
+    return names

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from datetime import date
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.footers import FileColumns
@@ -30,21 +29,11 @@ _FIRST = {
     Kind.TIMESTAMPTZ: (date(1900, 1, 1) - date(1970, 1, 1)).days * 86_400_000_000,
 }
 """The first value of a type that is surely read as it was written, as bounds have it: days, microseconds."""
-_PARQUET, _ORC = "parquet", "orc"
 _NOT_READ = frozenset([Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
 """Spark has no timestamp without a zone for those of ORC."""
 
 
-def are_orc(data: pa.Table, label: str) -> pa.ChunkedArray:
-    """Of data files. Raises `IcebergFeatureNotSupported` for those that are neither ORC nor Parquet."""
-    kinds = pc.utf8_lower(data["file_format"])
-    other = pc.invert(pc.is_in(kinds, value_set=pa.array([_PARQUET, _ORC])))
-    if pc.any(other).as_py():
-        raise IcebergFeatureNotSupported(label, f"data files of the format {data['file_format'].filter(other)[0]}")
-    return pc.equal(kinds, _ORC)
-
-
-def ensure_readable(
+def ensure_orc_readable(
     schema: IcebergSchema, files: pa.Table, data: pa.Table, columns: Sequence[FileColumns], label: str
 ) -> None:
     """Of files in ORC; `data` are their entries. Raises `IcebergFeatureNotSupported`."""

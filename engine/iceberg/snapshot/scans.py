@@ -5,8 +5,8 @@ Most tables are one group: files that are read by field ids, with deletion vecto
 - they have different partition specs, or partition values of types for which Spark has no constants: a column is the
   value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
   files of different specs that all have it, by their metrics, are read alike;
-- files have no ids, and a name mapping says which columns are which;
-- files are ORC, where Spark finds columns by name, and no row by its index: none is deleted by position;
+- files have no ids, and a name mapping says which columns are which, unless all files call them the same;
+- files are in ORC or Avro, where Spark finds columns by name, and no row by its index: none is deleted by position;
 - files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
@@ -36,7 +36,7 @@ from engine.iceberg.definition.column_types import (
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
-from engine.iceberg.snapshot.footers import FileColumns
+from engine.iceberg.snapshot.footers import FileColumns, common_names
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
@@ -129,7 +129,7 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
 
 def build_deleted(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
     """The places of the rows that equality deletes match; None where none can. Raises as `build_scan`,
-    and `IcebergRowsNotChangeable` where they match rows of files in ORC, which have no places.
+    and `IcebergRowsNotChangeable` where they match rows of files in ORC or Avro, which have no places.
     """
     return _Builder(source, relation, label).build_deleted()
 
@@ -379,7 +379,7 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
         for row in members.tolist():
             found = source.footers[row]
             key = (
-                FileKind.ORC if found.is_orc else FileKind.PARQUET,
+                found.kind,
                 found.names,
                 constants[spec],
                 _sql_defaults(source.schema) - found.ids,
@@ -387,10 +387,26 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
             kinds.setdefault(key, []).append(np.array([row]))
     if not kinds:
         yield _Group(rows=rows)
+    alike: dict[Any, dict[Any, Codes]] = {}
     for (kind, names, constant, missing), pieces in kinds.items():
-        found_rows = np.sort(np.concatenate(pieces))
-        given = None if names is None else dict(names)
-        yield _Group(rows=found_rows, kind=kind, names=given, constants=constant, missing=missing)
+        alike.setdefault((kind, constant, missing), {})[names] = np.sort(np.concatenate(pieces))
+    for (kind, constant, missing), by_names in alike.items():
+        for given, found_rows in _by_common_names(source, kind, by_names):
+            yield _Group(rows=found_rows, kind=kind, names=given, constants=constant, missing=missing)
+
+
+def _by_common_names(
+    source: ScanSource, kind: FileKind, by_names: Mapping[Any, Codes]
+) -> Iterator[tuple[Mapping[int, str] | None, Codes]]:
+    """Files with different columns or without ids are read alike if all call their fields the same."""
+    if len(by_names) > 1 and kind is FileKind.PARQUET and source.footers is not None:
+        rows = np.sort(np.concatenate(list(by_names.values())))
+        names = common_names([source.footers[row] for row in rows.tolist()], source.schema)
+        if names is not None:
+            yield names, rows
+            return
+    for each, rows in by_names.items():
+        yield None if each is None else dict(each), rows
 
 
 def _not_in_files(

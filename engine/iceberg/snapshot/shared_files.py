@@ -19,24 +19,24 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from catalog.files import LOG_FOLDER, is_version
 from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable, FolderOfTwoTables
 from engine.errors.table_errors import PartitionValueNotCastable
 from engine.iceberg.definition.columns import ID, spark_columns
+from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant
-from engine.iceberg.snapshot.footers import NAME_MAPPING, MappedName, parse_name_mapping
+from engine.iceberg.snapshot.file_kinds import file_kinds
+from engine.iceberg.snapshot.footers import MappedName, parse_name_mapping
 from engine.iceberg.snapshot.live_files import LiveFiles
-from engine.iceberg.snapshot.orc_files import are_orc
 from engine.iceberg.snapshot.scans import identities
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.storage.storage import Storage
-from engine.table.scan import FIELD_ID
+from engine.table.scan import FIELD_ID, FileKind
 from engine.table.shared_files import STORED_NAMES, SharedFiles
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import DataType, StructField, StructType, map_fields
@@ -91,8 +91,8 @@ def shared_files(source: TableSource, label: str, wanted: str) -> SharedFiles:
     table = _Table(label=label, wanted=wanted, metadata=source.metadata, schema=source.iceberg_schema, data=data)
     if source.has_equality_deletes:
         raise table.refused("it has rows that are deleted by their values", _REWRITE)
-    if pc.any(are_orc(data, label)).as_py():
-        raise table.refused("it has data files in ORC", _REWRITE)
+    if others := sorted(set(file_kinds(data, label).to_pylist()) - {FileKind.PARQUET.value}):
+        raise table.refused(f"it has data files in {others[0].upper()}", _REWRITE)
     _ensure_types(table)
     found = _partitioning(table)
     schema = _schema(table)

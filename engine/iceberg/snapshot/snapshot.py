@@ -22,26 +22,23 @@ from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
-from engine.iceberg.definition.properties import COMMENT
+from engine.iceberg.definition.properties import COMMENT, NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
+from engine.iceberg.snapshot.file_kinds import ensure_readable, file_columns, file_kinds
 from engine.iceberg.snapshot.footers import (
-    NAME_MAPPING,
     READ_BY_IDS,
     FileColumns,
     parse_name_mapping,
-    read_footers,
-    read_orc_footers,
 )
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
 from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
-from engine.iceberg.snapshot.manifest_pruning import left_out, narrowed_manifests
+from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrowed_manifests
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
-from engine.iceberg.snapshot.orc_files import are_orc, ensure_readable
 from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
@@ -70,13 +67,14 @@ from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.lent_storage import ensure_known_to_spark
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint
-from engine.table.scan import ComposedScan, RowTracking, Scan
+from engine.table.scan import ComposedScan, FileKind, RowTracking, Scan
 from engine.table.shared_files import SharedFiles
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import StructType
@@ -125,8 +123,7 @@ class IcebergSnapshot:
         """By its metadata, whose files never change, and what of it is read."""
         metadata, schema = self.metadata, self.iceberg_schema.schema_id
         found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
-        needed = () if self.needed is None else (tuple(each.path for each in self.needed),)
-        return repr((*found, self.branch, *needed))
+        return repr((*found, self.branch, self.needed and digest_of(self.needed)))
 
     @property
     def table_root(self) -> str:
@@ -328,7 +325,7 @@ class IcebergSnapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
         """Raises as `scan`."""
         hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
-        if pc.any(self._are_orc).as_py():
+        if self._named_kinds:
             hidden = of_files_alone(hidden)
         return self._scan(relation, label, hidden)
 
@@ -365,33 +362,37 @@ class IcebergSnapshot:
         )
 
     @cached_property
-    def _are_orc(self) -> pa.ChunkedArray:
-        return are_orc(self.live_files.data, self.label)
+    def _kinds(self) -> pa.ChunkedArray:
+        return file_kinds(self.live_files.data, self.label)
+
+    @property
+    def _named_kinds(self) -> list[FileKind]:
+        """Of data files that are read by names."""
+        found = pc.unique(self._kinds).to_pylist()
+        return [kind for kind in FileKind if kind.value in found and kind is not FileKind.PARQUET]
 
     def _footers(self, label: str) -> list[FileColumns] | None:
         """Of all data files, where any has to be looked at. Raises as `scan`."""
         text = self.metadata.properties.get(NAME_MAPPING)
-        has_orc = bool(pc.any(self._are_orc).as_py())
-        asks_all = needs_footers(self.iceberg_schema, text is not None)
-        if not (has_orc or asks_all):
+        kinds = self._named_kinds
+        if needs_footers(self.iceberg_schema, text is not None):
+            kinds = [FileKind.PARQUET, *kinds]
+        if not kinds:
             return None
         mapping = None if text is None else parse_name_mapping(text)
         found = [READ_BY_IDS] * self.num_files
-        for is_orc, read in ((False, read_footers), (True, read_orc_footers)):
-            if not (is_orc or asks_all):
-                continue
-            places = np.flatnonzero(np.asarray(self._are_orc) == is_orc)
-            files = self.files.take(pa.array(places))
-            columns = read(self.storage, files["path"].to_pylist(), mapping, self.decoded)
-            if is_orc and has_orc:
-                data = self.live_files.data.take(pa.array(places))
-                ensure_readable(self.iceberg_schema, files, data, columns, label)
+        for kind in kinds:
+            places = np.flatnonzero(np.asarray(self._kinds) == kind.value)
+            files, data = (table.take(pa.array(places)) for table in (self.files, self.live_files.data))
+            columns = file_columns(kind, self.storage, files["path"].to_pylist(), mapping, self.decoded)
+            ensure_readable(kind, self.iceberg_schema, files, data, columns, label)
             for place, each in zip(places.tolist(), columns, strict=True):
                 found[place] = each
         return found
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
         """Of these data files, without equality deletes and footers."""
+        ensure_known_to_spark(self.storage)
         none = self._equality.slice(0, 0)
         return ScanSource(
             root=self.storage.root,

@@ -1,23 +1,32 @@
 """Rows of the metadata of a table, as the text of a query: one JSON literal that Spark takes apart.
 
-Spark's JSON has maps with keys of text alone, so others come as lists of pairs.
+Spark's JSON has maps with keys of text alone, so others come as lists of pairs. How it spells times depends on the
+settings of a session; how text is cast does not, so times come as text.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from engine.table.snapshot import MetadataTable
-from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import ddl_type
+
+_TIMES = frozenset([PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ])
 
 
 def metadata_query(table: MetadataTable) -> str:
     """A query that answers the rows under the names of their columns."""
-    fields = ", ".join(f"{_quoted(field)}: {ddl_type(_stored(field.data_type))}" for field in table.schema.fields)
+    fields = ", ".join(f"{_quoted(field)}: {ddl_type(_in_json(field.data_type))}" for field in table.schema.fields)
+    typed = ", ".join(
+        f"CAST({_quoted(field)} AS {ddl_type(_paired(field.data_type))}) AS {_quoted(field)}"
+        for field in table.schema.fields
+    )
     shown = ", ".join(f"{_shown(field)} AS {_quoted(field)}" for field in table.schema.fields)
     rows = _literal(json.dumps(table.rows, ensure_ascii=False))
-    return f"SELECT {shown} FROM (SELECT inline(from_json({rows}, 'ARRAY<STRUCT<{_escaped(fields)}>>')))"
+    read = f"SELECT inline(from_json({rows}, 'ARRAY<STRUCT<{_escaped(fields)}>>'))"
+    return f"SELECT {shown} FROM (SELECT {typed} FROM ({read}))"
 
 
 def _quoted(field: StructField) -> str:
@@ -32,18 +41,34 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
-def _stored(kind: DataType) -> DataType:
+def _in_json(kind: DataType) -> DataType:
     """The type as JSON has it."""
+    return _replaced(_paired(kind), lambda each: PrimitiveType.STRING if each in _TIMES else each)
+
+
+def _paired(kind: DataType) -> DataType:
+    """The type with lists of pairs for maps."""
     match kind:
         case MapType(key, value):
-            pair = StructType((StructField("key", key), StructField("value", value)))
+            pair = StructType((StructField("key", _paired(key)), StructField("value", _paired(value))))
             return ArrayType(pair)
         case StructType(fields):
-            return StructType(tuple(StructField(field.name, _stored(field.data_type)) for field in fields))
+            return StructType(tuple(StructField(field.name, _paired(field.data_type)) for field in fields))
         case ArrayType(element):
-            return ArrayType(_stored(element))
+            return ArrayType(_paired(element))
         case _:
             return kind
+
+
+def _replaced(kind: DataType, replace: Callable[[DataType], DataType]) -> DataType:
+    """A type without maps, with other ones for its leaves."""
+    match kind:
+        case StructType(fields):
+            return StructType(tuple(StructField(each.name, _replaced(each.data_type, replace)) for each in fields))
+        case ArrayType(element):
+            return ArrayType(_replaced(element, replace))
+        case _:
+            return replace(kind)
 
 
 def _shown(field: StructField, around: str = "") -> str:

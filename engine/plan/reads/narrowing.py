@@ -13,7 +13,7 @@ from engine.bind.bound import BoundRelation, BoundTable
 from engine.errors.table_errors import naming
 from engine.plan.reads.answer_conditions import typed_condition
 from engine.pruning.metadata_answers import NoAnswer
-from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction
+from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction, conjuncts
 from engine.pruning.table_columns import TableColumns
 from engine.sql.query.conditions import parse_local_time
 from engine.statements.queries import NeededRows, Query
@@ -36,16 +36,18 @@ def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[Bou
         return relations
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
-        condition = _condition(query.needed, table.snapshot.columns())
+        condition = needed_condition(query.needed, table.snapshot.columns())
         return (replace(table, snapshot=table.snapshot.narrowed(condition, query.needed.limit)),)
 
 
-def _condition(needed: NeededRows, columns: TableColumns) -> Predicate:
+def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:
     """What is true of all rows that are needed."""
-    return conjunction(tuple(part for each in needed.conditions for part in _typed(each, columns)))
+    parts = (each for condition in needed.conditions for each in conjuncts(condition))
+    return conjunction(tuple(part for each in parts for part in weakened(each, columns)))
 
 
-def _typed(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
+def weakened(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
+    """What is true of all rows of which a plain condition is; nothing where its values are not compared as they are."""
     match condition:
         case Compare(operand=Column(path=path), operator=operator, literal=literal):
             column = columns.resolve(path)

@@ -7,7 +7,7 @@ procedure has a row with its parameters in the order in which they are taken wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -45,6 +45,7 @@ from engine.statements.calls.procedures import (
     RollbackToSnapshot,
     RollbackToTimestamp,
     SetCurrentSnapshot,
+    SnapshotTable,
 )
 
 _SYSTEM = "system"
@@ -54,9 +55,9 @@ _PARQUET = "parquet"
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    make: Callable[..., Procedure | str]
+    make: Callable[..., Procedure | SnapshotTable | str]
     parameters: Mapping[str, Kind]
-    """Those behind the table, in their order."""
+    """Those behind the table, in their order; all of them where the table is among them."""
     required: tuple[str, ...] = ()
 
 
@@ -105,13 +106,22 @@ _SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
             {"source_table": TEXT, "partition_filter": MAP, "check_duplicate_files": BOOLEAN, "parallelism": INT},
             ("source_table",),
         ),
+        "snapshot": _Signature(
+            lambda source_table, **others: SnapshotTable(
+                catalog=None,
+                table_parts=(),
+                source_parts=_parse_table(source_table, "snapshot", "source_table"),
+                **others,
+            ),
+            {"source_table": TEXT, _TABLE: TEXT, "location": TEXT, "properties": MAP, "parallelism": INT},
+            ("source_table",),
+        ),
         "register_table": _Signature(lambda metadata_file: metadata_file, {"metadata_file": TEXT}, ("metadata_file",)),
     }
 )
 _NOT_HERE: Mapping[str, str] = MappingProxyType(
     {
-        "snapshot": "Create the table with CREATE TABLE … AS SELECT.",
-        "migrate": "Create the table with CREATE TABLE … AS SELECT.",
+        "migrate": "CALL system.snapshot makes another table of the files, CREATE TABLE … AS SELECT copies the rows.",
         "create_changelog_view": "Read table_changes(table, start, end).",
         "compute_table_stats": "Statistics of Puffin files are not read here.",
         "compute_partition_stats": "Read the metadata table partitions.",
@@ -126,7 +136,7 @@ _WITHOUT = {
 }
 
 
-def parse_call(cursor: Cursor) -> Call | RegisterTable:
+def parse_call(cursor: Cursor) -> Call | RegisterTable | SnapshotTable:
     """What follows CALL."""
     *places, written = cursor.read_names()
     name = fold(written)
@@ -137,13 +147,15 @@ def parse_call(cursor: Cursor) -> Call | RegisterTable:
     signature = _SIGNATURES.get(name)
     if signature is None:
         raise ProcedureNotFound(".".join((*places, written)), ", ".join(sorted(_SIGNATURES)))
+    catalog = places[0] if len(places) > 1 else None
     arguments = _read_arguments(cursor, name, signature)
     for required in (_TABLE, *signature.required):
         if required not in arguments:
             raise MissingArgument(name, required)
-    catalog = places[0] if len(places) > 1 else None
     table_parts = _parse_table(arguments.pop(_TABLE), name)
     procedure = signature.make(**{key: value for key, value in arguments.items() if key not in _IGNORED})
+    if isinstance(procedure, SnapshotTable):
+        return replace(procedure, catalog=catalog, table_parts=table_parts)
     if isinstance(procedure, str):
         return RegisterTable(catalog=catalog, table_parts=table_parts, metadata_file=procedure)
     return Call(catalog=catalog, table_parts=table_parts, name=name, procedure=procedure)
@@ -151,7 +163,7 @@ def parse_call(cursor: Cursor) -> Call | RegisterTable:
 
 def _read_arguments(cursor: Cursor, name: str, signature: _Signature) -> dict[str, Any]:
     """Those that are given and not NULL, by parameter."""
-    kinds = {_TABLE: TEXT, **signature.parameters}
+    kinds = signature.parameters if _TABLE in signature.parameters else {_TABLE: TEXT, **signature.parameters}
     known = ", ".join(kinds)
     given: dict[str, Any] = {}
     named: str | None = None
@@ -218,14 +230,14 @@ def _parse_folder(text: str) -> str:
     return parts[1]
 
 
-def _parse_table(text: str, name: str) -> tuple[str, ...]:
+def _parse_table(text: str, name: str, parameter: str = _TABLE) -> tuple[str, ...]:
     """The name of a table in a string."""
     try:
         cursor = Cursor(text, tokenize(text))
         parts = read_table(cursor)
         cursor.ensure_done()
     except TokenError:
-        raise WrongArgument(name, _TABLE, f"{text!r} is not the name of a table") from None
+        raise WrongArgument(name, parameter, f"{text!r} is not the name of a table") from None
     except SyntaxFailure as failure:
-        raise WrongArgument(name, _TABLE, f"{text!r} is not the name of a table, since {failure.reason}") from None
+        raise WrongArgument(name, parameter, f"{text!r} is not the name of a table, since {failure.reason}") from None
     return parts

@@ -154,6 +154,17 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotTable:
+    """`CALL [catalog.]system.snapshot(source_table => 's', table => 't', location => '/path', properties => map(…))`"""
+
+    catalog: str | None
+    source_parts: tuple[str, ...]
+    table_parts: tuple[str, ...]
+    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterTable:
     """`CALL [catalog.]system.register_table(table => 't', metadata_file => '/path')`"""
 

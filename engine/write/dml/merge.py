@@ -55,12 +55,13 @@ def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
         watch.note_source()
         found = _found(plan, source, run)
         watch.note_scan()
-        written = _write(plan, source, found, run, staged)
+        known_rows = _known_source_rows(plan, source)
+        written = _write(plan, source, known_rows, found, run, staged)
         with naming(table.label):
             if not (written.num_changed or _redefines(plan)):
                 yield StagedWrite(outcome=_counted(written))
                 return
-            num_source_rows = _num_source_rows(plan, source, run)
+            num_source_rows = _counted_source_rows(source, run) if known_rows is None else known_rows
             transaction = _transaction(plan, written, found, watch, numSourceRows=num_source_rows)
             stage_number(transaction, plan.numbered, run.context.now_ms())
             yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
@@ -125,8 +126,10 @@ class _Written:
         return self.num_updated + self.num_inserted + self.num_deleted
 
 
-def _write(plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: ExitStack) -> _Written:
-    """All files of the version; they go with `staged` if that fails."""
+def _write(
+    plan: MergePlan, source: Scan, known_rows: int | None, found: FoundRows, run: Run, staged: ExitStack
+) -> _Written:
+    """All files of the version; they go with `staged` if that fails. `known_rows` are those of the source, if known."""
     table, config = plan.table, plan.definition.config(plan.table.label)
     updated = {}
     for update in plan.updates:
@@ -134,7 +137,9 @@ def _write(plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: Ex
         updated[update.clause] = staged.enter_context(
             changed_rows(table, rows, update.values.over(source), update.rows, run)
         )
-    inserted, high_water_marks = _insert(plan, source, found, run, staged)
+    # Of files that were written for the statement; what statistics of others say may be wrong.
+    is_all_matched = plan.source_table is None and known_rows == count_rows(found.of(MATCHING_SOURCE))
+    inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, run, staged)
     going = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
     written = _Written(
         updated=updated,
@@ -244,13 +249,15 @@ def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
     return metrics
 
 
-def _num_source_rows(plan: MergePlan, source: Scan, run: Run) -> int:
-    """From footers or statistics, where these say it."""
+def _known_source_rows(plan: MergePlan, source: Scan) -> int | None:
+    """From footers or statistics; None where these do not say it."""
     if plan.source_table is None:
         return count_kept(plan.table.snapshot.storage, source)
     live = live_rows(plan.source_table, source.files)
-    if (live >= 0).all():
-        return int(live.sum())
+    return int(live.sum()) if (live >= 0).all() else None
+
+
+def _counted_source_rows(source: Scan, run: Run) -> int:
     read = ReadPlan(text=f"SELECT count(*) FROM {source.relation}", scans=(source,))
     return int(only_row(run, read, ())[0])
 

@@ -71,6 +71,22 @@ def test_named_parameters(spark: ExecSession) -> None:
     assert rows(spark, text, parameters=parameters) == [("2024-05-01", 4, True, "it's ?")]
 
 
+def test_parameters_have_their_types(spark: ExecSession) -> None:
+    """A decimal keeps the digits of its type, whatever its value needs."""
+    given = (
+        ("1.10", "decimal(9,2)", "1.10"),
+        ("0.5", "decimal(38,38)", f"0.5{'0' * 37}"),
+        ("-7", "decimal(1,0)", "-7"),
+        ("0", "decimal(9,2)", "0.00"),
+        ("1", "tinyint", "1"),
+        ("1.5", "float", "1.5"),
+        ("2024-01-01 10:00:00", "timestamp_ntz", "2024-01-01 10:00:00"),
+    )
+    for value, sql_type, shown in given:
+        parameters = (Parameter(name="x", value=value, sql_type=sql_type),)
+        assert rows(spark, "SELECT typeof(:x), CAST(:x AS STRING)", parameters=parameters) == [(sql_type, shown)]
+
+
 def test_positional_parameters(spark: ExecSession, tmp_path: Path) -> None:
     scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1, 2, 3]})])
     parameters = (Parameter(value="1", sql_type="bigint"), Parameter(value="1", sql_type="int"))

@@ -140,12 +140,42 @@ def test_a_name_mapping_that_is_there_is_kept(bare: BareLake, files: Path) -> No
     bare.answer("ALTER TABLE t RENAME COLUMN s TO text")
     assert read(bare) == [{"id": 1, "text": "x"}]
     write(files, "more/2.parquet", {"id": [2], "text": ["y"]})
-    error = bare.refuse(f"CALL system.add_files('t', 'parquet.`{files / 'more'}`')")
-    assert "schema.name-mapping.default" in str(error)
-    both = [{"field-id": 1, "names": ["id"]}, {"field-id": 2, "names": ["s", "text"]}]
-    bare.answer(f"ALTER TABLE t SET TBLPROPERTIES ('schema.name-mapping.default' = '{json.dumps(both)}')")
     assert added(bare, files / "more") == [(1, 1)]
+    both = [{"field-id": 1, "names": ["id"]}, {"field-id": 2, "names": ["s", "text"]}]
+    assert json.loads(dict(bare.rows("SHOW TBLPROPERTIES t"))["schema.name-mapping.default"]) == both
     assert read(bare) == [{"id": 1, "text": "x"}, {"id": 2, "text": "y"}]
+    bare.answer("ALTER TABLE t ADD COLUMN st STRUCT<a: INT>")
+    bare.answer("ALTER TABLE t ADD COLUMN st.b INT")
+    write(files, "nested/3.parquet", {"id": [3], "st": pa.array([{"b": 5}], pa.struct([("b", pa.int32())]))})
+    assert added(bare, files / "nested") == [(1, 1)]
+    assert read(bare)[2] == {"id": 3, "text": None, "st": {"a": None, "b": 5}}
+
+
+def test_names_that_files_have_for_something_else(bare: BareLake, files: Path) -> None:
+    """Neither a column that had the name before, nor one of no table, is read as a new one."""
+    bare.answer("CREATE TABLE t (id BIGINT, s STRING) USING iceberg")
+    write(files, "1.parquet", {"id": [1], "s": ["x"], "other": [9]})
+    added(bare, files)
+    bare.answer("ALTER TABLE t ADD COLUMN other BIGINT")
+    write(files, "more/2.parquet", {"id": [2], "other": [5]})
+    text = f"CALL system.add_files('t', 'parquet.`{files / 'more'}`')"
+    assert "was none of the table's when it was added" in str(bare.refuse(text))
+    bare.answer("ALTER TABLE t DROP COLUMN other")
+    bare.answer("ALTER TABLE t RENAME COLUMN s TO text")
+    bare.answer("ALTER TABLE t ADD COLUMN s BIGINT")
+    assert "for another one that was called so" in str(bare.refuse(text))
+    mapping = json.loads(dict(bare.rows("SHOW TBLPROPERTIES t"))["schema.name-mapping.default"])
+    assert [each["names"] for each in mapping] == [["id"], ["s"]]
+
+
+def test_files_of_others_stay(bare: BareLake, files: Path) -> None:
+    """Iceberg's own engines would remove them with the table."""
+    bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
+    write(files, "a=1/a=2/1.parquet", {"id": [1]})
+    assert "two values of the column a" in str(bare.refuse(f"CALL system.add_files('t', 'parquet.`{files}`')"))
+    added(bare, files / "a=1" / "a=2")
+    bare.answer("DROP TABLE t PURGE")
+    assert (files / "a=1/a=2/1.parquet").exists() and not bare.path("t").exists()
 
 
 @pytest.mark.spark
@@ -161,11 +191,40 @@ def test_added_files_are_read_and_changed(session: LakeSession, lake: Path) -> N
     assert rows(session, "SELECT * FROM t ORDER BY id") == [(0, 0, when, ["x"]), (1, 1, when, ["x"])]
     assert rows(session, "SELECT id FROM t WHERE at > TIMESTAMP'2024-01-01 00:00:00' AND k = 1") == [(1,)]
     run(session, "INSERT INTO t VALUES (5, 0, NULL, NULL)")
-    error = refuse(session, "DELETE FROM t WHERE id = 1")  # some files have ids, and some have none
+    run(session, "DELETE FROM t WHERE id = 1")  # some files have ids, and some have none
+    assert rows(session, "SELECT * FROM t ORDER BY id") == [(0, 0, when, ["x"]), (5, 0, None, None)]
+    run(session, "ALTER TABLE t RENAME COLUMN tags TO labels")
+    run(session, "INSERT INTO t VALUES (6, 2, NULL, array('z'))")
+    error = refuse(session, "UPDATE t SET labels = array('y') WHERE id = 0")  # which files call otherwise
     assert error.condition == "ICEBERG_ROWS_NOT_CHANGEABLE"
     run(session, "CALL system.rewrite_data_files('t', options => map('rewrite-all', 'true'))")
-    run(session, "DELETE FROM t WHERE id = 1")
-    run(session, "UPDATE t SET tags = array('y') WHERE id = 0")
+    run(session, "UPDATE t SET labels = array('y') WHERE id = 0")
     run(session, "ALTER TABLE t DROP COLUMN at")
-    assert read_by_all(session, "t") == [(0, 0, ["y"]), (5, 0, None)]
+    assert read_by_all(session, "t") == [(0, 0, ["y"]), (5, 0, None), (6, 2, ["z"])]
     assert len(list(folder.rglob("*.parquet"))) == 2
+
+
+@pytest.mark.spark
+def test_rows_of_added_files_are_changed_beside_others(session: LakeSession, lake: Path) -> None:
+    """Files without ids, with other columns each, beside files with ids, whose rows have ids of their own."""
+    folder = lake / "landing" / "mixed"
+    inner = [{"a": 1, "b": ["x"]}, None]
+    for number, columns in enumerate(({"id": [1, 2], "s": inner}, {"text": ["t"], "id": [3], "unknown": [9]})):
+        write(folder, f"{number}.parquet", columns)
+    run(
+        session,
+        "CREATE TABLE m (id BIGINT, s STRUCT<a: BIGINT, b: ARRAY<STRING>>, text STRING) USING iceberg TBLPROPERTIES"
+        " ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')",
+    )
+    run(session, "INSERT INTO m VALUES (4, named_struct('a', 5, 'b', array('y')), 'u')")
+    rows(session, f"CALL system.add_files('m', 'parquet.`{folder}`')")
+    before = {path: path.read_bytes() for path in folder.rglob("*.parquet")}
+    run(session, "DELETE FROM m WHERE id IN (1, 4)")
+    run(session, "UPDATE m SET text = concat(coalesce(text, ''), '!') WHERE id > 1")
+    run(
+        session,
+        "MERGE INTO m USING (VALUES (2, 'new'), (7, 'more')) AS n (id, text) ON m.id = n.id"
+        " WHEN MATCHED THEN UPDATE SET text = n.text WHEN NOT MATCHED THEN INSERT (id, text) VALUES (n.id, n.text)",
+    )
+    assert read_by_all(session, "m") == [(2, None, "new"), (3, None, "t!"), (7, None, "more")]
+    assert {path: path.read_bytes() for path in folder.rglob("*.parquet")} == before

@@ -78,7 +78,11 @@ def test_partitions_are_the_same_under_all_settings(session: LakeSession, lake: 
         run(session, f"SET spark.sql.legacy.timeParserPolicy = {policy}")
         same = "_partition.t <=> t, _partition.`my-col` <=> `my-col`"
         assert rows(session, f"SELECT {same} FROM odd") == [(True, True)], policy
-        assert rows(session, "SELECT partition.`my-col` <=> DATE'1500-03-01' FROM odd.data_files") == [(True,)], policy
+        told = "partition.t = TIMESTAMP'2024-03-31 02:30:00.123456Z', partition.`my-col` = DATE'1500-03-01'"
+        assert rows(session, f"SELECT {told} FROM odd.data_files") == [(True, True)], policy
+        assert rows(session, f"SELECT {told} FROM odd.partitions") == [(True, True)], policy
+        near = "committed_at BETWEEN now() - INTERVAL 1 DAY AND now()"
+        assert rows(session, f"SELECT {near} FROM odd.snapshots") == [(True,)], policy
     run(session, "RESET spark.sql.legacy.timeParserPolicy")
 
 

@@ -16,10 +16,11 @@ import pytest
 
 from engine.iceberg.manifests.metrics import METRICS, encoded
 from engine.iceberg.snapshot.footers import FileColumns
-from engine.iceberg.snapshot.orc_files import ensure_readable
+from engine.iceberg.snapshot.orc_files import ensure_orc_readable
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
 from engine.main import LakeSession
+from engine.table.scan import FileKind
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.lake_sessions import refuse, rows, run
 
@@ -103,9 +104,9 @@ def test_old_dates_are_refused(type_: Kind, bound: bytes | None, is_read: bool) 
     data = pa.table({name: pa.array([maps.get(name)], pa.binary()) for name in METRICS})
     files = pa.table({"deletion_vector": pa.nulls(1)})
     for has_column, refused in ((True, not is_read), (False, False)):
-        columns = [FileColumns(frozenset([1] if has_column else []), ((1, "d"),), is_orc=True)]
+        columns = [FileColumns(frozenset([1] if has_column else []), ((1, "d"),), kind=FileKind.ORC)]
         with pytest.raises(IcebergFeatureNotSupported, match="column d") if refused else nullcontext():
-            ensure_readable(schema, files, data, columns, "t")
+            ensure_orc_readable(schema, files, data, columns, "t")
 
 
 def test_what_needs_the_place_of_a_row_is_refused(session: LakeSession, lake: Path) -> None:
@@ -115,6 +116,6 @@ def test_what_needs_the_place_of_a_row_is_refused(session: LakeSession, lake: Pa
     by_position, _ = _new(lake, "numbered")
     by_position.commit(orc_file(by_position, pa.table({"_col0": [1]})))
     assert "begin with _col" in str(refuse(session, "SELECT id FROM numbered"))
-    avro, _ = _new(lake, "avro")
-    avro.commit({**old, "file_path": f"{avro.location}/data/1.avro", "file_format": "AVRO"})
-    assert "data files of the format AVRO" in str(refuse(session, "SELECT id FROM avro"))
+    lance, _ = _new(lake, "lance")
+    lance.commit({**old, "file_path": f"{lance.location}/data/1.lance", "file_format": "LANCE"})
+    assert "data files of the format LANCE" in str(refuse(session, "SELECT id FROM lance"))

@@ -126,6 +126,46 @@ def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, versio
     check()
 
 
+def test_tables_of_version_1_are_changed_and_upgraded(session: LakeSession, lake: Path) -> None:
+    """They have no deletes: files are written again whatever the modes say, until the table is of a later version."""
+    modes = ", ".join(f"'{each}' = 'merge-on-read'" for each in MODES)
+    run(
+        session,
+        "CREATE TABLE first (id BIGINT, kind STRING) USING iceberg PARTITIONED BY (kind)"
+        f" TBLPROPERTIES ('format-version' = '1', {modes})",
+    )
+    run(session, "INSERT INTO first SELECT id, concat('k', id % 2) FROM range(8)")
+    expected = {id: f"k{id % 2}" for id in range(8)}
+
+    def check(files_of_deletes: list[str]) -> None:
+        assert read_by_all(session, lake, "first") == sorted(expected.items(), key=str)
+        assert [each for (each,) in rows(session, "SELECT file_format FROM first.delete_files")] == files_of_deletes
+
+    def change(ids: tuple[int, int, int]) -> None:
+        gone, changed, merged = ids
+        run(session, f"DELETE FROM first WHERE id = {gone}")
+        run(session, f"UPDATE first SET kind = 'u' WHERE id = {changed}")
+        source = f"SELECT explode(array({merged}, {100 + merged})) AS id, 'm' AS kind"
+        run(
+            session,
+            f"MERGE INTO first AS t USING ({source}) AS s ON t.id = s.id"
+            " WHEN MATCHED THEN UPDATE SET kind = s.kind WHEN NOT MATCHED THEN INSERT *",
+        )
+        del expected[gone]
+        expected.update({changed: "u", merged: "m", 100 + merged: "m"})
+
+    change((0, 1, 2))
+    check([])
+    run(session, "ALTER TABLE first DROP PARTITION FIELD kind")
+    run(session, "ALTER TABLE first SET TBLPROPERTIES ('format-version' = '2')")
+    change((3, 4, 5))
+    check(["PARQUET"] * 3)
+    run(session, "ALTER TABLE first SET TBLPROPERTIES ('format-version' = '3')")
+    change((6, 7, 1))
+    assert "PUFFIN" in {each for (each,) in rows(session, "SELECT file_format FROM first.delete_files")}
+    assert dict(rows(session, "SELECT * FROM first")) == expected
+
+
 def test_rows_of_a_branch_are_changed(session: LakeSession, lake: Path) -> None:
     """The main branch stays as it is."""
     _new(lake, "branched", 2, "merge-on-read")

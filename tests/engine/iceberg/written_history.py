@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -29,6 +30,8 @@ class History:
     name: str
     columns: dict[int, tuple[str, str]] = field(default_factory=lambda: {0: ("id", "BIGINT"), 1: ("s", "STRING")})
     stored: list[Row] = field(default_factory=list)
+    schemas: dict[int, dict[int, tuple[str, str]]] = field(default_factory=dict)
+    """The columns of each schema, by its id."""
     tags: dict[str, tuple[list[str], Counter[Any]]] = field(default_factory=dict)
     terms: list[str] = field(default_factory=list)
     count: int = 0
@@ -46,6 +49,7 @@ class History:
             f"CREATE TABLE {self.name} (id BIGINT, s STRING) USING iceberg {divided} "
             f"TBLPROPERTIES ('format-version' = '{version}', {modes})"
         )
+        self.keep_schema()
 
     # --- Values ---
 
@@ -163,18 +167,30 @@ class History:
         if self.stored:
             name = f"at{len(self.log)}"
             self.say(f"ALTER TABLE {self.name} CREATE TAG {name}")
-            self.tags[name] = (self.names(), self.expected())
+            metadata = self.metadata()
+            (snapshot,) = (
+                each for each in metadata["snapshots"] if each["snapshot-id"] == metadata["current-snapshot-id"]
+            )
+            columns = self.schemas[snapshot["schema-id"]]  # which may be older than the table's
+            self.tags[name] = ([name for name, _ in columns.values()], _projected(self.stored, columns))
 
     STEPS = (insert, insert, insert, delete, delete, update, update, merge, merge, overwrite, add_column, rename_column)
     MORE = (drop_column, change_partitioning, rewrite, rewrite, expire, tag)
 
     def step(self) -> None:
         self.chance.choice((*self.STEPS, *self.MORE))(self)
+        self.keep_schema()
+
+    def keep_schema(self) -> None:
+        self.schemas.setdefault(self.metadata()["current-schema-id"], dict(self.columns))
+
+    def metadata(self) -> Any:
+        return json.loads(_newest(self.folder / self.name).read_text())
 
     # --- Readers ---
 
     def expected(self) -> Counter[Any]:
-        return Counter(tuple(row.get(number) for number in self.columns) for row in self.stored)
+        return _projected(self.stored, self.columns)
 
     def expected_texts(self) -> Counter[Any]:
         return Counter(tuple(None if cell is None else str(cell) for cell in row) for row in self.expected().elements())
@@ -190,9 +206,19 @@ class History:
         assert Counter(found) == self.expected(), ("pyiceberg", self.log)
 
     def check_tags(self) -> None:
+        other = StaticTable.from_metadata(str(_newest(self.folder / self.name)))
         for tag, (names, expected) in self.tags.items():
             found = rows(self.session, f"SELECT * FROM {self.name} VERSION AS OF '{tag}'")
             assert Counter(found) == expected, (tag, names, self.log)
+            snapshot = other.snapshot_by_name(tag)
+            assert snapshot is not None and other.schemas()[snapshot.schema_id or 0].column_names == names, self.log
+            read = other.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
+            told = Counter(zip(*(read[name].to_pylist() for name in names), strict=True))
+            assert told == expected, ("pyiceberg", tag, names, self.log)
+
+
+def _projected(stored: list[Row], columns: dict[int, tuple[str, str]]) -> Counter[Any]:
+    return Counter(tuple(row.get(number) for number in columns) for row in stored)
 
 
 def _literal(value: Any) -> str:

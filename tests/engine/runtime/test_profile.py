@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from engine.runtime.profile import SPANS_MAX, Profile, Stage, StageTime, TaskCounts
+from engine.runtime.profile import PART_LINES_MAX, SPANS_MAX, Profile, Stage, StageTime, TaskCounts
 from engine.table.scan import TableRead
 
 
@@ -57,14 +57,28 @@ def test_a_script_has_what_its_statements_read_and_where_they_were() -> None:
     read = TableRead(label="t", version=1, files_total=2, bytes_total=20, files_partition=2, files=1, bytes=10)
     script.enter(Stage.EXECUTE)
     for _ in range(2):
-        part = Profile()
+        part = script.begin_part()
         part.enter(Stage.BIND)
         part.add_read(read)
-        script.add_part(part)
-    hidden = Profile()
+        part.count_tasks(TaskCounts(total=2, running=2))
+        assert script.now is part and script.now.tasks.total == 2 and script.reads[-1] == read
+        script.end_part(part)
+        assert script.now is script
+    hidden = script.begin_part()
     hidden.hide_work()
     hidden.add_read(read)
-    script.add_part(hidden)
-    assert script.reads == (read, read) and script.log_lines == ()
+    script.end_part(hidden)
+    lines = (str(read), "Spark: 0 of 2 tasks done, 2 running")
+    assert script.reads == (read, read) and script.parts == 3
+    assert script.log_lines == ("statement 1", *lines, "statement 2", *lines, "statement 3")
     assert [span.stage for span in script.part_spans] == [Stage.BIND, Stage.BIND]
     assert script.stage is Stage.EXECUTE
+
+
+def test_the_log_of_a_long_script_is_bounded() -> None:
+    script = Profile()
+    for number in range(PART_LINES_MAX * 2):
+        part = script.begin_part()
+        part.log(f"planned {number}")
+        script.end_part(part)
+    assert len(script.log_lines) <= PART_LINES_MAX + 1 and script.parts == PART_LINES_MAX * 2

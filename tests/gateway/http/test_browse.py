@@ -22,7 +22,7 @@ def lake(api: Api) -> Api:
 
 
 def test_levels_of_the_catalog(lake: Api) -> None:
-    assert lake.ask("GET", f"{API}/catalogs") == {"catalogs": [{"name": "spark_catalog"}]}
+    assert lake.ask("GET", f"{API}/catalogs") == {"catalogs": [{"name": "spark_catalog"}, {"name": "system"}]}
     schemas = lake.ask("GET", f"{API}/schemas?catalog=spark_catalog")["schemas"]
     assert [schema["name"] for schema in schemas] == ["default", "lab"]
     tables = lake.ask("GET", f"{API}/tables?catalog=spark_catalog&schema=lab")["tables"]

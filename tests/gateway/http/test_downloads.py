@@ -6,7 +6,9 @@ import http.client
 import io
 import json
 import socket
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +21,8 @@ from gateway.http import result_files
 from gateway.http.errors import NotInParquet
 from gateway.http.result_files import FileFormat
 from gateway.operation import Operation
+from gateway.tls import TlsFiles, TlsServer
+from tests.certificates import make_certificate
 from tests.gateway.arrow_engine import rows
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
 
@@ -210,3 +214,28 @@ def test_a_type_that_parquet_lacks_is_refused_by_name() -> None:
     operation.run()
     with pytest.raises(NotInParquet, match="CSV"):
         next(result_files.result_file(operation, FileFormat.PARQUET))
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "TLS"])
+def test_a_file_that_is_cut_for_an_old_client_is_reset(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_encrypted: bool
+) -> None:
+    """Neither TLS nor the connection tells of a clean end."""
+
+    def cut(*given: object) -> Iterator[bytes]:
+        yield b"id\n1\n"
+        raise RuntimeError("the statement was closed")
+
+    monkeypatch.setattr("gateway.http.result_routes.result_file", cut)
+    certificate = make_certificate(tmp_path)
+    files = TlsFiles(certificate=str(certificate.certificate), key=str(certificate.key))
+    with serving_http(tls=TlsServer(files)) as live:
+        request = f"GET {submit(live, 'SELECT 1')}/result/file HTTP/1.0\r\nHost: localhost\r\n\r\n"
+        client = socket.create_connection(("127.0.0.1", live.port), timeout=60)
+        if is_encrypted:
+            trusting = ssl.create_default_context(cafile=str(certificate.certificate))
+            client = trusting.wrap_socket(client, server_hostname="localhost", suppress_ragged_eofs=False)
+        with client, pytest.raises((ConnectionResetError, ssl.SSLEOFError)):
+            client.sendall(request.encode())
+            while client.recv(1 << 16):
+                pass

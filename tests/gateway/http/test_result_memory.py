@@ -14,14 +14,14 @@ from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
 from gateway.result_store import ResultStore
-from tests.bench.bench_results import MEGA, Memory
+from tests.bench.statement_client import MEGA, Memory
 from tests.gateway.http.conftest import Live, eventually
 from tests.paths import ROOT
 
 RESULT_BYTES, MEMORY_BYTES_MAX = 400 << 20, 256 << 20
 CLIENT = """
 import sys
-from tests.bench.bench_results import Client, STATEMENTS, fetch_links
+from tests.bench.statement_client import Client, STATEMENTS, fetch_links
 client = Client(int(sys.argv[1]))
 answer = client.run("BIG", disposition="EXTERNAL_LINKS", format="ARROW_STREAM")
 print(fetch_links(client, answer), client.drain(f"{STATEMENTS}/{answer['statement_id']}/result/file?format=arrow"))

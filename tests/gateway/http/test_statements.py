@@ -195,6 +195,18 @@ def test_limits_cut_the_result_and_say_so(api: Api, options: dict[str, int], cou
     assert (manifest["total_row_count"], manifest["truncated"]) == (count, truncated)
 
 
+def test_limits_are_told_to_the_engine(api: Api) -> None:
+    """A row more than the limit tells that there are more."""
+    for options, wanted in (
+        ({}, (None, None)),
+        ({"row_limit": 3, "byte_limit": 100}, (4, 100)),
+        ({"row_limit": 2**63 - 1}, (2**63 - 1, None)),
+    ):
+        api.submit("ROWS 2000", **options)
+        context = api.engine.runs[-1].context
+        assert (context.rows_wanted, context.bytes_wanted) == wanted
+
+
 def test_a_result_over_the_servers_limit_fails(make_api: Maker) -> None:
     status = make_api(result_bytes_max=1000).submit("ROWS 2000")["status"]
     assert status["state"] == "FAILED" and "RESULT_TOO_LARGE" in status["error"]["message"]

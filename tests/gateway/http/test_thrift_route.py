@@ -178,10 +178,13 @@ def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
     replies = []
     with connection_to(live) as connection:
         for number in range(40):
-            status, headers, reply = post(
-                connection, message[:at] + bytes(3) + bytes([number]) + message[at + 4 :], **basic("ada")
+            numbered = message[:at] + bytes(3) + bytes([number]) + message[at + 4 :]
+            status, headers, reply = post(connection, numbered, **basic("ada"), **{"X-Request-Id": "r-1"})
+            assert (
+                status == 200
+                and headers.get_all("X-Request-Id") == ["r-1"]
+                and reply[at : at + 4] == bytes(3) + bytes([number])
             )
-            assert status == 200 and reply[at : at + 4] == bytes(3) + bytes([number])
             replies.append(reply[:at] + reply[at + 4 :])
         assert len(set(replies)) == 1 and answered == ["ada"]
         refused = post(connection, message, **basic("eve"))[2]

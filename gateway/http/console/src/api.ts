@@ -50,6 +50,8 @@ export interface TableRead {
 export interface Profile {
   state: StatementState;
   stage: string | null;
+  /** Of a script. */
+  statements_begun: number;
   created_ms: number;
   ended_ms: number | null;
   stages: { name: string; duration_ms: number }[];

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { api } from "./api";
 import { insertText } from "./editor";
 import { treeStep } from "./keys";
-import { quoted } from "./names";
+import { written } from "./names";
 import { openTableTab } from "./state";
 import { useLoad } from "./use_load";
 
@@ -21,8 +21,8 @@ export function Browser({ reload }: { reload: number }) {
         onInput={(event) => setFilter(event.currentTarget.value)}
       />
       {problem && <p class="problem">{problem}</p>}
-      <ul role="tree">
-        {(catalogs ?? []).map(({ name }, at) => <Catalog key={name} name={name} isOpen={at === 0} filter={filter} reload={reload} />)}
+      <ul role="tree" class={filter ? "filtered" : ""}>
+        {(catalogs ?? []).map(({ name }, at) => <Catalog key={name} name={name} isOpen={at === 0} current={catalogs?.[0]?.name} filter={filter} reload={reload} />)}
       </ul>
     </nav>
   );
@@ -48,44 +48,46 @@ function onKey(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   else (step < 0 ? filter : items[step])?.focus();
 }
 
+/** `current` is the catalog that statements begin in. */
 interface Level {
   name: string;
+  current: string | undefined;
   filter: string;
   reload: number;
 }
 
-function Catalog({ name, isOpen, filter, reload }: Level & { isOpen: boolean }) {
+function Catalog({ name, isOpen, current, filter, reload }: Level & { isOpen: boolean }) {
   const [open, setOpen] = useState(isOpen);
   return (
     <li role="treeitem" aria-expanded={open}>
       <button class="level" onClick={() => setOpen(!open)}><span class="twist">{open ? "▾" : "▸"}</span>{name}</button>
-      {open && <Schemas name={name} filter={filter} reload={reload} />}
+      {open && <Schemas name={name} current={current} filter={filter} reload={reload} />}
     </li>
   );
 }
 
-function Schemas({ name, filter, reload }: Level) {
+function Schemas({ name, current, filter, reload }: Level) {
   const { value: schemas, problem } = useLoad(() => api.schemas(name), [name, reload]);
   if (problem) return <p class="problem">{problem}</p>;
   return (
     <ul role="group">
-      {(schemas ?? []).map((schema) => <Schema key={schema.name} catalog={name} name={schema.name} filter={filter} reload={reload} />)}
+      {(schemas ?? []).map((schema) => <Schema key={schema.name} catalog={name} name={schema.name} current={current} filter={filter} reload={reload} />)}
     </ul>
   );
 }
 
-function Schema({ catalog, name, filter, reload }: Level & { catalog: string }) {
+function Schema({ catalog, name, current, filter, reload }: Level & { catalog: string }) {
   const [chosen, setOpen] = useState<boolean>();
   const open = chosen ?? (filter !== "" || name === "default");
   return (
     <li role="treeitem" aria-expanded={open}>
       <button class="level" onClick={() => setOpen(!open)}><span class="twist">{open ? "▾" : "▸"}</span>{name}</button>
-      {open && <Tables catalog={catalog} name={name} filter={filter} reload={reload} />}
+      {open && <Tables catalog={catalog} name={name} current={current} filter={filter} reload={reload} />}
     </li>
   );
 }
 
-function Tables({ catalog, name: schema, filter, reload }: Level & { catalog: string }) {
+function Tables({ catalog, name: schema, current, filter, reload }: Level & { catalog: string }) {
   const { value: tables, problem } = useLoad(() => api.tables(catalog, schema), [catalog, schema, reload]);
   if (problem) return <p class="problem">{problem}</p>;
   const wanted = (tables ?? []).filter((table) => table.name.toLowerCase().includes(filter.toLowerCase()));
@@ -99,12 +101,12 @@ function Tables({ catalog, name: schema, filter, reload }: Level & { catalog: st
             onClick={() => openTableTab({ catalog, schema, table: table.name })}
             onContextMenu={(event) => {
               event.preventDefault();
-              insertText(`${quoted(schema)}.${quoted(table.name)}`);
+              insertText(written({ catalog, schema, table: table.name }, current));
             }}
             onKeyDown={(event) => {
               if (event.key !== "Enter" || !event.shiftKey) return;
               event.preventDefault();
-              insertText(`${quoted(schema)}.${quoted(table.name)}`);
+              insertText(written({ catalog, schema, table: table.name }, current));
             }}
           >
             {table.name}

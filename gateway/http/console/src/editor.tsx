@@ -1,7 +1,7 @@
 // The SQL editor: CodeMirror with Spark's keywords, names of the catalog, and marks where an error is.
-import { acceptCompletion, autocompletion, closeBrackets, closeCompletion, completionKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeCompletion, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore, toggleComment } from "@codemirror/commands";
-import { sql } from "@codemirror/lang-sql";
+import { keywordCompletionSource, schemaCompletionSource, type SQLNamespace } from "@codemirror/lang-sql";
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
@@ -34,6 +34,17 @@ const highlighting = HighlightStyle.define([
   { tag: [tags.typeName, tags.standard(tags.name)], color: "var(--type)" },
   { tag: tags.comment, color: "var(--faint)", fontStyle: "italic" },
 ]);
+
+const allKeywords = keywordCompletionSource(sparkDialect, true);
+/** Behind a dot is a name. */
+const keywords: CompletionSource = (context) => (context.matchBefore(/\.[\p{L}\p{N}_]*/u) ? null : allKeywords(context));
+
+/** Spark's SQL, with keywords and the names of a catalog. */
+function completed(schema: SQLNamespace): Extension {
+  const { language } = sparkDialect;
+  const sources = [schemaCompletionSource({ dialect: sparkDialect, schema }), keywords];
+  return [language, ...sources.map((autocomplete) => language.data.of({ autocomplete }))];
+}
 
 /** What the editor of the shown tab would run: the selection, or the statement at the cursor. */
 let shown: { tab: SqlTab; view: EditorView } | undefined;
@@ -78,7 +89,7 @@ export function Editor({ tab }: { tab: SqlTab }) {
     view.focus();
     const stopNames = effect(() => {
       const schema = names.value;
-      view.dispatch({ effects: language.reconfigure(sql({ dialect: sparkDialect, schema, upperCaseKeywords: true })) });
+      view.dispatch({ effects: language.reconfigure(completed(schema)) });
     });
     let timer = 0;
     const stopColumns = effect(() => {

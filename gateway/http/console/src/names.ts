@@ -67,6 +67,11 @@ function escaped(level: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
+/** A table's name as SQL writes it: without its catalog where that is the one that statements begin in. */
+export function written({ catalog, schema, table }: TableName, current: string | undefined): string {
+  return [...(catalog === current ? [] : [catalog]), schema, table].map(quoted).join(".");
+}
+
 /** A name as SQL writes it. */
 export function quoted(name: string): string {
   return /^[A-Za-z_][A-Za-z_0-9]*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;

@@ -11,6 +11,7 @@ export function Progress({ run, now }: { run: Run; now: number }) {
   const profile = run.profile;
   const tasks = profile?.tasks;
   const said = [stageText(profile?.stage), formatDuration(Math.max(0, now - run.startedMs))];
+  if (profile?.statements_begun) said.unshift(`statement ${formatCount(profile.statements_begun)} of the script`);
   const files = sum(profile?.reads, (read) => read.files);
   if (profile?.reads.length) said.push(`${formatCount(files)} of ${formatCount(sum(profile.reads, (read) => read.files_total))} files`);
   if (tasks?.total) said.push(`${formatCount(tasks.done)} of ${formatCount(tasks.total)} tasks`);
@@ -54,7 +55,8 @@ export function ProfileView({ tab, run }: { tab: SqlTab; run: Run }) {
       <h3>Read</h3>
       {profile.reads.length ? <Reads reads={profile.reads} /> : <p class="note">No data files were read.</p>}
       <p class="note">
-        {formatCount(profile.rows)} {profile.rows === 1 ? "row" : "rows"}, {formatBytes(profile.result_bytes)}; {formatCount(profile.tasks.done)} {profile.tasks.done === 1 ? "task" : "tasks"} of Spark.
+        {formatCount(profile.rows)} {profile.rows === 1 ? "row" : "rows"}, {formatBytes(profile.result_bytes)}
+        {profile.tasks.done > 0 && `; ${formatCount(profile.tasks.done)} ${profile.tasks.done === 1 ? "task" : "tasks"} of Spark`}
       </p>
       <h3>Log</h3>
       <pre>{profile.log.join("\n")}</pre>
@@ -85,7 +87,11 @@ function Reads({ reads }: { reads: TableRead[] }) {
   return (
     <table class="list">
       <thead>
-        <tr><th>Table</th><th>Version</th><th>Files</th><th>After partitions</th><th>Of</th><th>Bytes</th><th>Of</th><th>Left by pruning</th></tr>
+        <tr>
+          <th>Table</th>
+          {["Version", "Files", "After partitions", "Of", "Bytes", "Of"].map((name) => <th class="numeric">{name}</th>)}
+          <th>Left by pruning</th>
+        </tr>
       </thead>
       <tbody>
         {reads.map((read, at) => (

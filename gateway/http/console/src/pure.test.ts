@@ -5,7 +5,7 @@ import { describeType, fileChanges, tableChanges } from "./diff";
 import { parseExact } from "./exact_json";
 import { formatBytes, formatCount, formatDuration } from "./format";
 import { tabStep, treeStep } from "./keys";
-import { namedTables, namespace, quoted } from "./names";
+import { namedTables, namespace, quoted, written } from "./names";
 import { squarify } from "./treemap";
 import { ROW_PX, Viewport } from "./viewport";
 
@@ -129,6 +129,11 @@ test("the tables that a text names", () => {
   assert.deepEqual(found("SELECT o. FROM ORDERS o"), ["default.Orders", "s.orders"]);
   assert.deepEqual(found("SELECT * FROM `Odd Name`"), ["s.odd name"]);
   assert.deepEqual(found("SELECT orders_x, '1'"), []);
+});
+
+test("a table of another catalog is written with it", () => {
+  assert.equal(written({ catalog: "c", schema: "s", table: "odd name" }, "c"), "s.`odd name`");
+  assert.equal(written({ catalog: "system", schema: "gateway", table: "queries" }, "c"), "system.gateway.queries");
 });
 
 test("names are escaped for the editor, and quoted for SQL", () => {

@@ -10,6 +10,7 @@ import { useLoad } from "./use_load";
 
 type Part = "columns" | "properties" | "history" | "files";
 const PARTS: Part[] = ["columns", "properties", "history", "files"];
+const PARTS_OF_VIEWS: Part[] = ["columns", "properties"];
 const MAP = { width: 1000, height: 360 };
 const FILES_MAX = 10_000;
 
@@ -20,13 +21,13 @@ export function TableView({ tab }: { tab: TableTab }) {
   return (
     <section class="table-view">
       <header>
-        <h2>{tab.name.schema}.{tab.name.table}</h2>
+        <h2><span class="catalog">{tab.name.catalog}.</span>{tab.name.schema}.{tab.name.table}</h2>
         {table && <span class="note">{[table.type.toLowerCase(), table.provider, table.version !== undefined && `version ${table.version}`, table.owner && `owner ${table.owner}`].filter(Boolean).join(" · ")}</span>}
         <button onClick={() => openSqlTab(`SELECT *\nFROM ${fullName}\nLIMIT 1000`, tab.name.table)}>Query</button>
       </header>
       {table?.comment && <p>{table.comment}</p>}
       <nav role="tablist">
-        {PARTS.map((each) => (
+        {(table?.type === "VIEW" ? PARTS_OF_VIEWS : PARTS).map((each) => (
           <button key={each} role="tab" aria-selected={part === each} class={part === each ? "chosen" : ""} onClick={() => setPart(each)}>{each}</button>
         ))}
       </nav>
@@ -97,7 +98,7 @@ function Properties({ table, name }: { table: TableDescription; name: TableName 
           {properties.filter(isCheck).map(([key, value]) => <tr key={key}><th>check {key.slice("delta.constraints.".length)}</th><td class="code">{value}</td></tr>)}
         </tbody>
       </table>
-      <h3>Table properties</h3>
+      {!properties.every(isCheck) && <h3>Table properties</h3>}
       <table class="list">
         <tbody>
           {properties.filter((each) => !isCheck(each)).map(([key, value]) => <tr key={key}><th>{key}</th><td class="code">{value}</td></tr>)}
@@ -230,7 +231,7 @@ function Files({ name }: { name: TableName }) {
         })}
       </svg>
       <table class="list">
-        <thead><tr><th>File</th><th>Size</th><th>Rows</th><th>Deleted rows</th><th>Partition</th></tr></thead>
+        <thead><tr><th>File</th><th class="numeric">Size</th><th class="numeric">Rows</th><th class="numeric">Deleted rows</th><th>Partition</th></tr></thead>
         <tbody>
           {(chosen ? [chosen] : files.slice(0, 100)).map((file) => (
             <tr key={file.path}>

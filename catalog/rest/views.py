@@ -1,0 +1,86 @@
+"""Views of a REST catalog as views of ours.
+
+A view has its text in several dialects, of which Spark's is read here. Nobody here owns it: it is read with the rights
+of who asks, and with those of the owner of a view of ours that reads it.
+
+Source: Iceberg view spec, "View metadata", "SQL representation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from catalog.entries import ForeignView, ViewColumn, ViewEntry
+from catalog.names import DEFAULT_SCHEMA, SchemaName, TableName
+from catalog.rest.errors import RestCatalogNotAvailable
+
+_DIALECT = "spark"
+_QUERY_NAMES = "spark.query-column-names"
+_TYPES = {
+    "long": "bigint",
+    "timestamp": "timestamp_ntz",
+    "timestamptz": "timestamp",
+    "uuid": "string",
+    "time": "string",
+    "unknown": "void",
+}
+
+
+def listed_view(name: TableName) -> ViewEntry:
+    """A view of which the name is known alone."""
+    return ViewEntry(name=name, text="", current=name.schema_name, foreign=ForeignView())
+
+
+def view_entry(name: TableName, metadata: Mapping[str, Any]) -> ViewEntry:
+    """Raises `RestCatalogNotAvailable` for metadata that is none."""
+    try:
+        return _entry(name, metadata)
+    except (KeyError, TypeError, AttributeError, StopIteration) as error:
+        raise RestCatalogNotAvailable(name.catalog, f"its description of the view {name} is none") from error
+
+
+def _entry(name: TableName, metadata: Mapping[str, Any]) -> ViewEntry:
+    version = next(each for each in metadata["versions"] if each["version-id"] == metadata["current-version-id"])
+    texts = {str(each["dialect"]).lower(): str(each["sql"]) for each in _sql(version["representations"])}
+    schema = next(each for each in metadata["schemas"] if each["schema-id"] == version["schema-id"])
+    namespace = ".".join(map(str, version["default-namespace"])) or DEFAULT_SCHEMA
+    properties = metadata.get("properties") or {}
+    return ViewEntry(
+        name=name,
+        text=texts.get(_DIALECT, ""),
+        current=SchemaName(str(version.get("default-catalog") or name.catalog), namespace),
+        columns=tuple(_columns(schema["fields"], properties.get(_QUERY_NAMES))),
+        comment=properties.get("comment"),
+        foreign=ForeignView(tuple(sorted(texts))),
+    )
+
+
+def _sql(representations: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    return (each for each in representations if each["type"] == "sql")
+
+
+def _columns(fields: list[Mapping[str, Any]], query_names: str | None) -> Iterator[ViewColumn]:
+    names = [str(each["name"]) for each in fields]
+    sources = query_names.split(",") if query_names else names
+    if len(sources) != len(names):
+        sources = names
+    for field, source in zip(fields, sources, strict=True):
+        yield ViewColumn(name=field["name"], source=source, type=_sql_type(field["type"]), comment=field.get("doc"))
+
+
+def _sql_type(kind: Any) -> str:
+    if isinstance(kind, str):
+        return "binary" if kind.startswith("fixed") else _TYPES.get(kind, kind.replace(" ", ""))
+    match kind["type"]:
+        case "list":
+            return f"array<{_sql_type(kind['element'])}>"
+        case "map":
+            return f"map<{_sql_type(kind['key'])}, {_sql_type(kind['value'])}>"
+        case _:
+            return f"struct<{', '.join(_field(each) for each in kind['fields'])}>"
+
+
+def _field(field: Mapping[str, Any]) -> str:
+    name = str(field["name"]).replace("`", "``")
+    return f"`{name}`: {_sql_type(field['type'])}"

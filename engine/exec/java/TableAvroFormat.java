@@ -1,0 +1,51 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.avro.AvroFileFormat;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Spark's reader of Avro under the names of a table: Spark plans with the logical columns, files are read by physical
+ * names, and fields that they lack are null. Dates are those of the calendar that Iceberg has, whatever a session sets.
+ */
+public final class TableAvroFormat extends AvroFileFormat {
+  private static final String CALENDAR = "datetimeRebaseMode";
+
+  private final PhysicalColumns columns;
+  private final TableRoot root;
+  private final String place;
+
+  TableAvroFormat(Request.Scan scan) {
+    this.columns = new PhysicalColumns(scan.schema, scan.physical);
+    this.root = scan.tableRoot();
+    this.place = scan.root;
+  }
+
+  public scala.Function1 buildReader(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    return new ConfinedReader(
+        super.buildReader(
+            spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),
+            (scala.collection.immutable.Map) options.updated(CALENDAR, "CORRECTED"), conf),
+        root);
+  }
+
+  public boolean equals(Object other) {
+    if (this == other) return true;
+    if (!(other instanceof TableAvroFormat)) return false;
+    TableAvroFormat that = (TableAvroFormat) other;
+    return place.equals(that.place) && columns.equals(that.columns);
+  }
+
+  public int hashCode() {
+    return columns.hashCode();
+  }
+}

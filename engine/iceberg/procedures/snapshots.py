@@ -1,0 +1,197 @@
+"""snapshot: an Iceberg table over the data files of a table of another format, which stay where they are.
+
+The table has its own folder, in which its metadata and all that is written to it later lie. It removes no file of the
+other table (`gc.enabled` is false), and the catalog knows that it needs them. Rows that are deleted there by position
+are deleted by files of its own. All files are looked at before the table is made.
+
+Source: Iceberg documentation, "Spark procedures", "snapshot"; table specification, "Column Projection".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from catalog.entries import CloneEntry
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.exec.run import Run
+from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.definition.properties import GC_ENABLED
+from engine.iceberg.definition.shared_columns import shared_definition
+from engine.iceberg.planning.plans import SnapshotPlan
+from engine.iceberg.planning.snapshots import NAME
+from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, field_id, value_text
+from engine.iceberg.snapshot.snapshot import FORMAT
+from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.iceberg.writing.new_files import FileSchema, describe_files
+from engine.iceberg.writing.partition_tuples import partition_key
+from engine.iceberg.writing.row_marks import MarkWriter
+from engine.runtime.results import BIGINT, small_result
+from engine.storage.paths import is_absolute_path
+from engine.storage.storage import Storage
+from engine.table.row_files import RowFiles
+from engine.table.shared_files import SharedFiles
+from engine.table.transaction import DataFile
+from engine.types.schema import PrimitiveType
+from engine.write.staged_write import StagedWrite
+
+_READERS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """The files of a table in another folder, `storage`; `stored` are the columns by the names that files have."""
+
+    table: str
+    label: str
+    shared: SharedFiles
+    storage: Storage
+    definition: IcebergDefinition
+    stored: tuple[IcebergField, ...]
+
+    def refused(self, reason: object) -> IcebergProcedureRefused:
+        return IcebergProcedureRefused(self.table, NAME, f"{self.label}: {reason}")
+
+
+def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> StagedWrite:
+    """Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, and as
+    `shared_definition`.
+    """
+    source, own, now_ms = plan.source, sources.formats[FORMAT], run.context.now_ms()
+    shared = source.snapshot.shared_files(source.label, FORMAT)
+    definition, stored = shared_definition(str(plan.entry.name), shared, plan.properties)
+    kept = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
+    table = _Shared(
+        table=str(plan.entry.name),
+        label=source.label,
+        shared=shared,
+        storage=source.snapshot.storage,
+        definition=replace(definition, properties=kept),
+        stored=stored,
+    )
+    _ensure_files(table, run)
+    entries = _entries(table, _zone(table, run))
+    transaction = own.create(plan.entry.location, table.definition, plan.description, now_ms)
+    assert isinstance(transaction, IcebergTransaction)
+    transaction.add_entries(entries)
+    _delete_rows(table, source.snapshot.row_files, entries, transaction)
+    clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
+    return StagedWrite(
+        outcome=Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)])),
+        transaction=transaction,
+        label=str(plan.entry.name),
+        creates=replace(plan.entry, created_ms=now_ms),
+        clone=clone,
+    )
+
+
+# --- What the files are -----------------------------------------------------------------------------------------------
+
+
+def _ensure_files(table: _Shared, run: Run) -> None:
+    paths = table.shared.files["path"].to_pylist()
+    elsewhere = next(filter(is_absolute_path, paths), None)
+    if elsewhere is not None:
+        raise table.refused(f"{elsewhere} lies outside of the folder of the table")
+    partitioned = frozenset(each.id for each in table.stored if each.id in _sources(table.definition))
+
+    def look(path: str) -> None:
+        run.context.cancel.ensure_live()
+        try:
+            with table.storage.open_input(path) as source:
+                footer: Any = pq.read_metadata(source)
+            columns = _named(list(footer.schema.to_arrow_schema()), table.stored)
+            ensure_columns(columns, footer, table.stored, partitioned)
+        except (NotTaken, pa.ArrowException) as error:
+            raise table.refused(f"{path}: {error}") from error
+
+    with ThreadPoolExecutor(_READERS, "footers") as threads:
+        for _ in threads.map(look, paths):
+            pass
+
+
+def _sources(definition: IcebergDefinition) -> frozenset[int]:
+    return frozenset(each.source_id for each in definition.spec.fields)
+
+
+def _named(columns: Sequence[pa.Field], fields: Sequence[IcebergField]) -> list[pa.Field]:
+    """The columns of a file by the names of `fields`; what is none of them by its id is left out."""
+    by_id = {each.id: each for each in fields}
+    found = []
+    for column in columns:
+        number = field_id(column)
+        known = (
+            next((each for each in fields if each.name == column.name), None) if number is None else by_id.get(number)
+        )
+        if known is None and number is not None:
+            continue
+        if known is not None and isinstance(known.type, StructOfType) and pa.types.is_struct(column.type):
+            column = column.with_type(pa.struct(_named(list(column.type), known.type.fields)))
+        found.append(column if known is None else column.with_name(known.name))
+    return found
+
+
+# --- Entries ----------------------------------------------------------------------------------------------------------
+
+
+def _entries(table: _Shared, zone: tzinfo) -> pa.Table:
+    definition = table.definition
+    root = table.storage.root
+    schema = FileSchema(
+        location=root if "://" in root else f"file://{root}",
+        schema=IcebergSchema(schema_id=definition.iceberg_schema.schema_id, struct=StructOfType(table.stored)),
+        spec=definition.spec,
+        properties=definition.properties,
+    )
+    columns = {each.id: each for each in definition.iceberg_schema.fields}
+    fields = [(partition_key(each), columns[each.source_id]) for each in definition.spec.fields]
+    rows = zip(
+        *(table.shared.files[name].to_pylist() for name in ("path", "size")), table.shared.partition_values, strict=True
+    )
+    files = []
+    for path, size, said in rows:
+        try:
+            values = {key: value_text(said.get(field.name) or None, field, definition, zone) for key, field in fields}
+        except NotTaken as error:
+            raise table.refused(f"{path}: {error}") from error
+        files.append(DataFile(path=path, size=size, modification_time=0, partition_values=values))
+    return describe_files(table.storage, schema, files).entries
+
+
+def _zone(table: _Shared, run: Run) -> tzinfo:
+    """Of timestamps of partitions that say none."""
+    names = table.shared.partition_columns
+    found = (table.shared.schema.field(name) for name in names)
+    if any(each is not None and each.data_type is PrimitiveType.TIMESTAMP for each in found):
+        return run.session_zone("Partitions of timestamps")
+    return UTC
+
+
+def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> None:
+    """The rows that are deleted by position in files of the other table, of which `rows` are."""
+    files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
+    if not files.num_rows:
+        return
+    deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True))
+    root = table.storage.root
+    prefix = f"{root if '://' in root else f'file://{root}'}/"
+    paths = [path.removeprefix(prefix) for path in entries["file_path"].to_pylist()]
+    marked = np.array([len(deleted.get(path, ())) > 0 for path in paths], bool)
+    if not marked.any():
+        return
+    store = transaction.store
+    writer = MarkWriter(store.storage, store.location, table.definition.format_version)
+    found = [deleted[path] for path, is_marked in zip(paths, marked, strict=True) if is_marked]
+    added, _ = writer.write(entries.filter(pa.array(marked)), found)
+    transaction.add_entries(added)

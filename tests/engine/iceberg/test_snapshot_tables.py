@@ -1,0 +1,148 @@
+"""CALL system.snapshot: Delta tables as Iceberg tables over the same files, read by pyiceberg and DuckDB."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.table import StaticTable
+
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from tests.engine.bare_lake import BareLake
+from tests.engine.iceberg.foreign import open_duckdb
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.peer_readers import PEERS, Rows, comparable
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> BareLake:
+    return BareLake(tmp_path)
+
+
+def snapshot(bare: BareLake, name: str = "t") -> IcebergSnapshot:
+    found = bare.sources.formats["iceberg"].load(str(bare.path(name)))
+    assert isinstance(found, IcebergSnapshot)
+    return found
+
+
+def read_by_all(bare: BareLake, columns: list[str], name: str = "t") -> Rows:
+    """What pyiceberg and DuckDB read, if it is the same."""
+    path = bare.path(name) / snapshot(bare, name).metadata_name
+    theirs = comparable(StaticTable.from_metadata(str(path)).scan().to_arrow().select(columns))
+    listed = ", ".join(f'"{each}"' for each in columns)
+    assert comparable(open_duckdb().execute(f"SELECT {listed} FROM iceberg_scan('{path}')").to_arrow_table()) == theirs
+    return theirs
+
+
+COLUMNS: dict[str, Any] = {
+    "k": pa.array([1, 2, None], pa.int32()),
+    "price": pa.array([Decimal("1.25"), None, Decimal("-3.00")], pa.decimal128(9, 2)),
+    "at": pa.array([dt.datetime(2024, 1, 2, 3, 4, 5, 600_000, dt.UTC), None, None], pa.timestamp("us", "UTC")),
+    "tags": pa.array([["a", None], [], None], pa.list_(pa.string())),
+    "place": pa.array(
+        [{"x": 1.5, "y": "é"}, {"x": None, "y": ""}, None], pa.struct([("x", pa.float64()), ("y", pa.string())])
+    ),
+    "p": ["a b/c=d", None, "é"],
+    "d": pa.array([dt.date(2024, 2, 29), None, dt.date(1969, 12, 31)]),
+}
+
+
+def test_rows_statistics_and_partitions(bare: BareLake) -> None:
+    bare.append("d", COLUMNS, partition_by=["p", "d"])
+    before = {path: path.read_bytes() for path in bare.path("d").rglob("*") if path.is_file()}
+    assert bare.rows("CALL system.snapshot('d', 't', properties => map('owned.by', 'me'))") == [(3,)]
+    assert {path: path.read_bytes() for path in bare.path("d").rglob("*") if path.is_file()} == before
+    names = list(COLUMNS)
+    assert read_by_all(bare, names) == PEERS["duckdb"](bare.path("d"), names)
+    found = snapshot(bare)
+    properties = found.metadata.properties
+    assert (properties["gc.enabled"], properties["snapshot"], properties["owned.by"]) == ("false", "true", "me")
+    assert [each.name for each in found.metadata.spec.fields] == ["p", "d"]
+    metrics = found.live_files.data["lower_bounds"].to_pylist()
+    assert len(metrics) == 3 and all(metrics)
+    (line,) = bare.rows("DESCRIBE DETAIL t")
+    assert line[0] == "iceberg"
+
+
+def test_there_and_back(bare: BareLake) -> None:
+    """Ids of files, deleted rows, and types that became wider."""
+    made = HandmadeTable(
+        bare.path("d"), columns=[{"id": 3, "name": "was", "required": False, "type": "int"}], version=3
+    )
+    one = made.data({"was": pa.array([1, 2, 3], pa.int32())})
+    made.commit(one)
+    made.evolve(
+        [{"id": 7, "name": "was", "required": False, "type": "string"}]
+        + [{"id": 3, "name": "x", "required": False, "type": "long", "doc": "d"}]
+    )
+    made.commit(made.data({"was": ["a"], "x": [4]}), *made.vectors({one["file_path"]: [1]}))
+    expected: Rows = [(1, None), (3, None), (4, "a")]
+    bare.answer("CONVERT TO DELTA d")
+    for version in (2, 3):
+        name = f"t{version}"
+        bare.answer(f"CALL system.snapshot('d', '{name}', properties => map('format-version', '{version}'))")
+        assert read_by_all(bare, ["x", "was"], name) == expected
+        found = snapshot(bare, name)
+        assert {each.name: each.id for each in found.iceberg_schema.fields} == {"was": 7, "x": 3}
+        assert found.metadata.last_column_id == 100 and found.iceberg_schema.fields[1].doc == "d"
+        assert found.live_files.deletes["file_format"].to_pylist() == ["PUFFIN" if version == 3 else "PARQUET"]
+
+
+def test_names_that_were_given_again(bare: BareLake) -> None:
+    """Files without ids have columns under physical names, also in metrics."""
+    bare.append("d", {"a": [1, 2], "b": ["x", "y"]})
+    bare.answer("ALTER TABLE d SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    for old, new in (("a", "c"), ("b", "a"), ("c", "b")):
+        bare.answer(f"ALTER TABLE d RENAME COLUMN {old} TO {new}")
+    bare.answer("CALL system.snapshot('d', 't')")
+    assert read_by_all(bare, ["a", "b"]) == [("x", 1), ("y", 2)]
+    assert b"x" in snapshot(bare).live_files.data["lower_bounds"][0].as_py()
+
+
+def test_files_stay_while_a_version_has_them(bare: BareLake) -> None:
+    bare.append("d", {"id": [1]})
+    bare.append("d", {"id": [2]})
+    bare.answer("CALL system.snapshot('d', 't')")
+    bare.answer("DELETE FROM d")
+    long_ago = time.time() - 30 * 24 * 3600
+    for path in bare.path("d").rglob("*.parquet"):
+        os.utime(path, (long_ago, long_ago))
+    bare.answer("SET spark.databricks.delta.retentionDurationCheck.enabled = false")
+    assert bare.rows("VACUUM d RETAIN 0 HOURS DRY RUN") == []
+    for procedure in ("expire_snapshots('t', snapshot_ids => array(1))", "remove_orphan_files('t')"):
+        assert "gc.enabled" in str(bare.refuse(f"CALL system.{procedure}"))
+    bare.answer("DROP TABLE t PURGE")
+    assert len(bare.rows("VACUUM d RETAIN 0 HOURS DRY RUN")) == 2
+    assert PEERS["deltalake"](bare.path("d"), ["id"]) == []
+
+
+REFUSED = [
+    ("CALL system.snapshot('nothing', 't')", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("CALL system.snapshot('d', 'd')", "TABLE_OR_VIEW_ALREADY_EXISTS"),
+    ("CALL system.snapshot('i', 't')", "ICEBERG_PROCEDURE_REFUSED"),
+    ("CALL system.snapshot('information_schema.tables', 't')", "ICEBERG_PROCEDURE_REFUSED"),
+    ("CALL system.snapshot('d')", "REQUIRED_PARAMETER_NOT_FOUND"),
+    ("CALL system.snapshot(table => 't', source_table => 'a b')", "INVALID_PARAMETER_VALUE.PROCEDURE"),
+    ("CALL system.snapshot('d', 't', '/etc/x')", "PATH_NOT_ALLOWED"),
+    ("CALL system.snapshot('d', 't', properties => map('format-version', '9'))", "ICEBERG_PROPERTY_REFUSED"),
+    ("CALL system.migrate('d')", "UNSUPPORTED_CLAUSE"),
+    ("CALL system.snapshot('odd', 't')", "ICEBERG_PROCEDURE_REFUSED"),
+]
+
+
+@pytest.mark.parametrize(("statement", "condition"), REFUSED)
+def test_what_is_refused(bare: BareLake, statement: str, condition: str) -> None:
+    bare.append("d", {"id": [1]})
+    bare.append("odd", {"id": pa.array([1], pa.int32())})
+    (log,) = (bare.path("odd") / "_delta_log").glob("*.json")
+    log.write_text(log.read_text().replace('\\"type\\":\\"integer\\"', '\\"type\\":\\"string\\"'))
+    bare.answer("CREATE TABLE i (id BIGINT) USING iceberg")
+    error = bare.refuse(statement)
+    assert error.condition == condition, error
+    assert not bare.path("t").exists()
