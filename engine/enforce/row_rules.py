@@ -64,7 +64,13 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
             for name, each in zip(config.partition_keys, config.partition_sources, strict=False)
         ),
         order=tuple(
-            OrderColumn(text=".".join(map(quote, each.path)), descending=each.descending, nulls_first=each.nulls_first)
+            OrderColumn(
+                text=".".join(map(quote, each.path)),
+                descending=each.descending,
+                nulls_first=each.nulls_first,
+                transform=each.transform,
+                width=each.width,
+            )
             for each in config.sort_columns
         ),
         names=tuple(field.name for field in config.schema.fields if is_stored(field)),

@@ -82,11 +82,15 @@ class PartitionValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderColumn:
-    """`text` is a column in the files, or a field in one."""
+    """`text` is a column in the files, or a field in one; `transform` and `width` as of `PartitionValue`, None for
+    the value itself.
+    """
 
     text: str
     descending: bool
     nulls_first: bool
+    transform: str | None
+    width: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,11 +47,15 @@ class PartitionSource:
 
 @dataclass(frozen=True, slots=True)
 class SortColumn:
-    """A column, or field in structs, as files have it, by which their rows are sorted."""
+    """A column, or field in structs, as files have it, by which their rows are sorted; or by what a partition transform
+    makes of it.
+    """
 
     path: tuple[str, ...]
     descending: bool
     nulls_first: bool
+    transform: str | None = None
+    width: int = 0
 
 
 class TableRules(Protocol):

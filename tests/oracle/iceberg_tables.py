@@ -182,6 +182,35 @@ _SPECS: tuple[Step, ...] = (
     "UPDATE {t} SET name = 'zz' WHERE id = 9",
     "DELETE FROM {t} WHERE day = DATE'2024-01-01'",
 )
+_NESTED_SOURCES: tuple[Step, ...] = (
+    "INSERT INTO {t} SELECT id, CASE WHEN id % 5 <> 4 THEN named_struct('a', int(id % 3), 'at', "
+    "TIMESTAMP'2024-01-01 20:00:00' + make_dt_interval(cast(id % 4 AS int)), 't', concat('é😀', id % 2)) END "
+    "FROM range(12)",
+    "DELETE FROM {t} WHERE s.a = 1 AND id > 4",
+    "ALTER TABLE {t} RENAME COLUMN s.a TO z",
+    "ALTER TABLE {t} ALTER COLUMN s.z TYPE BIGINT",
+    "INSERT INTO {t} VALUES (100, named_struct('z', 5000000000L, 'at', NULL, 't', NULL))",
+    "ALTER TABLE {t} RENAME COLUMN s TO q",
+    "UPDATE {t} SET q.t = 'new' WHERE id = 2",
+)
+_PROMOTED: tuple[Step, ...] = (
+    "INSERT INTO {t} SELECT id, int(id % 2), float(id % 3) / 3, cast(id % 2 * 1.25 AS decimal(5,2)), int(id), "
+    "int(id * 7 - 20) FROM range(12)",
+    *(
+        f"ALTER TABLE {{t}} ALTER COLUMN {name} TYPE {kind}"
+        for name, kind in (("i", "BIGINT"), ("f", "DOUBLE"), ("c", "DECIMAL(20,2)"), ("b", "BIGINT"), ("r", "BIGINT"))
+    ),
+    "INSERT INTO {t} SELECT 100 + id, 5000000000 + id, 0.1D, 123456789012.34BD, id + 5000000000, id + 5000000000 "
+    "FROM range(3)",
+    "INSERT INTO {t} SELECT 200 + id, id % 2, double(float(id % 3) / 3), id % 2 * 1.25BD, id, id * 7 FROM range(4)",
+    "DELETE FROM {t} WHERE i = 1 AND id > 200",
+)
+_ODD_NAMES: tuple[Step, ...] = (
+    "INSERT INTO {t} SELECT id, int(id), int(id * 2), int(id * 3), CASE id % 3 WHEN 0 THEN 'a/b=c %25 +é' WHEN 1 THEN "
+    "'' ELSE '😀' END, 2, int(id % 2), DATE'2024-01-01' + int(id % 2) FROM range(8)",
+    "DELETE FROM {t} WHERE `a.b` = 4",
+    "INSERT INTO {t} SELECT 99, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+)
 _EQUAL = {"columns": "id BIGINT, k INT, name STRING, part INT"}
 _EQUAL_ROWS = "INSERT INTO {t} SELECT id, cast(id % 5 AS int), concat('n', id % 3), cast(id % 2 AS int) FROM range(20)"
 _EQUAL_STEPS: tuple[Step, ...] = (
@@ -205,6 +234,49 @@ def _orc_typed(clauses: str) -> Made:
 
 
 TABLES: dict[str, Made] = {
+    "avro": _changed(properties={"write.format.default": "avro"}, clauses="PARTITIONED BY (day)"),
+    "deleted_in_orc": _changed(properties={**_MERGE_ON_READ, "write.delete.format.default": "orc"}, has_tags=False),
+    "deleted_in_avro": _changed(properties={**_MERGE_ON_READ, "write.delete.format.default": "avro"}, has_tags=False),
+    "nested_sources": Made(
+        columns="id BIGINT, s STRUCT<a: INT, at: TIMESTAMP, t: STRING>",
+        clauses="PARTITIONED BY (s.a, days(s.at), bucket(4, s.t), truncate(1, s.t))",
+        properties={"write.distribution-mode": "hash", **_MERGE_ON_READ},
+        steps=_NESTED_SOURCES,
+        reads=(
+            "SELECT id FROM {t} WHERE q.z = 2 OR q.z > 4000000000 ORDER BY id",
+            "SELECT id FROM {t} WHERE q.at >= TIMESTAMP'2024-01-02 00:00:00' ORDER BY id",
+            "SELECT id FROM {t} WHERE q.t = 'é😀1' ORDER BY id",
+            "SELECT id FROM {t} WHERE q.t IS NULL ORDER BY id",
+        ),
+        has_tags=False,
+    ),
+    "promoted_partitions": Made(
+        columns="id BIGINT, i INT, f FLOAT, c DECIMAL(5,2), b INT, r INT",
+        clauses="PARTITIONED BY (i, f, c, bucket(4, b), truncate(10, r))",
+        properties={"write.distribution-mode": "hash"},
+        steps=_PROMOTED,
+        reads=(
+            "SELECT id FROM {t} WHERE i = 1 OR i >= 5000000001 ORDER BY id",
+            "SELECT id FROM {t} WHERE f = double(float(1) / 3) OR f = 0.1D ORDER BY id",
+            "SELECT id FROM {t} WHERE c = 1.25 OR c > 100 ORDER BY id",
+            "SELECT id FROM {t} WHERE b = 3 ORDER BY id",
+            "SELECT id FROM {t} WHERE r BETWEEN -10 AND 5 ORDER BY id",
+        ),
+        has_tags=False,
+    ),
+    "odd_names": Made(
+        columns="id BIGINT, `a b` INT, `a.b` INT, `a``b` INT, `é😀` STRING, `"
+        + 200 * "x"
+        + "` INT, `1` INT, `A%/=?#` DATE",
+        clauses="PARTITIONED BY (`A%/=?#`, `é😀`, `1`)",
+        properties={"write.distribution-mode": "hash"},
+        steps=_ODD_NAMES,
+        reads=(
+            "SELECT id FROM {t} WHERE `é😀` = '' OR `é😀` LIKE 'a/b=c \\%25%' ORDER BY id",
+            "SELECT id FROM {t} WHERE `1` IS NULL OR `a``b` > 15 ORDER BY id",
+        ),
+        has_tags=False,
+    ),
     "orc": _changed(properties=_ORC, clauses="PARTITIONED BY (day)"),
     "orc_types": _orc_typed(""),
     "orc_by_value": _orc_typed("PARTITIONED BY (s, c, y)"),

@@ -45,7 +45,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.LongType$;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -218,15 +222,29 @@ final class RowEnforcer {
     }
     for (int i = 0; i < columns.size(); i++) {
       JsonNode each = (JsonNode) columns.get(i);
-      Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
-      guard.ensureMayAnalyze(parsed);
       orders.add(new SortOrder(
-          parsed,
+          sortKey(plan, each),
           each.get("descending").booleanValue() ? (SortDirection) Descending$.MODULE$ : (SortDirection) Ascending$.MODULE$,
           each.get("nulls_first").booleanValue() ? (NullOrdering) NullsFirst$.MODULE$ : (NullOrdering) NullsLast$.MODULE$,
           Scala.seq(new ArrayList())));
     }
     return new Sort(Scala.seq(orders), keys.isEmpty() && !isDivided, plan, Scala.none());
+  }
+
+  /** A column, or what is made of it, in the order of its values: transforms answer texts. */
+  private Expression sortKey(LogicalPlan plan, JsonNode column) throws Exception {
+    Expression parsed = spark.sessionState().sqlParser().parseExpression(column.get("text").textValue());
+    guard.ensureMayAnalyze(parsed);
+    if (!column.hasNonNull("transform")) return parsed;
+    ArrayList named = new ArrayList();
+    named.add(alias(parsed, "key", Scala.none()));
+    Project resolved = (Project) execution(new Project(Scala.seq(named), plan)).analyzed();
+    Expression source = ((Alias) resolved.projectList().head()).child();
+    String kind = column.get("transform").textValue();
+    Expression text = new PartitionTransform(kind, column.get("width").intValue()).of(source);
+    DataType type = kind.equals("truncate") ? source.dataType() : LongType$.MODULE$;
+    if (type instanceof StringType || type instanceof BinaryType) return text; // digits of its bytes
+    return new Cast(text, type, zone(), EvalMode$.MODULE$.LEGACY());
   }
 
   /**

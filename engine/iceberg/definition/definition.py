@@ -34,6 +34,7 @@ _MODES: Mapping[Capability, str] = {
 }
 """The properties that say whether rows are marked; without them files are written again."""
 MERGE_ON_READ = "merge-on-read"
+_WITHOUT_ORDER = frozenset({TransformKind.VOID, TransformKind.UNKNOWN})
 _UNSORTED = frozenset({SimpleType(Kind.FLOAT), SimpleType(Kind.DOUBLE)})
 _UNSUPPORTED = frozenset({TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
@@ -116,17 +117,18 @@ class IcebergDefinition(NoRules):
 
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
-        """None for an order of transforms or of floating numbers: writers need not follow it, and Spark has another
-        order of zeros.
+        """None for an order of floating numbers, since Spark has another one of zeros, or by a transform that is not
+        known: writers need not follow it.
         """
         fields = {each.id: each for _, each in walk(self.iceberg_schema.struct)}
         found = []
         for each in self.order.fields:
             path, source = source_path(self.iceberg_schema, each.source_id), fields.get(each.source_id)
-            is_plain = each.transform.kind is TransformKind.IDENTITY and source is not None
-            if path is None or not is_plain or source is None or source.type in _UNSORTED:
+            kind = each.transform.kind
+            if path is None or source is None or source.type in _UNSORTED or kind in _WITHOUT_ORDER:
                 return ()
-            found.append(SortColumn(path, each.descending, each.nulls_first))
+            transform = None if kind is TransformKind.IDENTITY else kind.value
+            found.append(SortColumn(path, each.descending, each.nulls_first, transform, each.transform.width))
         return tuple(found)
 
     @property

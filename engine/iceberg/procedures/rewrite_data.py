@@ -65,7 +65,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class _Sorting:
-    """`columns` of a Z-order, or SQL after ORDER BY."""
+    """`columns` of a Z-order, or SQL after ORDER BY; none of both: the table's own order."""
 
     columns: tuple[str, ...] = ()
     order: str = ""
@@ -157,7 +157,9 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
     if strategy != "sort":
         raise WrongArgument(plan.name, "strategy", "it takes binpack or sort")
     if procedure.sort_order is None:
-        raise WrongArgument(plan.name, "sort_order", "the strategy sort needs one")
+        if not plan.snapshot.rules.sort_columns:
+            raise WrongArgument(plan.name, "sort_order", "the strategy sort needs one, and the table has none")
+        return _Sorting()
     along = _ZORDER.fullmatch(procedure.sort_order)
     if along is None:
         return _Sorting(order=procedure.sort_order)

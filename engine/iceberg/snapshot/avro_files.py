@@ -82,6 +82,4 @@ def ensure_avro_readable(schema: IcebergSchema, files: pa.Table, columns: Sequen
         if isinstance(field.type, SimpleType) and field.type.kind in _NOT_READ:
             raise IcebergFeatureNotSupported(label, f"the column {field.name} of data files in Avro")
         if isinstance(field.type, MapOfType) and field.type.key.type != SimpleType(Kind.STRING):
-            raise IcebergFeatureNotSupported(
-                label, f"the map {field.name} of data files in Avro, whose keys are no texts"
-            )
+            raise IcebergFeatureNotSupported(label, f"the map {field.name} without text keys of data files in Avro")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import accumulate
 
 import numpy as np
@@ -55,6 +56,11 @@ def narrowed_manifests(
     if len(kept) == len(data) or files is None or of_all is None or 2 * files > of_all:
         return None  # all are decoded once, and kept for the next query
     return (*kept, *deletes)
+
+
+def digest_of(manifests: Sequence[Manifest]) -> str:
+    """A short text that tells these from all others."""
+    return sha256("\n".join(each.path for each in manifests).encode()).hexdigest()
 
 
 def left_out(listed: Sequence[Manifest], summary: Mapping[str, str], found: LiveFiles) -> tuple[int, int]:

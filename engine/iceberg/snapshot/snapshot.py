@@ -37,7 +37,7 @@ from engine.iceberg.snapshot.footers import (
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
 from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
-from engine.iceberg.snapshot.manifest_pruning import left_out, narrowed_manifests
+from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrowed_manifests
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
 from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
@@ -67,6 +67,7 @@ from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.lent_storage import ensure_known_to_spark
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -122,8 +123,7 @@ class IcebergSnapshot:
         """By its metadata, whose files never change, and what of it is read."""
         metadata, schema = self.metadata, self.iceberg_schema.schema_id
         found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
-        needed = () if self.needed is None else (tuple(each.path for each in self.needed),)
-        return repr((*found, self.branch, *needed))
+        return repr((*found, self.branch, self.needed and digest_of(self.needed)))
 
     @property
     def table_root(self) -> str:
@@ -392,6 +392,7 @@ class IcebergSnapshot:
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
         """Of these data files, without equality deletes and footers."""
+        ensure_known_to_spark(self.storage)
         none = self._equality.slice(0, 0)
         return ScanSource(
             root=self.storage.root,

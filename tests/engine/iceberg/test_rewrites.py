@@ -41,14 +41,15 @@ def test_small_files_become_one_in_each_partition(session: LakeSession, lake: Pa
 
     assert rows(session, "CALL system.rewrite_manifests('packed')")[0][1] == 1
     assert read_by_all(session, lake, "packed") == before
+    with pytest.raises(SqlError):
+        rows(session, "CALL system.rewrite_data_files(table => 'packed', strategy => 'sort')")
     run(session, "ALTER TABLE packed WRITE ORDERED BY id")
-    for order, order_id in (("id DESC NULLS LAST", 1), ("zorder(id, kind)", None)):
-        sort = f"strategy => 'sort', sort_order => '{order}'"
+    for order, order_id in (("id DESC NULLS LAST", 1), ("zorder(id, kind)", None), (None, 1)):
+        sort = "strategy => 'sort'" if order is None else f"strategy => 'sort', sort_order => '{order}'"
         assert rows(session, f"CALL system.rewrite_data_files(table => 'packed', {sort})")[0][0] >= 2
         assert rows(session, "SELECT DISTINCT sort_order_id FROM packed.files") == [(order_id,)]
     assert read_by_all(session, lake, "packed") == before
     for wrong in (
-        "strategy => 'sort'",
         "strategy => 'other'",
         "options => map('no-such', '1')",
         "where => 'id + 1 = 2'",

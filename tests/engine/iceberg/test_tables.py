@@ -12,6 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table import StaticTable
+from pyiceberg.transforms import BucketTransform, DayTransform
+from pyiceberg.types import DecimalType, TimestamptzType
+from pyiceberg.utils.datetime import datetime_to_micros
 
 from engine.main import LakeSession
 from tests.engine.iceberg.foreign import open_duckdb
@@ -151,6 +154,34 @@ def test_files_hold_all_columns_with_ids_in_the_order_of_the_table(session: Lake
         )
     assert rows(session, "SELECT DISTINCT sort_order_id FROM sorted.files") == [(1,)]
     run(session, "DROP TABLE sorted")
+
+
+def test_files_are_sorted_by_what_transforms_make(session: LakeSession) -> None:
+    run(session, "CREATE TABLE ordered (c DECIMAL(2,2), at TIMESTAMP, s STRING, i INT) USING iceberg")
+    run(
+        session,
+        "ALTER TABLE ordered WRITE ORDERED BY bucket(3, c), days(at) DESC NULLS FIRST, truncate(1, s), truncate(10, i)",
+    )
+    run(
+        session,
+        "INSERT INTO ordered SELECT CAST(id % 5 / 10 AS DECIMAL(2,2)), CASE WHEN id % 7 <> 3 THEN"
+        " TIMESTAMP'1970-01-01 00:00:00Z' + make_dt_interval(0, CAST(id % 7 AS INT) * 9 - 20) END,"
+        " array('', 'ab', 'ac', 'é', '😀')[id % 5], CAST(id * 7 % 45 - 20 AS INT) FROM range(90)",
+    )
+    (file,) = folder(session, "ordered").rglob("*.parquet")
+    bucket, day = BucketTransform(3).transform(DecimalType(2, 2)), DayTransform().transform(TimestamptzType())
+    keys = [
+        (
+            bucket(row["c"]),
+            -1e9 if row["at"] is None else -day(datetime_to_micros(row["at"])),
+            row["s"][:1].encode(),
+            row["i"] // 10,
+        )
+        for row in pq.read_table(file).to_pylist()
+    ]
+    assert keys == sorted(keys) and len({first for first, *_ in keys}) > 1
+    assert rows(session, "SELECT sort_order_id FROM ordered.files") == [(1,)]
+    run(session, "DROP TABLE ordered")
 
 
 def test_a_replaced_table_keeps_its_history(session: LakeSession) -> None:
