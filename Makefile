@@ -103,9 +103,9 @@ $(ICEBERG_RUNTIME):
 	@echo "$(ICEBERG_RUNTIME_SHA256)  $@.part" | sha256sum --check --quiet
 	@mv $@.part $@
 
-$(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml # left out where there is no Maven
-	@! command -v mvn > /dev/null || { mvn --quiet --batch-mode --file $< dependency:copy-dependencies \
-	    -DoutputDirectory=$(CURDIR)/$(REST_ORACLE) && touch $@; }
+$(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(REST_ORACLE)
+	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .

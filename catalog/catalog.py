@@ -413,6 +413,8 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
             return _adopt_schema(view, schema)
         case TableName() as name if on.kind is not Kind.FUNCTION and name not in view.state.relations:
             found = view.discovered(name)
+            if found is None and view.foreign_view(name) is not None:
+                raise RestCatalogNotChanged(name.catalog, f"What is kept of {name}, a view of the catalog itself,")
             return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]
         case _:
             return []

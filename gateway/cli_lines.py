@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import readline
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -53,6 +53,17 @@ class Completer:
                     yield f"{place}.{table['name']}"
                     if at == 0:
                         yield table["name"]
+
+
+def join_history(lines: Sequence[str]) -> None:
+    """Make one entry of these, where they are the last ones, so that a statement of several comes back as a whole."""
+    end = readline.get_current_history_length()
+    start = end - len(lines)
+    if [readline.get_history_item(at + 1) for at in range(start, end)] != list(lines):
+        return  # a command came in between
+    for at in reversed(range(start, end)):
+        readline.remove_history_item(at)
+    readline.add_history("\n".join(lines))
 
 
 def line_reader(client: ApiClient) -> Callable[[str], str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -23,7 +23,7 @@ PROMPT, FURTHER_PROMPT = "sql> ", "  -> "
 HELP = """\\d NAME        columns of a table or view     \\l          catalogs
 \\dt [SCHEMA]   tables                         \\dn         schemas
 \\format NAME   how rows are written           \\watch S    the last statement again every S seconds
-\\o FILE        rows go into a file; \\o: back    \\c          forget what was typed
+\\o FILE        rows go there; \\o: back        \\c          forget what was typed
 \\q             leave
 A statement ends with ; at the end of a line, a script (BEGIN … END) with a line that is /.
 """
@@ -56,6 +56,10 @@ def is_complete(text: str) -> bool:
     return last == ";"
 
 
+def _nothing(_: object) -> None:
+    pass
+
+
 @dataclass
 class Shell:
     """`read_line` shows a prompt and gives a line without its end; it raises EOFError at the end of all."""
@@ -65,6 +69,8 @@ class Shell:
     out: TextIO
     err: TextIO
     read_line: Callable[[str], str]
+    on_lines: Callable[[Sequence[str]], None] = _nothing
+    """Told of a statement of several lines."""
     format: str = "table"
     file: str = ""
     """Where rows are written; empty: `out`."""
@@ -96,7 +102,7 @@ class Shell:
         if line.lstrip().startswith("\\"):
             return self._command(line.strip())
         if line.strip() == "/":
-            self._send("\n".join(self.typed))
+            self._send("\n".join(self.typed), is_script=True)
         elif line.strip() or self.typed:
             self.typed.append(line)
             text = "\n".join(self.typed)
@@ -124,7 +130,10 @@ class Shell:
             self.out.write(f"{HELP}Formats: {', '.join(self.writers)}\n")
         return True
 
-    def _send(self, text: str) -> None:
+    def _send(self, text: str, *, is_script: bool = False) -> None:
+        lines = [*filter(None, self.typed), *(["/"] if is_script else [])]
+        if len(lines) > 1:
+            self.on_lines(lines)
         self.typed.clear()
         if text.strip():
             self.last = text

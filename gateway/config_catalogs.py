@@ -39,6 +39,7 @@ class RestCatalogTable:
     scope: str = setting("catalog", "What the token is asked for.")
     ca_file: str = setting("", "PEM file of the authorities of its certificate.")
     nested: bool = setting(False, "Whether namespaces inside of others are listed, with a request for each.")
+    vended_credentials: bool = setting(False, "Whether it is asked for credentials for the files of each table.")
     timeout_s: float = setting(30.0, "Seconds that an answer may take.", low=0.1, high=600)
 
 
@@ -71,9 +72,9 @@ class CatalogsSection:
         (),
         "Iceberg REST catalogs, each as [[catalogs.rest]] with: name, uri, warehouse, and token or credential (an "
         "OAuth2 client's id:secret; token_url and scope for its tokens), ca_file, nested (also list namespaces inside "
-        'of others), timeout_s. token and credential are "file:/path" (of the mode 0600), "env:NAME" or '
-        '"systemd:NAME", never themselves. Tables have to lie below lake.folder or lake.allowed_roots, and are read '
-        "with the keys of storage.credentials.",
+        "of others), vended_credentials (ask for credentials for the files of each table), timeout_s. token and "
+        'credential are "file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME", never themselves. Tables have '
+        "to lie below lake.allowed_roots, not in lake.folder, and are read with the keys of storage.credentials.",
         rule=Rule("a list of catalogs with a name of their own each, and a uri,", _have_own_names),
     )
     secrets: tuple[RestSecretTable, ...] = setting(
@@ -129,6 +130,7 @@ def _options(table: RestCatalogTable, environment: Mapping[str, str]) -> RestOpt
         scope=table.scope,
         ca_file=table.ca_file,
         nested=table.nested,
+        vended_credentials=table.vended_credentials,
         timeout_s=table.timeout_s,
     )
 

@@ -15,8 +15,8 @@ from tests.fix_spark import QUICK_JAVA
 from tests.gateway.http.conftest import eventually
 from tests.paths import ROOT
 
-START_S = 120
-END_S = 60
+START_S = 200
+END_S = 120
 _SETTINGS = MappingProxyType(
     {
         "GATEWAY_SPARK_MASTER": "local[2]",

@@ -24,6 +24,7 @@ from catalog.rest.connections import is_below
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
 from catalog.rest.transport import SILENT_S, Answer, AnswerTooLong, Json, NoAnswer, Transport
+from catalog.rest.vended import GivenCredentials, given_credentials
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ _PAGES_MAX = 10_000
 _KEPT_BYTES_MAX = 32 << 20
 """Of the texts of metadata that are kept, which take some times as much as values."""
 _SEPARATOR = "%1F"
+_CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
 _VIEWS = "GET /v1/{prefix}/namespaces/{namespace}/views"
 _NO_ENDPOINT = frozenset([HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED])
 """What catalogs answer that have no views, and do not say so."""
@@ -51,6 +53,7 @@ class RestTable:
     etag: str | None = None
     size: int = 0
     """Of its text, in bytes."""
+    given: GivenCredentials = field(default_factory=GivenCredentials, repr=False)
 
 
 class RestClient:
@@ -144,9 +147,9 @@ class RestClient:
         return found
 
     def _has_endpoint(self, endpoint: str) -> bool:
-        """Whether the catalog says so, or says nothing of what it has."""
+        """Whether the catalog says so. One that says nothing of what it has may have views."""
         self._settings()
-        return not self._endpoints or endpoint in self._endpoints
+        return endpoint in self._endpoints or (endpoint == _VIEWS and not self._endpoints)
 
     # --- Tables ---
 
@@ -155,13 +158,38 @@ class RestClient:
         key = (namespace, table)
         kept = self._kept.get(key)
         headers = {"If-None-Match": kept.etag} if kept is not None and kept.etag else {}
-        answer = self._get(self._table_path(namespace, table), {"snapshots": "all"}, headers)
+        answer = self._get(self._table_path(namespace, table), {"snapshots": "all"}, {**headers, **self._delegation})
         if answer is None:
             self._keep(key, None)
             return None
         if answer.status == HTTPStatus.NOT_MODIFIED and kept is not None:
             return kept
         return self._loaded(key, answer)
+
+    def credentials(self, namespace: Namespace, table: str) -> GivenCredentials:
+        """New ones. Raises `RestCatalogNotAvailable` where the table is gone."""
+        path = self._table_path(namespace, table)
+        if self._has_endpoint(_CREDENTIALS):
+            answer = self._get(f"{path}/credentials")
+        else:
+            answer = self._get(path, {"snapshots": "refs"}, self._delegation)
+        if answer is None:
+            raise RestCatalogNotAvailable(self.name, "it gives out no credentials for a table that is gone")
+        return given_credentials(answer.body)
+
+    @property
+    def vends(self) -> bool:
+        """Whether it is asked for credentials for the files of each table."""
+        return self._options.vended_credentials
+
+    def given(self, namespace: Namespace, table: str) -> GivenCredentials | None:
+        """Those that came with a table; None where it is not there."""
+        found = self.load(namespace, table)
+        return None if found is None else found.given
+
+    @property
+    def _delegation(self) -> Mapping[str, str]:
+        return {"X-Iceberg-Access-Delegation": "vended-credentials"} if self._options.vended_credentials else {}
 
     def metadata_of(self, namespace: Namespace, table: str) -> Json | None:
         """The metadata of a table with few of its snapshots; None where there is no such table."""
@@ -170,7 +198,7 @@ class RestClient:
 
     def create(self, namespace: Namespace, request: Json) -> RestTable:
         """A table, or with `stage-create` one that the first commit makes. Raises `RestConflict` where it is there."""
-        answer = self._change(f"namespaces/{self._path(namespace)}/tables", request)
+        answer = self._change(f"namespaces/{self._path(namespace)}/tables", request, headers=self._delegation)
         if request.get("stage-create"):
             return self._table(answer)
         return self._changed((namespace, str(request.get("name"))), answer)
@@ -241,7 +269,8 @@ class RestClient:
         metadata, location = answer.body.get("metadata"), answer.body.get("metadata-location")
         if not isinstance(metadata, dict) or not (location is None or isinstance(location, str)):
             raise RestCatalogNotAvailable(self.name, "its description of a table has no metadata")
-        return RestTable(metadata_location=location, metadata=metadata, etag=answer.etag, size=answer.size)
+        given = given_credentials(answer.body) if self._options.vended_credentials else GivenCredentials()
+        return RestTable(metadata_location=location, metadata=metadata, etag=answer.etag, size=answer.size, given=given)
 
     def _keep(self, key: tuple[Namespace, str], table: RestTable | None) -> None:
         with self._lock:
@@ -337,13 +366,21 @@ class RestClient:
             self._sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
-    def _change(self, path: str, request: Json | None, *, may_be_gone: bool = False, method: str = "POST") -> Answer:
+    def _change(
+        self,
+        path: str,
+        request: Json | None,
+        *,
+        may_be_gone: bool = False,
+        method: str = "POST",
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
         full = self._prefixed(path)
         try:
-            answer = self._transport.send(method, full, request)
+            answer = self._transport.send(method, full, request, headers)
             if answer.status == HTTPStatus.TOO_MANY_REQUESTS and answer.retry_after_s <= _WAIT_S_MAX:
                 self._sleep(max(_PAUSES_S[-1], answer.retry_after_s))  # it was not looked at
-                answer = self._transport.send(method, full, request)
+                answer = self._transport.send(method, full, request, headers)
         except NoAnswer as error:
             kind = RestOutcomeUnknown if error.was_sent else RestCatalogNotAvailable
             raise kind(self.name, str(error)) from error

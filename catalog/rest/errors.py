@@ -77,6 +77,15 @@ class RestPlaceShared(SqlError, condition="REST_TABLE_LOCATION_SHARED", sqlstate
 
 
 @dataclass(eq=False)
+class RestSigningNotSupported(SqlError, condition="REST_REMOTE_SIGNING_NOT_SUPPORTED", sqlstate="0A000"):
+    table: str
+    template = (
+        "The catalog of the table {table} signs each request for its files, which this server cannot ask for. Have "
+        "the catalog give out credentials instead, or set storage.credentials for where the table lies."
+    )
+
+
+@dataclass(eq=False)
 class RestViewNotReadable(SqlError, condition="REST_VIEW_NOT_READABLE", sqlstate="0A000"):
     view: str
     dialects: str

@@ -12,11 +12,14 @@ its files, `?location=<URL>`, and the id that the catalog has given it, `&uuid=<
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
+from catalog.credentials import options_for
 from catalog.entries import CatalogEntry, TableEntry, ViewEntry
 from catalog.errors import TableAmbiguous
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
@@ -25,6 +28,7 @@ from catalog.rest.connections import RestPolicy, options_of
 from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
+from catalog.rest.vended import LentOptions, StorageOptions, storage_options
 from catalog.rest.views import listed_view, view_entry
 
 logger = logging.getLogger(__name__)
@@ -32,6 +36,7 @@ logger = logging.getLogger(__name__)
 SCHEME = "iceberg-rest://"
 _SEPARATOR = "\x1f"
 _LEVELS_MAX = 8
+_LENT_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +166,7 @@ class RestCatalogs:
         self.configured: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
         self._policy = policy or RestPolicy()
         self._recorded: Mapping[CatalogName, tuple[CatalogEntry, RestNames]] = {}
+        self._lent: OrderedDict[tuple[str, str], LentOptions] = OrderedDict()
         self._lock = Lock()
 
     @property
@@ -222,6 +228,35 @@ class RestCatalogs:
         else:
             self.places.learn(location, found.metadata)
         return found
+
+    def lent_options(self, address: str, location: str) -> Callable[[], Mapping[str, Any]] | None:
+        """What fsspec is given for the files of the table at an address, which lie at a location: what the catalog gave
+        out, unless the server has credentials of its own for it. Raises `RestSigningNotSupported`.
+        """
+        at = self.place(address)
+        if not at.client.vends or options_for(location):
+            return None
+        label, key = str(table_at(address).name), (without_place(address), location)
+
+        def ask() -> StorageOptions:
+            found = storage_options(label, location, at.client.credentials(at.namespace, at.table))
+            if found is None:
+                raise RestCatalogNotAvailable(at.client.name, f"it gives out no credentials for {label} any more")
+            return found
+
+        with self._lock:
+            if key in self._lent:
+                self._lent.move_to_end(key)
+                return self._lent[key]
+        given = at.client.given(at.namespace, at.table)
+        first = None if given is None else storage_options(label, location, given)
+        if first is None:
+            return None
+        with self._lock:
+            lent = self._lent.setdefault(key, LentOptions(first, ask))
+            while len(self._lent) > _LENT_MAX:
+                self._lent.popitem(last=False)
+            return lent
 
     def place(self, location: str) -> RestAddress:
         """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""

@@ -26,6 +26,8 @@ class RestOptions:
     """Of paths, where the catalog does not say one."""
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with each request to the catalog."""
+    vended_credentials: bool = False
+    """Whether the catalog is asked for credentials for the files of each table."""
     problem: str = ""
     """Why nothing can be sent."""
 

@@ -6,14 +6,14 @@ a list of columns, since one broken table must not hide the others from a tool t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, assert_never
 
 import numpy as np
 import pyarrow as pa
 
 from catalog.entries import TableEntry
-from catalog.names import jdbc_matcher
+from catalog.names import Matcher, jdbc_matcher, matches_all
 from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
 from engine.runtime.results import BOOLEAN, INT, STRING, ResultStream, small_result, sql_field
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
@@ -65,7 +65,7 @@ def _functions(bound: BoundStatement, statement: ListFunctions) -> ResultStream:
 
 def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
     """Made by column: a tool that asks for everything gets a million rows of ten thousand tables."""
-    matches = jdbc_matcher(statement.column_pattern) if statement.column_pattern is not None else None
+    matches = jdbc_matcher(statement.column_pattern) if statement.column_pattern is not None else matches_all
     found = _FoundColumns()
     for relation in bound.named:
         if isinstance(relation, BoundTable):
@@ -79,11 +79,9 @@ _Column = TypeVar("_Column", StructField, ColumnInfo)
 _Cells = tuple[Iterable[Any], ...]
 
 
-def _chosen(
-    columns: Sequence[_Column], matches: Callable[[str], bool] | None
-) -> tuple[Sequence[_Column], Sequence[int]]:
+def _chosen(columns: Sequence[_Column], matches: Matcher) -> tuple[Sequence[_Column], Sequence[int]]:
     """The columns that match by name, and their positions from 1."""
-    if matches is None:
+    if matches is matches_all:
         return columns, range(1, len(columns) + 1)
     positions = [n for n, column in enumerate(columns) if matches(column.name)]
     return [columns[n] for n in positions], [n + 1 for n in positions]
@@ -104,9 +102,7 @@ class _FoundColumns:
         an object that is gone may be another's.
         """
 
-    def add_fields(
-        self, table: tuple[str, ...], fields: Sequence[StructField], matches: Callable[[str], bool] | None
-    ) -> None:
+    def add_fields(self, table: tuple[str, ...], fields: Sequence[StructField], matches: Matcher) -> None:
         known = self._of_fields.get(id(fields))
         if known is None:
             known = self._of_fields[id(fields)] = fields, self._add(self._cells_of(*_chosen(fields, matches)))
@@ -114,9 +110,13 @@ class _FoundColumns:
         self._spans.append(known[1])
 
     def _cells_of(self, fields: Sequence[StructField], positions: Sequence[int]) -> _Cells:
+        types = self._types
         return (
             [column.name for column in fields],
-            [self._type(column) for column in fields],
+            [
+                column_sql_type(column) if column.metadata else types.get(id(column.data_type)) or self._type(column)
+                for column in fields
+            ],
             [column.nullable for column in fields],
             positions,
             [column.comment if column.metadata else None for column in fields],
@@ -138,12 +138,8 @@ class _FoundColumns:
         return before, len(self._cells[0])
 
     def _type(self, column: StructField) -> str:
-        if column.metadata:
-            return column_sql_type(column)
-        known = self._types.get(id(column.data_type))
-        if known is None:
-            known = self._types[id(column.data_type)] = column_sql_type(column)
-        return known
+        """Of a column without metadata."""
+        return self._types.setdefault(id(column.data_type), column_sql_type(column))
 
     def result(self) -> ResultStream:
         """Catalog, schema and table; name, type, nullability, position, comment and default of each column."""

@@ -32,7 +32,7 @@ from engine.bind.bound import (
     Target,
 )
 from engine.bind.drops import dropped
-from engine.bind.new_tables import new_table, replaced_table
+from engine.bind.new_tables import like_provider, new_table, replaced_table
 from engine.bind.securables import bind_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
@@ -262,7 +262,8 @@ def _made(
                 return target, binder.parents(parts, statement.all_keys)
             return target, binder.relations(written.relations, current)
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
-            return new_table(binder, parts, location, provider), (binder.table(source_parts),)
+            source = binder.table(source_parts)
+            return new_table(binder, parts, location, provider or like_provider(binder, parts, source)), (source,)
         case CloneTable(table_parts=parts, location=location, mode=mode):
             cloned = binder.relation(statement.source_parts, statement.time_travel, current)
             return replaced_table(binder, parts, location, mode) or new_table(binder, parts, location), (cloned,)

@@ -242,7 +242,9 @@ class Binder:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
             raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
-        if time_travel is not None:
+        recorded = self.view.unrestricted.recorded_at(table.entry.location)
+        was_converted = table.name is None and any(each.format != table.entry.format for each in recorded)
+        if time_travel is not None or was_converted:  # the rows and names that it had
             raise PolicyForbidsTimeTravel(table.label)
         return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
 
@@ -377,11 +379,13 @@ class Binder:
         return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
 
     def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[NamedRelation]:
-        """For lists: views by their record alone, tables if their log can be read; else the server's log has a line."""
+        """For lists: views by their record alone, tables if log and schema can be read; else ours has a line."""
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
-                    yield self._bound(entry.name, entry, None)
+                    found = self._bound(entry.name, entry, None)
+                    _ = found.snapshot.schema  # which may have types that only other engines know
+                    yield found
                 else:
                     yield BoundView(entry=entry, query=Query(text=entry.text), relations=())
             except SqlError as error:

@@ -81,6 +81,14 @@ def _format_for(view: CatalogView, name: TableName, provider: str | None) -> str
     return ICEBERG
 
 
+def like_provider(binder: Binder, parts: tuple[str, ...], source: BoundTable) -> str | None:
+    """The format of a table like another one, where the statement does not say it; None: that of its catalog."""
+    if path_of(parts) is not None:
+        return None
+    name = TableName.from_parts(parts, binder.state.current)
+    return None if binder.view.is_rest(name.schema_name.catalog_name) else source.entry.format
+
+
 def _taken(binder: Binder, name: TableName) -> CatalogRelation | None:
     """What has a name that is to be given, even if the principal may not know of it; of the schema it must know."""
     if binder.view.rights is not None:

@@ -47,7 +47,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "partition_columns": list(scan.partition_columns),
         "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
         "format": _format(scan.format, infers=scan.infers) if scan.format else None,
-        "row_tracking": _row_tracking(scan, scan.row_tracking) if scan.row_tracking else None,
+        "row_tracking": _row_tracking(scan, scan.row_tracking, by_id=layout.by_id) if scan.row_tracking else None,
     }
 
 
@@ -62,12 +62,12 @@ def _layout(scan: Scan) -> FileLayout:
     return FileLayout(schema=plain, partition_keys=scan.partition_columns)
 
 
-def _row_tracking(scan: Scan, tracking: RowTracking) -> dict[str, Any]:
+def _row_tracking(scan: Scan, tracking: RowTracking, *, by_id: bool) -> dict[str, Any]:
     return {
         **{column: _unused_name(scan, f"__{column}") for column in _ROW_TRACKING},
         "row_id_column": tracking.row_id_column,
         "row_commit_version_column": tracking.row_commit_version_column,
-        "field_ids": tracking.field_ids,
+        "field_ids": tracking.field_ids if by_id else None,  # with any id Spark refuses files without
     }
 
 

@@ -34,6 +34,7 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
+from engine.storage.lent_storage import LentStorage
 from engine.storage.storage import FileStatus, Storage
 from engine.table.changes import Bound
 from engine.table.definition import TableDefinition
@@ -218,7 +219,10 @@ class IcebergFormat:
     def _open_place(self, address: str, location: str) -> Storage:
         """Where a REST catalog says that the table at an address lies. Raises `PathNotAllowed`, `RestTableInLake`."""
         canonical = canonical_location(location)
+        lent = self._rest.lent_options(address, canonical)
         storage = self._open(canonical)
+        if lent is not None:
+            storage = LentStorage(canonical, lent, storage.allowed_roots)
         if storage.allowed_roots is not None:
             AllowedRoots(storage.allowed_roots).ensure_allowed(canonical)
         self._rest.places.ensure_allowed(str(table_at(address).name), canonical)

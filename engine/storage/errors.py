@@ -22,6 +22,16 @@ class LogPathNotAllowed(DeltaError, condition="LOG_PATH_NOT_ALLOWED", sqlstate="
 
 
 @dataclass(eq=False)
+class LentCredentialsNotInSpark(DeltaError, condition="REST_CREDENTIALS_NOT_IN_SPARK", sqlstate="0A000"):
+    location: str
+    template = (
+        "The files at {location} are reached with credentials that a REST catalog gives out for one table, which Spark "
+        "does not take: metadata can be read and changed, rows cannot. Have the operator set storage.credentials for "
+        "this location."
+    )
+
+
+@dataclass(eq=False)
 class LogFileNotFound(DeltaError, condition="DELTA_LOG_FILE_NOT_FOUND", sqlstate="42K03"):
     """A file that was listed, or that a checkpoint names, has gone."""
 

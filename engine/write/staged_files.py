@@ -20,6 +20,7 @@ from engine.exec.run import Run
 from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.storage.lent_storage import ensure_known_to_spark
 from engine.storage.storage import Storage
 from engine.table.formats import TableFormat
 from engine.table.transaction import DataFile, NewFiles
@@ -42,6 +43,7 @@ def written_files(
     own: TableFormat, target: Storage, source: ReadPlan, rows: WritePlan, run: Run, folder: str = ""
 ) -> Iterator[NewFiles]:
     """The same for a table of the format `own` that may be not there yet."""
+    ensure_known_to_spark(target)
     target.ensure_writable()
     written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), run)
     with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], run):

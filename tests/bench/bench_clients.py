@@ -37,6 +37,8 @@ from tests.server_process import ServerProcess
 Query = Callable[[str], int]
 """Runs a query, and answers the number of rows."""
 BIG = "SELECT id, cast(id AS string) AS s, id * 0.5 AS d FROM range({rows})"
+UNCACHED = "SET use_cached_result = false"
+"""Stock Spark takes it for a setting of somebody else's."""
 EMPTY_ANSWER_BYTES_MAX = 1000
 """A FetchResults without rows is smaller."""
 
@@ -120,11 +122,18 @@ def databricks_query(port: int) -> Iterator[Query]:
 
 
 def compare(
-    name: str, text: str, rows: int, repeat: int, systems: Mapping[str, Query], *, answers: bool = False
+    name: str,
+    text: str,
+    rows: int,
+    repeat: int,
+    systems: Mapping[str, Query],
+    *,
+    answers: bool = False,
+    busy_s: Callable[[], float] = time.process_time,
 ) -> None:
     """Run `text` in turns and print the medians; each run must give `rows` rows (with `answers`: some).
 
-    `own` is the processor time of this process, which is what the client itself needs.
+    `own` is the processor time of the client's process by `busy_s`, which is what the client itself needs.
     """
     times: dict[str, list[float]] = {system: [] for system in systems}
     own: dict[str, list[float]] = {system: [] for system in systems}
@@ -132,10 +141,10 @@ def compare(
         query(text)  # warm up
     for _ in range(repeat):
         for system, query in systems.items():
-            start, busy = time.perf_counter(), time.process_time()
+            start, busy = time.perf_counter(), busy_s()
             found = query(text)
             times[system].append((time.perf_counter() - start) * 1000)
-            own[system].append((time.process_time() - busy) * 1000)
+            own[system].append((busy_s() - busy) * 1000)
             assert found > 0 if answers else found == rows, (system, found)
     medians = {system: statistics.median(values) for system, values in times.items()}
     shown = "  ".join(
@@ -146,15 +155,15 @@ def compare(
     print(f"{name:24} {shown}{ratio}  {speeds}".rstrip(), flush=True)
 
 
-def compare_load(driver: Jdbc, ports: Mapping[str, int], connections: int, runs: int) -> None:
+def compare_load(driver: Jdbc, ports: Mapping[str, int], connections: int, runs: int, *, cached: bool) -> None:
     """`SELECT 1` by many connections at once."""
-    shown, p99 = [], {}
+    shown, p99, first = [], {}, () if cached else (UNCACHED,)
     for system, port in ports.items():
-        driver.load(port, connections, 2, "SELECT 1")  # warm up
-        times = sorted(driver.load(port, connections, runs, "SELECT 1"))
+        driver.load(port, connections, 2, "SELECT 1", first)  # warm up
+        times = sorted(driver.load(port, connections, runs, "SELECT 1", first))
         p99[system] = times[len(times) * 99 // 100]
         shown.append(f"{system} p50 {statistics.median(times):7.1f} ms p99 {p99[system]:7.1f} ms")
-    name = f"{connections} connections"
+    name = f"{connections} connections" if cached else f"{connections}, no answer kept"
     print(f"{name:24} {'  '.join(shown)}  ratio of p99 {p99['ours'] / p99['stock']:.2f}", flush=True)
 
 
@@ -186,6 +195,9 @@ def measure(options: argparse.Namespace, ports: Mapping[str, int], both: Mapping
         with ExitStack() as open_:
             systems = {system: open_.enter_context(connect(port)) for system, port in both.items()}
             compare(f"SELECT 1, {client}", "SELECT 1", 1, options.repeat, systems)
+            for query in systems.values():
+                query(UNCACHED)
+            compare(f"SELECT 1, {client}, no answer kept", "SELECT 1", 1, options.repeat, systems)
             compare(f"{options.rows} rows, {client}", big, options.rows, 5, systems)
     with ExitStack() as open_:
         systems = {system: open_.enter_context(raw_query(port)) for system, port in both.items()}
@@ -193,10 +205,11 @@ def measure(options: argparse.Namespace, ports: Mapping[str, int], both: Mapping
     with jdbc() as driver:
         connections = {system: driver.connect(port) for system, port in both.items()}
         systems = {system: partial(driver.read, connection) for system, connection in connections.items()}
-        compare("SELECT 1, hive-jdbc", "SELECT 1", 1, options.repeat, systems)
+        compare("SELECT 1, hive-jdbc", "SELECT 1", 1, options.repeat, systems, busy_s=driver.busy_s)
         rows = options.rows // 10  # of which the driver asks the state of the statement each time
-        compare(f"{rows} rows, hive-jdbc", BIG.format(rows=rows), rows, 5, systems)
-        compare_load(driver, both, options.connections, 20)
+        compare(f"{rows} rows, hive-jdbc", BIG.format(rows=rows), rows, 5, systems, busy_s=driver.busy_s)
+        for cached in (True, False):
+            compare_load(driver, both, options.connections, 20, cached=cached)
     with databricks_query(ports["http"]) as query:
         compare("SELECT 1, Databricks", "SELECT 1", 1, options.repeat, {"ours": query})
         compare(f"{options.rows} rows, Databricks", big, options.rows, 5, {"ours": query})

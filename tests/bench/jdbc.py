@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -15,9 +17,11 @@ _JAVA = """
 package bench;
 
 public class Jdbc implements java.util.function.BiFunction {
-  /** A connection and a query give the number of rows; a URL and "connections runs query" the times as JSON. */
+  /** A connection and a query give the number of rows; a URL and "connections runs query" the times as JSON; lines
+   *  before the query are statements that each connection runs first. Nothing gives the process, as "id@host". */
   public Object apply(Object target, Object asked) {
     try {
+      if (target == null) return java.lang.management.ManagementFactory.getRuntimeMXBean().getName();
       String text = (String) asked;
       if (target instanceof java.sql.Connection) return Long.valueOf(read((java.sql.Connection) target, text));
       String[] parts = text.split(" ", 3);
@@ -46,9 +50,16 @@ public class Jdbc implements java.util.function.BiFunction {
     java.util.Properties user = new java.util.Properties();
     user.setProperty("user", "bench");
     user.setProperty("password", "x");
+    String[] lines = text.split("\\n");
+    text = lines[lines.length - 1];
     Client[] clients = new Client[connections];
     for (int i = 0; i < connections; i++) {
       clients[i] = new Client(new org.apache.hive.jdbc.HiveDriver().connect(url, user), runs, text);
+      for (int line = 0; line < lines.length - 1; line++) {
+        java.sql.Statement statement = clients[i].connection.createStatement();
+        statement.execute(lines[line]);
+        statement.close();
+      }
     }
     for (int i = 0; i < connections; i++) clients[i].start();
     StringBuilder times = new StringBuilder("[");
@@ -94,6 +105,7 @@ class Jdbc:
 
     def __init__(self, gateway: Any, run: Any) -> None:
         self._gateway, self._run = gateway, run
+        self._process_id = int(run.apply(None, None).partition("@")[0])
 
     def connect(self, port: int) -> Any:
         return jdbc_connect(self._gateway, _url(port), "bench")
@@ -102,10 +114,16 @@ class Jdbc:
         """The number of rows, of which every cell was asked for."""
         return int(self._run.apply(connection, text))
 
-    def load(self, port: int, connections: int, runs: int, text: str) -> list[float]:
-        """Milliseconds of each run of a query with one row, by so many connections at once."""
+    def busy_s(self) -> float:
+        """Processor time that the JVM has used, in which the driver's is."""
+        fields = Path(f"/proc/{self._process_id}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def load(self, port: int, connections: int, runs: int, text: str, first: Sequence[str] = ()) -> list[float]:
+        """Milliseconds of each run of a query with one row, by so many connections at once. All run `first` before."""
         try:
-            times: list[float] = json.loads(self._run.apply(_url(port), f"{connections} {runs} {text}"))
+            lines = "\n".join((*first, text))
+            times: list[float] = json.loads(self._run.apply(_url(port), f"{connections} {runs} {lines}"))
         except Py4JJavaError as error:
             raise RuntimeError(error.java_exception.getCause().toString()) from None
         return times

@@ -78,6 +78,12 @@ def test_files_with_enough_rows_are_read(lake: LakeSession, text: str, rows: int
         assert len({tuple(row.values()) for row in found}) == rows
 
 
+def test_a_subquery_over_the_same_table_reads_all_of_it(lake: LakeSession) -> None:
+    for _ in range(2):
+        rows, _ = answered(lake, "SELECT id, (SELECT max(id) FROM plain) AS most FROM plain LIMIT 3")
+        assert [row["most"] for row in rows] == [561] * 3
+
+
 def test_a_count_that_is_too_high_loses_no_rows(lake: LakeSession, tmp_path: Path) -> None:
     table = tmp_path / "default" / "wrong"
     for start in (0, 10):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gateway.cli_client import ApiClient, Statement
-from gateway.cli_lines import Completer
+from gateway.cli_lines import Completer, join_history
 from gateway.cli_shell import Shell, is_complete, progress_text
 from gateway.cli_sql import _WRITERS
 from tests.gateway.arrow_engine import rows, sleeps
@@ -80,6 +81,46 @@ def test_statements_of_several_lines_run_in_one_session(live: Live) -> None:
     assert err == "[PARSE_SYNTAX_ERROR.TEST] Syntax error at or near 'nonsense'. SQLSTATE: 42601\n"
     assert [run.text for run in live.engine.runs] == ["ROWS\n1", "USE a", "nonsense", "SELECT 1"]
     assert len(live.engine.sessions) == 1
+
+
+def test_the_history_has_a_statement_of_several_lines_as_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = ["SELECT 0;", "SELECT", "1;"]
+    monkeypatch.setattr("gateway.cli_lines.readline", FakeHistory(entries))
+    join_history(["FROM", "1;"])
+    assert len(entries) == 3, "which are other lines"
+    join_history(["SELECT", "1;"])
+    assert entries == ["SELECT 0;", "SELECT\n1;"]
+
+
+@dataclass
+class FakeHistory:
+    entries: list[str]
+
+    def get_current_history_length(self) -> int:
+        return len(self.entries)
+
+    def get_history_item(self, number: int) -> str:
+        return self.entries[number - 1]
+
+    def remove_history_item(self, at: int) -> None:
+        del self.entries[at]
+
+    def add_history(self, entry: str) -> None:
+        self.entries.append(entry)
+
+
+def test_lines_of_statements_are_told(live: Live) -> None:
+    given, told_lines = iter(["SELECT", "", "1;", "SELECT 1;", "BEGIN", "SELECT 1; END", "/"]), list[Sequence[str]]()
+
+    def read(_: str) -> str:
+        try:
+            return next(given)
+        except StopIteration:
+            raise EOFError from None
+
+    with ApiClient(live.url) as client:
+        Shell(client, _WRITERS, io.StringIO(), io.StringIO(), read, told_lines.append).run(None, None)
+    assert told_lines == [["SELECT", "1;"], ["BEGIN", "SELECT 1; END", "/"]]
 
 
 def test_a_script_ends_with_a_slash(live: Live) -> None:

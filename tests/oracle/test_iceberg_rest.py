@@ -38,6 +38,7 @@ class RealServer:
     """`uri` is where it answers; tables lie in `folder`."""
 
     def __init__(self, folder: Path) -> None:
+        assert JARS.exists(), "make oracle gets the jars of the server, by Maven"
         self.folder = folder
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

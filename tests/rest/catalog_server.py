@@ -5,7 +5,8 @@ Faults are queued by POST /faults: a list of {"method", "contains", "status", "a
 one request that it fits, after it was carried out where `applies`. `status` 0 closes the connection. An answer has the
 fault's `body`, or the true one with `cut`, which closes the connection that many bytes before the end; with `holds` it
 waits for a POST /release, and then has the true one; `echoes` puts what it was authorized by into the message, and
-`retry_after` is a header. GET /requests tells what was asked.
+`retry_after` is a header. POST /vend says what who asks for credentials gets with a table. GET /requests
+tells what was asked.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class State:
         self.tables: dict[tuple[tuple[str, ...], str], tuple[int, TableMetadata]] = {}
         self.views: dict[tuple[tuple[str, ...], str], Any] = {}
         self.released = threading.Event()
+        self.vended: dict[str, Any] = {}
         self.faults: list[dict[str, Any]] = []
         self.requests: list[str] = []
         self.tokens: set[str] = set()
@@ -82,6 +84,9 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/requests":
             found, state.requests = state.requests, []
             return self._answer(200, {"requests": found})
+        if url.path == "/vend":
+            state.vended = json.loads(data)
+            return self._answer(200, {})
         if url.path == "/release":
             state.released.set()
             return self._answer(200, {})
@@ -271,7 +276,7 @@ class Handler(BaseHTTPRequestHandler):
         return {
             "metadata-location": f"{metadata.location}/metadata/{version:05}-0.metadata.json",
             "metadata": json.loads(metadata.model_dump_json()),
-            "config": {},
+            **(self.state.vended if self.headers.get("X-Iceberg-Access-Delegation") == "vended-credentials" else {}),
         }
 
     def _create(self, namespace: tuple[str, ...], body: Any) -> tuple[int, Any, str | None]:

@@ -43,6 +43,10 @@ class RestServer:
         """See `tests.rest.catalog_server`."""
         self._post("/faults", json.dumps(faults).encode())
 
+    def vend(self, **given: Any) -> None:
+        """What is given out with each table: `config`, `storage-credentials`."""
+        self._post("/vend", json.dumps(given).encode())
+
     def release(self) -> None:
         """Requests that are held."""
         self._post("/release", b"")

@@ -95,6 +95,8 @@ def test_views_are_listed_and_dropped(lake: GuardedLake, server: RestServer) -> 
     assert {"v", "w"} <= {row[1] for row in lake.rows("ann", "SHOW TABLES IN elsewhere.a")}
     assert lake.rows("root", "DESCRIBE elsewhere.a.gone") == [("id", "bigint", None)]
     assert lake.outcome("ann", "DROP VIEW elsewhere.a.gone") == "42501"
+    error = lake.error("root", "GRANT SELECT ON VIEW elsewhere.a.gone TO ann")
+    assert error is not None and error.condition == "REST_CATALOG_NOT_CHANGED_HERE"
     assert lake.outcome("root", "DROP TABLE elsewhere.a.gone") != "R"
     lake.do("root", "DROP VIEW elsewhere.a.GONE", "DROP VIEW IF EXISTS elsewhere.a.gone")
     error = lake.error("root", "DROP VIEW elsewhere.a.gone")

@@ -9,6 +9,11 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.names import SchemaName, TableName
+from catalog.policies import PolicyArgument, PolicyFunction
+from catalog.policy_changes import SetRowFilter
+from catalog.right_changes import CreateFunction
 from engine.authorize.policies import answers_work, ensure_hides
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
@@ -112,6 +117,29 @@ def test_converting_takes_what_dropping_takes(lake: GuardedLake) -> None:
         for who in ("mal", "eve", "mod", "both"):
             assert lake.outcome(who, f"CONVERT TO DELTA {table}") in ("42501", "42P01"), (who, table)
     assert lake.outcome("ann", "CONVERT TO DELTA shop.t") == "R"
+
+
+def test_policies_are_of_the_columns_that_a_converted_table_has_now(lake: GuardedLake) -> None:
+    """As it was before it is not read: columns may have had other names."""
+    lake.do("ann", "CONVERT TO DELTA shop.t")
+    path = f"{lake.folder}/shop/t"
+    text = f"SELECT * FROM iceberg.`{path}`"
+    assert lake.outcome("eve", text) == "R"
+    schema = SchemaName("spark_catalog", "shop")
+    few = FunctionEntry(
+        name=TableName("spark_catalog", "shop", "few"),
+        parameters=(FunctionParameter(name="id", type="BIGINT"),),
+        returns="BOOLEAN",
+        body="id < 2",
+        current=schema,
+    )
+    lake.sources.catalog.change(CreateFunction(few))
+    call = PolicyFunction(few.name, (PolicyArgument(column="id"),))
+    lake.sources.catalog.change(SetRowFilter(TableName("spark_catalog", "shop", "t"), call))
+    assert lake.outcome("eve", text) == "0A000"
+    assert lake.outcome("eve", f"SELECT * FROM iceberg.`{path}`.files") != "R"
+    assert lake.outcome("eve", "SELECT * FROM shop.t") == "R"
+    assert lake.outcome("eve", f"SELECT * FROM delta.`{path}`") == "R"
 
 
 TELLING = [

@@ -25,10 +25,14 @@ from engine.delta.spec.properties import (
     is_settable,
 )
 from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
+from engine.errors.definition_errors import LayoutNotSupported
 from engine.table.definition_changes import AddConstraint, ClusterBy, DefinitionChange, SetDescription, set_properties
+from engine.table.details import TableDetails
+from engine.types.partition_terms import IDENTITY
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 _DEFAULTS = "allowColumnDefaults"
+_DEFAULT = "CURRENT_DEFAULT"
 
 
 _OF_THE_PAST = ("delta.columnMapping.", "delta.typeChanges", "delta.identity.highWaterMark")
@@ -45,6 +49,20 @@ def define_like(table: str, config: TableConfig, written: Mapping[str, str] = Ma
         partition_columns=tuple(config.partition_columns),
         changes=_changes(config, written),
     )
+
+
+def define_like_other(table: str, schema: StructType, details: TableDetails, written: Mapping[str, str]) -> Definition:
+    """Like a table of another format. Raises `LayoutNotSupported` where its partitions are no columns of it."""
+    odd = [term for term in details.partition_terms if term.transform != IDENTITY or len(term.column) > 1]
+    if odd:
+        raise LayoutNotSupported(f"PARTITIONED BY {odd[0]}", "Create the table with partition columns, or CLUSTER BY.")
+    ensure_distinct(written)
+    changes: list[DefinitionChange] = list(set_properties(written))
+    if any(_DEFAULT in column.metadata for column in schema.fields):
+        changes += set_properties({f"{FEATURE_PREFIX}{_DEFAULTS}": "supported"})
+    changes.append(SetDescription(text=details.description))
+    columns = tuple(term.column[0] for term in details.partition_terms)
+    return define_table(table, schema, partition_columns=columns, changes=changes)
 
 
 def _changes(config: TableConfig, written: Mapping[str, str]) -> Iterator[DefinitionChange]:

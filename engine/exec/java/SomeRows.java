@@ -32,7 +32,8 @@ final class SomeRows {
 
   /** What the query wants, which its files are asked for from now on; null where it is another query. */
   static SomeRows wantedBy(LogicalPlan optimized) {
-    if (!(optimized instanceof GlobalLimit)) return null;
+    // A subquery may read all rows of the same files.
+    if (!(optimized instanceof GlobalLimit) || !optimized.subqueriesAll().isEmpty()) return null;
     GlobalLimit limit = (GlobalLimit) optimized;
     if (!(limit.limitExpr() instanceof Literal) || !(limit.child() instanceof LocalLimit)) return null;
     int wanted = ((Integer) ((Literal) limit.limitExpr()).value()).intValue();

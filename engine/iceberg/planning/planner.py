@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.formats.planning import RowPlan
+from engine.iceberg.planning.like_tables import plan_create_table_like
 from engine.iceberg.planning.maintenance import plan_maintenance
 from engine.iceberg.planning.plans import IcebergPlan, ReferencePlan
 from engine.iceberg.planning.procedures import plan_call, plan_register
@@ -25,7 +26,7 @@ from engine.statements.maintenance import (
     Vacuum,
 )
 from engine.statements.statement import FormatStatement
-from engine.statements.tables import CloneTable
+from engine.statements.tables import CloneTable, CreateTableLike
 from engine.table.operations import TableOperation
 
 
@@ -34,13 +35,13 @@ class IcebergPlanner:
 
     def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
         own = _planned(bound, statement)
-        return None if own is None else FormatPlan(format=FORMAT, own=own)
+        return FormatPlan(format=FORMAT, own=own) if isinstance(own, IcebergPlan) else own
 
     def follow_up(self, plan: RowPlan) -> Optimize | None:
         return None
 
 
-def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan | None:
+def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan | Plan | None:
     match statement:
         case Call() as call:
             return plan_call(bound, call)
@@ -52,6 +53,8 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan |
             return plan_reference(bound, change)
         case Optimize() | RestoreTable() | Vacuum() | Reorg() | RepairTable() | GenerateManifest() | AnalyzeTable():
             return plan_maintenance(bound, statement)
+        case CreateTableLike():
+            return plan_create_table_like(bound, statement)
         case CloneTable():
             return plan_maintenance(bound, statement)
         case _:

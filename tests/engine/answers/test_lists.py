@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.answers.lists import list_objects
@@ -48,3 +50,16 @@ def test_columns_are_those_of_their_tables(
     for row in rows:
         found = (row["sql_type"], row["nullable"], row["position"], row["comment"])
         assert row["table"] == "cv" or found == facts[row["column"]]
+
+
+def test_a_table_with_a_type_of_another_engine_hides_no_other(tmp_path: Path) -> None:
+    lake = PlanningLake(tmp_path)
+    for name in ("known", "unknown"):
+        lake.make(f"CREATE TABLE {name} (a INT)")
+    log = next(tmp_path.rglob("unknown/_delta_log/*0.json"))
+    log.write_text(log.read_text().replace("integer", "geometry(4326)"))
+    statement = ListColumns(catalog=None, schema_pattern=None, table_pattern=None, column_pattern=None)
+    bound = bind(statement, Binder(lake.state, lake.sources))
+    assert isinstance(bound, BoundStatement)
+    (batch,) = list_objects(bound, statement).result.batches()
+    assert batch.column("table").to_pylist() == ["known"]

@@ -75,9 +75,9 @@ def test_defaults_and_times(session: LakeSession, lake: Path) -> None:
     run(
         session,
         "INSERT INTO j VALUES (1, TIMESTAMP'2024-01-02 03:04:05.678901Z', TIMESTAMP_NTZ'1969-12-31 23:59:59', -1.5,"
-        " X'00', DEFAULT, -0.0), (2, NULL, NULL, NULL, NULL, NULL, 'NaN'),"
+        " X'00', DEFAULT, -0.0D), (2, NULL, NULL, NULL, NULL, NULL, double('NaN')),"
         " (3, TIMESTAMP'1900-01-01 00:00:00Z', NULL, 0,"
-        " X'', 'z', 1e20)",
+        " X'', 'z', 1e20D)",
     )
     run(session, "CONVERT TO DELTA j")
     assert len(both(session, lake, "j")) == 3

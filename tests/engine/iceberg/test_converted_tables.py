@@ -337,3 +337,19 @@ def test_a_fault_leaves_nothing(bare: BareLake, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "_staged", fail)
     bare.refuse("CONVERT TO DELTA t")
     assert not list(bare.path("t").glob("*.bin"))
+
+
+def test_a_name_that_cannot_be_changed_takes_the_log_back(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
+
+    def fail(*_: Any) -> None:
+        raise SqlError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bare.sources.catalog, "change", fail)
+        bare.refuse("CONVERT TO DELTA t")
+    assert not list((bare.path("t") / "_delta_log").glob("*.json"))
+    bare.answer("ALTER TABLE t ADD COLUMN x INT")
+    assert bare.rows("DESCRIBE DETAIL t")[0][0] == "iceberg"
+    bare.answer("CONVERT TO DELTA t")
+    assert bare.rows("DESCRIBE DETAIL t")[0][0] == "delta"

@@ -18,6 +18,7 @@ from engine.statements.calls.procedures import (
     RewriteDataFiles,
     RollbackToSnapshot,
     RollbackToTimestamp,
+    SnapshotTable,
 )
 
 CALLS: list[tuple[str, str | None, tuple[str, ...], Procedure]] = [
@@ -83,7 +84,31 @@ def test_a_table_is_registered() -> None:
     assert found == RegisterTable(catalog="c", table_parts=("s", "t"), metadata_file="/x/v1.metadata.json")
 
 
+SNAPSHOTS = [
+    ("c.system.snapshot('s.d', 't')", SnapshotTable(catalog="c", source_parts=("s", "d"), table_parts=("t",))),
+    (
+        "system.snapshot(table => '`a b`', source_table => 'delta.`/x y`', location => '/l',"
+        " properties => map('k', 'v'), parallelism => 4)",
+        SnapshotTable(
+            catalog=None,
+            source_parts=("delta", "/x y"),
+            table_parts=("a b",),
+            location="/l",
+            properties={"k": "v"},
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SNAPSHOTS)
+def test_a_snapshot_is_taken_of_a_table(text: str, expected: SnapshotTable) -> None:
+    assert parse_program(f"CALL {text}") == expected
+
+
 WRONG = [
+    ("system.snapshot('d')", "REQUIRED_PARAMETER_NOT_FOUND"),
+    ("system.snapshot(table => 't')", "REQUIRED_PARAMETER_NOT_FOUND"),
+    ("system.snapshot('d', 't', '/l', map('k', 'v'), 4, 5)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
     ("run('t')", "UNSUPPORTED_STATEMENT"),
     ("other.run('t')", "UNSUPPORTED_STATEMENT"),
     ("a.b.system.ancestors_of('t')", "UNSUPPORTED_STATEMENT"),

@@ -1,0 +1,148 @@
+"""Credentials that a catalog gives out for the files of one table.
+
+They come with the table, or are asked for by themselves when they end, and are for what lies below a prefix. No other
+table is read with them, and no path that a statement names.
+
+Source: Iceberg REST catalog, "loadTable", "loadCredentials"; properties of S3FileIO, GCSFileIO and ADLSFileIO.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from catalog.rest.errors import RestSigningNotSupported
+
+Config = Mapping[str, str]
+_EARLY_MS = 5 * 60_000
+"""They are asked for again so long before they end, or when half of their time is over."""
+_S3 = frozenset(["s3", "s3a", "s3n"])
+_GCS = frozenset(["gs", "gcs"])
+_ADLS = frozenset(["abfs", "abfss", "wasb", "wasbs"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenCredentials:
+    """What a catalog said beside a table: `config`, and pairs of a prefix and what it is for files below that."""
+
+    config: Config = field(default_factory=dict, repr=False)
+    by_prefix: tuple[tuple[str, Config], ...] = field(default=(), repr=False)
+
+    def for_location(self, location: str) -> Config:
+        """The longest prefix wins, over what holds for the table as a whole."""
+        fitting = [(len(prefix), config) for prefix, config in self.by_prefix if location.startswith(prefix)]
+        return {**self.config, **max(fitting, key=lambda each: each[0], default=(0, {}))[1]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageOptions:
+    """What fsspec is given; `ends_ms` is since the epoch."""
+
+    options: Mapping[str, Any] = field(repr=False)
+    ends_ms: int | None = None
+
+
+def given_credentials(body: Mapping[str, Any]) -> GivenCredentials:
+    """Those in an answer. What has another form than theirs is none."""
+    listed = body.get("storage-credentials")
+    found = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
+    return GivenCredentials(
+        config=_texts(body.get("config")),
+        by_prefix=tuple(
+            (each["prefix"], _texts(each.get("config")))
+            for each in found
+            if isinstance(each, Mapping) and isinstance(each.get("prefix"), str)
+        ),
+    )
+
+
+def _texts(found: object) -> Config:
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, Mapping) else {}
+
+
+def storage_options(table: str, location: str, given: GivenCredentials) -> StorageOptions | None:
+    """None where the catalog gave nothing out for a location. Raises `RestSigningNotSupported`."""
+    config, parts = given.for_location(location), urlsplit(location)
+    if parts.scheme in _S3:
+        return _s3(table, config)
+    if parts.scheme in _GCS and (token := config.get("gcs.oauth2.token")):
+        project = {"project": config["gcs.project-id"]} if "gcs.project-id" in config else {}
+        return StorageOptions(options={"token": token, **project}, ends_ms=_time(config, "gcs.oauth2.token-expires-at"))
+    if parts.scheme in _ADLS:
+        return _adls(parts.hostname or "", config)
+    return None
+
+
+def _s3(table: str, config: Config) -> StorageOptions | None:
+    if "s3.access-key-id" not in config:
+        if config.get("s3.remote-signing-enabled", "false").lower() == "true":
+            raise RestSigningNotSupported(table)
+        return None
+    names = {"s3.access-key-id": "key", "s3.secret-access-key": "secret", "s3.session-token": "token"}
+    options: dict[str, Any] = {name: config[key] for key, name in names.items() if key in config}
+    region = config.get("s3.region") or config.get("client.region")
+    client = {"endpoint_url": config.get("s3.endpoint"), "region_name": region}
+    options["client_kwargs"] = {key: value for key, value in client.items() if value}
+    if config.get("s3.path-style-access", "false").lower() == "true":
+        options["config_kwargs"] = {"s3": {"addressing_style": "path"}}
+    return StorageOptions(options=options, ends_ms=_time(config, "s3.session-token-expires-at-ms"))
+
+
+def _adls(host: str, config: Config) -> StorageOptions | None:
+    account = host.partition(".")[0]
+    for name in (host, account):
+        if token := config.get(f"adls.sas-token.{name}"):
+            ends_ms = _time(config, f"adls.sas-token-expires-at-ms.{name}")
+            return StorageOptions(options={"account_name": account, "sas_token": token}, ends_ms=ends_ms)
+    return None
+
+
+def _time(config: Config, key: str) -> int | None:
+    text = config.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def now_ms() -> int:
+    return round(time.time() * 1000)
+
+
+class LentOptions:
+    """What fsspec is given for the files of one table, asked for again in time. Thread-safe."""
+
+    def __init__(
+        self,
+        first: StorageOptions,
+        ask: Callable[[], StorageOptions],
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
+        """`ask` gives newer ones, and may raise."""
+        self._ask, self._clock = ask, clock
+        self._lock = threading.Lock()
+        self._current, self._again_ms = first, self._due_ms(first)
+
+    def __call__(self) -> Mapping[str, Any]:
+        """Where newer ones are not to be had, those of before count while they last."""
+        with self._lock:
+            now = self._clock()
+            if self._again_ms is not None and now >= self._again_ms:
+                self._renew(now)
+            return self._current.options
+
+    def _renew(self, now: int) -> None:
+        try:
+            found = self._ask()
+        except Exception:
+            if self._current.ends_ms is None or now >= self._current.ends_ms:
+                raise
+            self._again_ms = now + 10_000
+            return
+        self._current, self._again_ms = found, self._due_ms(found)
+
+    def _due_ms(self, options: StorageOptions) -> int | None:
+        if options.ends_ms is None:
+            return None
+        return max(options.ends_ms - _EARLY_MS, (self._clock() + options.ends_ms) // 2)

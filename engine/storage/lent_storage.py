@@ -1,0 +1,40 @@
+"""Files that are reached with credentials for one table alone, which a REST catalog gives out and takes back in time.
+
+Spark has the credentials of whole buckets and accounts, and none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from engine.storage.errors import LentCredentialsNotInSpark
+from engine.storage.storage import FsspecStorage, Storage
+
+
+class LentStorage(FsspecStorage):
+    """Reached by options that are for this table alone, and become others while it is used."""
+
+    def __init__(
+        self, url: str, options: Callable[[], Mapping[str, Any]], allowed_roots: Sequence[str] | None = None
+    ) -> None:
+        self._options, self._opened_with = options, options()
+        super().__init__(url, self._opened_with, allowed_roots)
+
+    @property
+    def fs(self) -> Any:
+        """That of fsspec, by the options of now."""
+        options = self._options()
+        if options != self._opened_with:
+            self._opened, self._opened_with = FsspecStorage(self.root, options).fs, options
+        return self._opened
+
+    @fs.setter
+    def fs(self, opened: Any) -> None:
+        self._opened = opened
+
+
+def ensure_known_to_spark(storage: Storage) -> None:
+    """Raises `LentCredentialsNotInSpark` where Spark has no credentials for the files."""
+    if isinstance(storage, LentStorage):
+        raise LentCredentialsNotInSpark(storage.root)

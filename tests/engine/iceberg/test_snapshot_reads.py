@@ -1,0 +1,71 @@
+"""CALL system.snapshot of Delta tables that Spark wrote: the Iceberg table as all readers see it, and its writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.main import LakeSession
+from tests.engine.iceberg.test_tables import read_by_all
+from tests.engine.lake_sessions import rows, run
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("mode", ["id", "name"])
+def test_a_table_with_a_past(session: LakeSession, lake: Path, mode: str) -> None:
+    """Columns with ids, renamed and dropped, wider types, deleted rows, nested values, partitions of timestamps."""
+    name = f"d_{mode}"
+    run(
+        session,
+        f"CREATE TABLE {name} (id INT, was STRING, gone INT, l ARRAY<STRUCT<a: INT, b: STRING>>, m MAP<STRING, DOUBLE>,"
+        " at TIMESTAMP, s SMALLINT) PARTITIONED BY (at) TBLPROPERTIES ('delta.enableDeletionVectors' = 'true',"
+        f" 'delta.enableTypeWidening' = 'true', 'delta.columnMapping.mode' = '{mode}')",
+    )
+    run(
+        session,
+        f"INSERT INTO {name} VALUES (1, 'x', 7, array(named_struct('a', 1, 'b', 'y')), map('k', 1.5D),"
+        " TIMESTAMP'2024-01-02 03:04:05.6Z', 1), (2, NULL, 8, NULL, NULL, TIMESTAMP'2024-01-02 03:04:05.6Z', 2),"
+        " (3, 'z', 9, array(NULL), map(), NULL, NULL)",
+    )
+    run(session, f"ALTER TABLE {name} RENAME COLUMN was TO text")
+    run(session, f"ALTER TABLE {name} DROP COLUMN gone")
+    run(session, f"ALTER TABLE {name} ADD COLUMN was DATE")
+    run(session, f"ALTER TABLE {name} ALTER COLUMN id TYPE BIGINT")
+    run(session, f"INSERT INTO {name} (id, text, was) VALUES (4294967296, 'w', DATE'1969-12-31')")
+    run(session, f"DELETE FROM {name} WHERE id = 2")
+    expected = sorted(rows(session, f"SELECT * FROM {name}"), key=str)
+    made = f"i_{mode}"
+    assert rows(session, f"CALL system.snapshot('{name}', '{made}')") == [(3,)]
+    assert sorted(rows(session, f"SELECT * FROM {made}"), key=str) == expected
+    for condition in ("text = 'x'", "was < DATE'2000-01-01'", "id > 3", "at IS NULL", "at = '2024-01-02 03:04:05.6Z'"):
+        question = f"SELECT count(*), max(id) FROM {{}} WHERE {condition}"
+        assert rows(session, question.format(made)) == rows(session, question.format(name)), condition
+    run(session, f"INSERT INTO {made} (id, text) VALUES (5, 'v')")
+    run(session, f"DELETE FROM {made} WHERE id = 3")
+    run(session, f"UPDATE {made} SET s = 9 WHERE id = 1")
+    assert sorted(rows(session, f"SELECT id, s, text FROM {made}")) == [
+        (1, 9, "x"),
+        (5, None, "v"),
+        (4294967296, None, "w"),
+    ]
+    assert sorted(rows(session, f"SELECT * FROM {name}"), key=str) == expected
+
+
+def test_rows_are_those_of_other_readers(session: LakeSession, lake: Path) -> None:
+    run(
+        session,
+        "CREATE TABLE d (id BIGINT NOT NULL, p STRING, l ARRAY<STRUCT<a: INT, b: STRING>>) PARTITIONED BY (p)"
+        " TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', 'delta.columnMapping.mode' = 'name')",
+    )
+    run(
+        session,
+        "INSERT INTO d VALUES (1, 'a b', array(named_struct('a', 1, 'b', 'y'))), (2, NULL, NULL), (3, 'c', NULL)",
+    )
+    run(session, "INSERT INTO d VALUES (4, 'a b', array()), (5, 'a b', array(NULL))")
+    run(session, "DELETE FROM d WHERE id = 4")
+    run(session, "ALTER TABLE d RENAME COLUMN p TO q")
+    for version in (2, 3):
+        run(session, f"CALL system.snapshot('d', 'i{version}', properties => map('format-version', '{version}'))")
+        assert len(read_by_all(session, f"i{version}")) == 4

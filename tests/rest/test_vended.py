@@ -1,0 +1,195 @@
+"""Credentials that a catalog gives out for the files of one table: whose files they open, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from catalog.credentials import Credential, use_credentials
+from catalog.names import ICEBERG
+from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
+from catalog.rest.vended import GivenCredentials, LentOptions, StorageOptions, given_credentials, storage_options
+from engine.storage.errors import LentCredentialsNotInSpark
+from engine.storage.lent_storage import LentStorage, ensure_known_to_spark
+from tests.rest.conftest import RestServer
+from tests.security.guarded_lake import GuardedLake
+
+ROWS = pa.schema([("id", pa.int64())])
+TOKEN = {"s3.access-key-id": "k", "s3.secret-access-key": "the-s3cret"}
+
+
+@pytest.mark.parametrize(
+    ("location", "config", "expected", "ends_ms"),
+    [
+        ("s3://b/t", TOKEN, {"key": "k", "secret": "the-s3cret", "client_kwargs": {}}, None),
+        (
+            "s3a://b/t",
+            {
+                **TOKEN,
+                "s3.session-token": "s",
+                "s3.endpoint": "http://h:1",
+                "client.region": "r",
+                "s3.path-style-access": "true",
+                "s3.session-token-expires-at-ms": "5",
+            },
+            {
+                "key": "k",
+                "secret": "the-s3cret",
+                "token": "s",
+                "client_kwargs": {"endpoint_url": "http://h:1", "region_name": "r"},
+                "config_kwargs": {"s3": {"addressing_style": "path"}},
+            },
+            5,
+        ),
+        ("gs://b/t", {"gcs.oauth2.token": "o", "gcs.project-id": "p"}, {"token": "o", "project": "p"}, None),
+        ("gs://b/t", {"gcs.oauth2.token": "o", "gcs.oauth2.token-expires-at": "7"}, {"token": "o"}, 7),
+        (
+            "abfss://c@acc.dfs.core.windows.net/t",
+            {
+                "adls.sas-token.acc.dfs.core.windows.net": "x",
+                "adls.sas-token-expires-at-ms.acc.dfs.core.windows.net": "8",
+            },
+            {"account_name": "acc", "sas_token": "x"},
+            8,
+        ),
+        ("abfss://c@acc.dfs.core.windows.net/t", {"adls.sas-token.other": "x"}, None, None),
+        ("s3://b/t", {"gcs.oauth2.token": "o", "s3.region": "r"}, None, None),
+        ("/local/t", TOKEN, None, None),
+    ],
+)
+def test_what_fsspec_is_given(location: str, config: dict[str, str], expected: Any, ends_ms: int | None) -> None:
+    found = storage_options("t", location, GivenCredentials(config=config))
+    assert (found and (dict(found.options), found.ends_ms)) == (expected and (expected, ends_ms))
+    assert "s3cret" not in repr(found)
+
+
+def test_the_longest_prefix_wins() -> None:
+    body = {
+        "config": {**TOKEN, "s3.region": "r"},
+        "storage-credentials": [
+            {"prefix": "s3://b/t", "config": {"s3.access-key-id": "near"}},
+            {"prefix": "s3", "config": {"s3.access-key-id": "wide"}},
+            {"prefix": "s3://b/t2", "config": {"s3.access-key-id": "other"}},
+            {"config": {"s3.access-key-id": "none"}},
+        ],
+    }
+    given = given_credentials(body)
+    assert given.for_location("s3://b/t/x")["s3.access-key-id"] == "near"
+    assert given.for_location("s3://b/u") == {**TOKEN, "s3.region": "r", "s3.access-key-id": "wide"}
+    assert "s3cret" not in repr(given)
+    assert given_credentials({"config": 3, "storage-credentials": "x"}) == GivenCredentials()
+
+
+def test_remote_signing_is_refused() -> None:
+    given = GivenCredentials(config={"s3.remote-signing-enabled": "true"})
+    with pytest.raises(RestSigningNotSupported):
+        storage_options("t", "s3://b/t", given)
+
+
+def test_credentials_are_asked_for_before_they_end() -> None:
+    now, asked = [0], [0]
+
+    def ask() -> StorageOptions:
+        asked[0] += 1
+        if now[0] >= 3_000_000 and now[0] < 4_000_000:
+            raise RestCatalogNotAvailable("c", "it is away")
+        return StorageOptions(options={"key": str(asked[0])}, ends_ms=now[0] + 1_000_000)
+
+    lent = LentOptions(StorageOptions(options={"key": "0"}, ends_ms=1_000_000), ask, lambda: now[0])
+    assert lent() == {"key": "0"} and asked == [0]
+    now[0] = 699_999
+    assert lent() == {"key": "0"}
+    now[0] = 700_000
+    assert lent() == {"key": "1"} and lent() == {"key": "1"} and asked == [1]
+    now[0] = 2_400_000
+    assert lent() == {"key": "2"}
+    now[0] = 3_200_000
+    assert lent() == {"key": "2"}  # which last until 3,400,000
+    now[0] = 3_400_000
+    with pytest.raises(RestCatalogNotAvailable):
+        lent()
+    now[0] = 4_000_000
+    assert lent()["key"] not in {"1", "2"}
+
+
+class Bucket(MemoryFileSystem):
+    """A store in which a key opens what lies below its own folder."""
+
+    protocol = "s3"
+    cachable = False
+    folders: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, key: str = "", **others: Any) -> None:
+        super().__init__()
+        self.key = key
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return MemoryFileSystem._strip_protocol(path.removeprefix("s3://"))
+
+    def cat_file(self, path: str, *args: Any, **kwargs: Any) -> bytes:
+        folder = self.folders.get(self.key)
+        if folder is None or not self._strip_protocol(path).startswith(f"/{folder}/"):
+            raise PermissionError(path)
+        return bytes(super().cat_file(path, *args, **kwargs))
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Bucket]]:
+    monkeypatch.setitem(vars(import_module("fsspec.registry"))["_registry"], "s3", Bucket)
+    for table in ("one", "two"):
+        MemoryFileSystem().pipe_file(f"/b/{table}/metadata/f", table.encode())
+    Bucket.folders = {"key-1": "b/one", "key-2": "b/two"}
+    yield Bucket
+    use_credentials(())
+
+
+def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, bucket: type[Bucket]) -> None:
+    other = server.other_client()
+    (tmp_path / "lake").mkdir()
+    lake = GuardedLake(tmp_path / "lake", ("s3://b",), (server.options(vended_credentials=True),))
+    found = {}
+    for number, name in enumerate(("one", "two"), 1):
+        other.create_table(f"a.{name}", ROWS, location=f"s3://b/{name}")
+        server.vend(config={**TOKEN, "s3.access-key-id": f"key-{number}"})
+        lake.do("root", f"DESCRIBE elsewhere.a.{name}")
+        found[name] = lake.sources.formats[ICEBERG].load(f"iceberg-rest://elsewhere/a/{name}").storage
+    assert [each.read_bytes("metadata/f") for each in found.values()] == [b"one", b"two"]
+    with pytest.raises(OSError, match="two"):
+        found["one"].fs.cat_file("s3://b/two/metadata/f")
+    path = lake.sources.formats[ICEBERG].folder("s3://b/one")
+    with pytest.raises(OSError, match="one"):  # a path has none of them
+        path.read_bytes("metadata/f")
+    with pytest.raises(LentCredentialsNotInSpark):
+        ensure_known_to_spark(found["one"])
+    own = Credential(name="own", urls=("s3://b",), options={"key": "key-1"})
+    use_credentials([own])
+    again = GuardedLake(tmp_path / "lake", ("s3://b",), (server.options(vended_credentials=True),))
+    ours = again.sources.formats[ICEBERG].load("iceberg-rest://elsewhere/a/one").storage
+    assert ours.read_bytes("metadata/f") == b"one" and not isinstance(ours, LentStorage)
+    server.vend()
+
+
+def test_nothing_is_given_out_unasked(tmp_path: Path, server: RestServer, bucket: type[Bucket]) -> None:
+    server.vend(config=TOKEN)
+    server.other_client().create_table("b.unasked", ROWS, location="s3://b/unasked")
+    client = server.client()
+    assert client.given(("b",), "unasked") == GivenCredentials()
+    asking = server.client(vended_credentials=True)
+    given = asking.given(("b",), "unasked")
+    assert given is not None and given.config == TOKEN and "s3cret" not in repr(asking.load(("b",), "unasked"))
+    assert asking.credentials(("b",), "unasked").config == TOKEN
+    told = {"endpoints": ["GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"]}
+    server.faults({"method": "GET", "contains": "/config", "status": 200, "body": told})
+    by_itself = server.client(vended_credentials=True)
+    by_itself.ensure_answers()
+    body = {"storage-credentials": [{"prefix": "s3://b", "config": {"s3.access-key-id": "new"}}]}
+    server.faults({"method": "GET", "contains": "/unasked/credentials", "status": 200, "body": body})
+    assert by_itself.credentials(("b",), "unasked").for_location("s3://b/unasked") == {"s3.access-key-id": "new"}
+    server.vend()
