@@ -13,7 +13,7 @@ from tests.engine.lake_sessions import rows, run
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("mode", ["id", "name"])
+@pytest.mark.parametrize("mode", ["id", pytest.param("name", marks=pytest.mark.slow)])
 def test_a_table_with_a_past(session: LakeSession, lake: Path, mode: str) -> None:
     """Columns with ids, renamed and dropped, wider types, deleted rows, nested values, partitions of timestamps."""
     name = f"d_{mode}"
