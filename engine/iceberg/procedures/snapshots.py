@@ -32,7 +32,7 @@ from engine.iceberg.planning.snapshots import NAME
 from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, field_id, value_text
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
-from engine.iceberg.spec.types import IcebergField, IcebergSchema, IcebergType, ListType, MapOfType, StructOfType
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, ListType, MapOfType, StructOfType
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, describe_files
 from engine.iceberg.writing.partition_tuples import partition_key
@@ -146,24 +146,27 @@ def _named(columns: Sequence[pa.Field], fields: Sequence[IcebergField], *, by_na
         if known is None and number is not None:
             continue
         if known is not None:
-            column = column.with_name(known.name).with_type(_named_type(column.type, known.type, by_names=by_names))
+            column = column.with_name(known.name).with_type(_named_type(column, known, by_names=by_names))
         found.append(column)
     return found
 
 
-def _named_type(found: pa.DataType, known: IcebergType, *, by_names: bool) -> pa.DataType:
+def _named_type(column: pa.Field, field: IcebergField, *, by_names: bool) -> pa.DataType:
+    """Of a column. Raises `NotTaken` too where what is in its lists and maps has other ids, or none."""
+    found, known = column.type, field.type
     match known:
         case StructOfType(fields) if pa.types.is_struct(found):
             return pa.struct(_named(list(found), fields, by_names=by_names))
         case ListType(element) if pa.types.is_list(found):
-            inner = _named_type(found.value_type, element.type, by_names=by_names)
-            return pa.list_(found.value_field.with_type(inner))
+            parts = [(found.value_field, element)]
         case MapOfType(key, value) if pa.types.is_map(found):
-            keys = _named_type(found.key_type, key.type, by_names=by_names)
-            values = _named_type(found.item_type, value.type, by_names=by_names)
-            return pa.map_(found.key_field.with_type(keys), found.item_field.with_type(values))
+            parts = [(found.key_field, key), (found.item_field, value)]
         case _:
             return found
+    if field_id(column) is not None and any(field_id(part) != inner.id for part, inner in parts):
+        raise NotTaken(f"what its column {field.name} consists of has not the field ids that the table gives it")
+    typed = [part.with_type(_named_type(part, inner, by_names=by_names)) for part, inner in parts]
+    return pa.list_(typed[0]) if len(typed) == 1 else pa.map_(*typed)
 
 
 # --- Entries ----------------------------------------------------------------------------------------------------------

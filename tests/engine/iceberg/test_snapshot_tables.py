@@ -143,6 +143,16 @@ def test_ids_of_files_that_mean_something_else(bare: BareLake) -> None:
         shutil.rmtree(folder / "_delta_log")
 
 
+def test_elements_without_the_ids_of_the_table(bare: BareLake) -> None:
+    """A Delta log has none for elements, so that readers would look for others than files have."""
+    kind = {"type": "list", "element-id": 9, "element": "long", "element-required": False}
+    made = HandmadeTable(bare.path("d"), columns=[{"id": 1, "name": "l", "required": False, "type": kind}])
+    element = pa.field("element", pa.int64(), metadata={"PARQUET:field_id": "9"})
+    made.commit(made.data(pa.table({"l": pa.array([[1]], pa.list_(element))})))
+    bare.answer("CONVERT TO DELTA d")
+    assert "consists of" in str(bare.refuse("CALL system.snapshot('d', 't')"))
+
+
 REFUSED = [
     ("CALL system.snapshot('nothing', 't')", "TABLE_OR_VIEW_NOT_FOUND"),
     ("CALL system.snapshot('d', 'd')", "TABLE_OR_VIEW_ALREADY_EXISTS"),
