@@ -25,7 +25,7 @@ from catalog.errors import TableAmbiguous
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
 from catalog.rest.connections import RestPolicy, options_of
-from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
+from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestOptionInvalid
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
 from catalog.rest.vended import LentOptions, StorageOptions, storage_options
@@ -98,19 +98,26 @@ class RestNames:
         return None if spelled is None else self._loaded(namespace, spelled)
 
     def views(self, schema: str) -> list[ViewEntry]:
-        """Names alone."""
+        """Names alone; none where the catalog does not let this server see views."""
         namespace = self._namespace(schema)
-        found = () if namespace is None else sorted(self.client.views(namespace))
+        try:
+            found = [] if namespace is None else sorted(self.client.views(namespace))
+        except RestCatalogRefused:
+            return []
         return [listed_view(TableName(self.name.catalog, schema, each)) for each in found]
 
     def find_view(self, schema: str, view: str) -> ViewEntry | None:
+        """None as well where the catalog does not let this server see views."""
         namespace = self._namespace(schema)
         if namespace is None:
             return None
-        metadata, spelled = self.client.load_view(namespace, view), view
-        if metadata is None:
-            spelled = next((each for each in self.client.views(namespace) if fold(each) == fold(view)), view)
-            metadata = None if spelled == view else self.client.load_view(namespace, spelled)
+        try:
+            metadata, spelled = self.client.load_view(namespace, view), view
+            if metadata is None:
+                spelled = next((each for each in self.client.views(namespace) if fold(each) == fold(view)), view)
+                metadata = None if spelled == view else self.client.load_view(namespace, spelled)
+        except RestCatalogRefused:
+            return None
         name = TableName(self.name.catalog, _schema(namespace), spelled)
         return None if metadata is None else view_entry(name, metadata)
 

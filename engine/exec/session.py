@@ -15,7 +15,9 @@ What is set here, and why:
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
 - local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
   has replaced the data, and which make a colon in a name an error;
-- fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
+- fair scheduling of all statements in one pool (but for configured ones), so that a long query does not hold up short
+  ones: the next task is one of the stage that has the fewest running, and of several such stages of the oldest. Between
+  pools Spark decides such ties by their names: with one for each session the last ones waited for all others;
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
 - Spark marks no scans for one task by itself, and takes ours at their word (`RunSettings.java`);
 - a class that Spark made of a plan is kept for the next statement like it: with Spark's 100 the questions of one
@@ -101,6 +103,8 @@ _LOCAL_CONF = MappingProxyType(
         "spark.task.maxDirectResultSize": "16m",
     }
 )
+_DEFAULT_POOL = "default"
+"""Of statements that name none; without an entry in the file, its jobs would wait for each other."""
 _LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COMPILER_OPTIONS = (
@@ -244,7 +248,8 @@ class SparkDriver:
 
 
 def _allocation(pools: Mapping[str, int]) -> str:
-    """Spark's file of pools. In each, jobs take turns as well."""
+    """Spark's file of pools, its default one included. In each, jobs take turns."""
+    pools = {_DEFAULT_POOL: 1, **pools}
     pool = '<pool name="{}"><schedulingMode>FAIR</schedulingMode><weight>{}</weight></pool>'
     return f"<allocations>{''.join(pool.format(*each) for each in pools.items())}</allocations>"
 

@@ -33,7 +33,7 @@ class StatementContext:
     Who asks takes no more than the first `rows_wanted` rows of the answer, and none behind `bytes_wanted` bytes (None:
     all): a query need not compute the others. `spool` holds what of its result is in files (None: one of the engine's).
     `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
-    time in (None: one of its session).
+    time in (None: that of all others).
     `caches_results`: its answer may come from the result cache, and go there. `variables` are those that its queries
     may name. `on_parsed` is told, once the text is parsed, whether the statement may answer rows: some protocols have
     to say so before it has run. `on_rows`, where it is given, is told of the result of a query that goes on computing

@@ -26,7 +26,8 @@ class SharedFiles:
 
     `files` are the live files with the columns of `Scan.files`: paths relative to the table's folder, or absolute.
     `partition_values` has, of each of them, the texts of the Delta protocol by the names of `partition_columns`.
-    Fields with an id of `filled` are not null in files that lack them.
+    Fields with an id of `filled` are not null in files that lack them. With `by_names` the table finds columns by their
+    names alone, whatever ids files have.
     """
 
     schema: StructType
@@ -35,3 +36,4 @@ class SharedFiles:
     files: pa.Table
     max_id: int = 0
     filled: frozenset[int] = frozenset()
+    by_names: bool = False

@@ -129,7 +129,7 @@ def parse_schema(schema_string: str) -> StructType:
     """The schema in a `Metadata.schema_string`. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
     try:
         found = _PLAIN.decode(schema_string)
-    except (msgspec.DecodeError, RecursionError):  # it is not what nearly all are: `json` takes more, and says what
+    except (msgspec.DecodeError, UnicodeError, RecursionError):  # `json` takes more, or says what is wrong
         return _parse_unusual(schema_string)
     if found.type != "struct":
         return _parse_unusual(schema_string)

@@ -86,7 +86,7 @@ def measure_large(folder: Path, gigabytes: float, links: list[str], downloads: l
 
 def measure_rates(folder: Path, rows: int, repeat: int = 5) -> None:
     """A round trip, and a result that is run and fetched whole, by Thrift and in the formats of HTTP."""
-    with served(folder) as server:
+    with served(folder, RESULTS_CACHE_BYTES_MAX="0") as server:
         ports = server.ports()
         client = Client(ports["http"])
 

@@ -106,10 +106,11 @@ def test_views_are_listed_and_dropped(lake: GuardedLake, server: RestServer) -> 
         lake.sources.catalog.change(CreateView(taken))
 
 
-@pytest.mark.parametrize("status", [400, 404, 405, 501])
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 501])
 def test_a_catalog_without_views(lake: GuardedLake, server: RestServer, status: int) -> None:
     server.faults(*4 * [{"method": "GET", "contains": "/views", "status": status}])
     assert "v" not in {row[1] for row in lake.rows("root", "SHOW TABLES IN elsewhere.a")}
+    assert lake.outcome("root", "DESCRIBE elsewhere.a.none") == "42P01"
     server.faults()
 
 

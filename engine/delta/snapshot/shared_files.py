@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.schema.column_mapping import column_id, physical_name
+from engine.delta.schema.column_mapping import BY_ID, NO_MAPPING, column_id, physical_name
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
 from engine.table.scan import FIELD_ID
 from engine.table.shared_files import STORED_NAMES, SharedFiles
@@ -25,7 +25,7 @@ def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
     mode = config.column_mapping_mode
 
     def stored(item: StructField) -> StructField:
-        number = column_id(item) if mode != "none" else None
+        number = column_id(item) if mode != NO_MAPPING else None
         metadata = {key: value for key, value in item.metadata.items() if key in _KEPT}
         metadata |= {STORED_NAMES: (physical_name(item, mode),), **({} if number is None else {FIELD_ID: number})}
         return replace(item, metadata=metadata)
@@ -40,5 +40,6 @@ def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
         partition_columns=config.partition_columns,
         partition_values=values,
         files=files,
-        max_id=config.get(COLUMN_MAPPING_MAX_ID) if mode != "none" else 0,
+        max_id=config.get(COLUMN_MAPPING_MAX_ID) if mode != NO_MAPPING else 0,
+        by_names=mode != BY_ID,
     )

@@ -103,7 +103,8 @@ def _collect(data_type: DataType, types: set[str], keys: set[str]) -> None:
             _collect(key, types, keys)
             _collect(value, types, keys)
         case StructType(items):
-            for kind in {id(item.data_type): item.data_type for item in items}.values():
+            kinds = [item.data_type for item in items]
+            for kind in dict(zip(map(id, kinds), kinds, strict=True)).values():
                 _collect(kind, types, keys)
             for item in items:
                 if item.metadata:

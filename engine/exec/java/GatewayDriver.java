@@ -8,16 +8,12 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** The process's one Spark, opening a session for each client. */
 public final class GatewayDriver {
-  /** Spark keeps every pool it ever heard of, so there are only so many. */
-  private static final int POOLS = 32;
   private static final long EVENTS_MS = 1000L;
 
-  private final AtomicInteger opened = new AtomicInteger();
   private final SparkSession root;
   private final PlanGuard guard;
   private final Questions questions;
@@ -122,9 +118,7 @@ public final class GatewayDriver {
   }
 
   public GatewaySession openSession() {
-    String pool = "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS);
-    return new GatewaySession(
-        root.newSession(), root.sessionState().conf(), guard, pool, questions, memory, tasks, plans);
+    return new GatewaySession(root.newSession(), root.sessionState().conf(), guard, questions, memory, tasks, plans);
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

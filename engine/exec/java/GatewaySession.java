@@ -40,7 +40,6 @@ public final class GatewaySession {
   private final SessionSettings settings;
   private final SQLConf ofServer;
   private final PlanGuard guard;
-  private final String pool;
   private final Questions questions;
   private final MemoryGuard memory;
   private final TaskCounts tasks;
@@ -54,14 +53,13 @@ public final class GatewaySession {
   private final Map lineages = Collections.synchronizedMap(new Recent());
 
   /**
-   * Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. `ofServer` are
-   * settings that no session changes. `plans` are those of all sessions.
+   * `questions` is what {@link FileListing} asks. `ofServer` are settings that no session changes. `plans` are those of
+   * all sessions.
    */
   public GatewaySession(
       SparkSession spark,
       SQLConf ofServer,
       PlanGuard guard,
-      String pool,
       Questions questions,
       MemoryGuard memory,
       TaskCounts tasks,
@@ -70,7 +68,6 @@ public final class GatewaySession {
     this.settings = new SessionSettings(spark);
     this.ofServer = ofServer;
     this.guard = guard;
-    this.pool = pool;
     this.questions = questions;
     this.memory = memory;
     this.tasks = tasks;
@@ -278,7 +275,7 @@ public final class GatewaySession {
     SparkSession$.MODULE$.setActiveSession(spark);
     user.set(request.principal);
     context.setJobGroup(request.id, "statement " + request.id, INTERRUPT_TASKS);
-    context.setLocalProperty(SCHEDULER_POOL, request.pool == null ? pool : request.pool);
+    context.setLocalProperty(SCHEDULER_POOL, request.pool);
     CURRENT.set(new Object[] {this, request.id});
     running.put(request.id, Thread.currentThread());
     try {

@@ -41,7 +41,7 @@ final class Request {
   final long bytesWanted;
   /** Whether the first rows are announced while others are computed. */
   final boolean announcesRows;
-  /** What its tasks share Spark's time in; null: what those of its session do. */
+  /** What its tasks share Spark's time in; null: Spark's default pool. */
   final String pool;
   /** Whether it is asked where its columns come from. */
   final boolean tellsLineage;

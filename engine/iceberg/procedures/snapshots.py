@@ -32,7 +32,7 @@ from engine.iceberg.planning.snapshots import NAME
 from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, field_id, value_text
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
-from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, IcebergType, ListType, MapOfType, StructOfType
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, describe_files
 from engine.iceberg.writing.partition_tuples import partition_key
@@ -111,7 +111,7 @@ def _ensure_files(table: _Shared, run: Run) -> None:
         try:
             with table.storage.open_input(path) as source:
                 footer: Any = pq.read_metadata(source)
-            columns = _named(list(footer.schema.to_arrow_schema()), table.stored)
+            columns = _named(list(footer.schema.to_arrow_schema()), table.stored, by_names=table.shared.by_names)
             ensure_columns(columns, footer, table.stored, partitioned)
         except (NotTaken, pa.ArrowException) as error:
             raise table.refused(f"{path}: {error}") from error
@@ -125,21 +125,45 @@ def _sources(definition: IcebergDefinition) -> frozenset[int]:
     return frozenset(each.source_id for each in definition.spec.fields)
 
 
-def _named(columns: Sequence[pa.Field], fields: Sequence[IcebergField]) -> list[pa.Field]:
-    """The columns of a file by the names of `fields`; what is none of them by its id is left out."""
-    by_id = {each.id: each for each in fields}
+def _named(columns: Sequence[pa.Field], fields: Sequence[IcebergField], *, by_names: bool) -> list[pa.Field]:
+    """The columns of a file by the names of `fields`; what is none of them by its id is left out.
+
+    Files with ids are read by these, also where the other table reads them `by_names`. Raises `NotTaken` where that is
+    not the same.
+    """
+    by_id, by_name = ({each.id: each for each in fields}, {each.name: each for each in fields})
+    has_ids = any(field_id(column) is not None for column in columns)
     found = []
     for column in columns:
-        number = field_id(column)
-        known = (
-            next((each for each in fields if each.name == column.name), None) if number is None else by_id.get(number)
-        )
+        number, named = field_id(column), by_name.get(column.name)
+        known = named if number is None else by_id.get(number)
+        if has_ids and number is None and named is not None:
+            raise NotTaken(f"its column {column.name} has no field id, and others have ones")
+        if by_names and known is not named:
+            raise NotTaken(
+                f"its column {column.name} has the field id {number}, which is not that of the table's column"
+            )
         if known is None and number is not None:
             continue
-        if known is not None and isinstance(known.type, StructOfType) and pa.types.is_struct(column.type):
-            column = column.with_type(pa.struct(_named(list(column.type), known.type.fields)))
-        found.append(column if known is None else column.with_name(known.name))
+        if known is not None:
+            column = column.with_name(known.name).with_type(_named_type(column.type, known.type, by_names=by_names))
+        found.append(column)
     return found
+
+
+def _named_type(found: pa.DataType, known: IcebergType, *, by_names: bool) -> pa.DataType:
+    match known:
+        case StructOfType(fields) if pa.types.is_struct(found):
+            return pa.struct(_named(list(found), fields, by_names=by_names))
+        case ListType(element) if pa.types.is_list(found):
+            inner = _named_type(found.value_type, element.type, by_names=by_names)
+            return pa.list_(found.value_field.with_type(inner))
+        case MapOfType(key, value) if pa.types.is_map(found):
+            keys = _named_type(found.key_type, key.type, by_names=by_names)
+            values = _named_type(found.item_type, value.type, by_names=by_names)
+            return pa.map_(found.key_field.with_type(keys), found.item_field.with_type(values))
+        case _:
+            return found
 
 
 # --- Entries ----------------------------------------------------------------------------------------------------------

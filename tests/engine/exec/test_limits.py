@@ -10,12 +10,13 @@ import pytest
 
 from engine.exec.errors import ScanLimitExceeded, ValueTooLarge
 from engine.exec.file_lists import ScannedBytes
-from engine.exec.session import ExecSession, SparkOptions, _conf
+from engine.exec.session import ExecSession, SparkDriver, SparkOptions, _conf
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.statements.queries import ExplainMode
 from engine.table.scan import Scan
+from tests.bench.sides import own_spark
 from tests.engine.exec.scans import DataFile, write_scan
 
 CONTEXT = StatementContext(identity=Identity("ann"))
@@ -95,4 +96,21 @@ def test_a_file_counts_once_however_often_it_is_asked_for() -> None:
 def test_pools_have_weights_and_their_jobs_take_turns(tmp_path: Path) -> None:
     conf = _conf(SparkOptions(pools={"etl": 3}), tmp_path)
     written = Path(conf["spark.scheduler.allocation.file"].removeprefix("file://")).read_text()
-    assert '<pool name="etl"><schedulingMode>FAIR</schedulingMode><weight>3</weight></pool>' in written
+    for name, weight in (("default", 1), ("etl", 3)):
+        assert f'<pool name="{name}"><schedulingMode>FAIR</schedulingMode><weight>{weight}</weight></pool>' in written
+
+
+@pytest.mark.spark
+def test_statements_of_all_sessions_take_turns_in_one_pool(spark_driver: SparkDriver) -> None:
+    """Spark decides between pools by their names where none has a task running."""
+    context = own_spark(spark_driver).sparkContext()
+    assert context.getPoolForName("default").get().schedulingMode().toString() == "FAIR"
+    pools = set()
+    for session in (spark_driver.open_session(), spark_driver.open_session()):
+        ran = StatementContext(identity=Identity("ann"))
+        session.run_query(ReadPlan(text="SELECT sum(id) FROM range(10)", scans=()), ran).close()
+        context.listenerBus().waitUntilEmpty()
+        store, jobs = context.statusStore(), context.statusTracker().getJobIdsForGroup(ran.statement_id)
+        pools.add(store.lastStageAttempt(store.job(jobs[0]).stageIds().head()).schedulingPool())
+        session.close()
+    assert pools == {"default"}

@@ -1,4 +1,4 @@
-"""CALL system.snapshot of Delta tables that Spark wrote: the Iceberg table as all readers see it, and its writes."""
+"""CALL system.snapshot of Delta tables that Spark wrote: what all readers see of the Iceberg table, and its writes."""
 
 from __future__ import annotations
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import shutil
 import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table import StaticTable
 
@@ -120,6 +122,25 @@ def test_files_stay_while_a_version_has_them(bare: BareLake) -> None:
     bare.answer("DROP TABLE t PURGE")
     assert len(bare.rows("VACUUM d RETAIN 0 HOURS DRY RUN")) == 2
     assert PEERS["deltalake"](bare.path("d"), ["id"]) == []
+
+
+def test_ids_of_files_that_mean_something_else(bare: BareLake) -> None:
+    """A Delta table without column mapping reads its files by names, whatever ids they have; Iceberg's do not."""
+    folder = bare.folder / "default" / "d"
+    folder.mkdir(parents=True)
+    for ids, is_same in (({"a": 1, "b": 2}, True), ({"a": 2, "b": 1}, False), ({"a": 1}, False)):
+        fields = [
+            pa.field(name, pa.int64(), metadata={"PARQUET:field_id": str(ids[name])} if name in ids else None)
+            for name in "ab"
+        ]
+        pq.write_table(pa.table([[1], [2]], schema=pa.schema(fields)), folder / "1.parquet")
+        bare.answer(f"CONVERT TO DELTA parquet.`{folder}`")
+        if is_same:
+            bare.answer("CALL system.snapshot('d', 't')")
+            assert read_by_all(bare, ["a", "b"]) == [(1, 2)]
+        else:
+            assert "field id" in str(bare.refuse("CALL system.snapshot('d', 'u')"))
+        shutil.rmtree(folder / "_delta_log")
 
 
 REFUSED = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -108,6 +109,37 @@ def test_a_schema_that_no_stack_holds_is_named() -> None:
     """By what is found first: that it has no end, or that it is too deep."""
     with pytest.raises((MalformedLogEntry, UnsupportedDataType)):
         parse_schema('{"type":"struct","fields":[{"name":"a","type":' * 3000)
+
+
+UNUSUAL: list[tuple[str, StructField]] = [
+    ('{"name": "a", "type": "long", "nullable": 0, "metadata": null}', StructField("a", PrimitiveType.LONG, False)),
+    ('{"name": "a", "type": "long", "nullable": null, "more": [1]}', StructField("a", PrimitiveType.LONG)),
+    ('{"name": "x", "name": "a", "type": "long"}', StructField("a", PrimitiveType.LONG)),
+    (
+        '{"name": "a", "type": "long", "metadata": {"n": NaN}, "metadata": {"n": 123456789012345678901234567890}}',
+        StructField("a", PrimitiveType.LONG, metadata={"n": 123456789012345678901234567890}),
+    ),
+    ('{"name": "\\ud800", "type": "long"}', StructField("\ud800", PrimitiveType.LONG)),
+    ('{"name": "\ud800", "type": "long"}', StructField("\ud800", PrimitiveType.LONG)),
+    (
+        '{"name": "a", "type": {"type": "array", "elementType": "date", "containsNull": false}}',
+        StructField("a", ArrayType(PrimitiveType.DATE, False)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), UNUSUAL, ids=range(len(UNUSUAL)))
+def test_fields_that_few_writers_write(text: str, expected: StructField) -> None:
+    """Also such as the fast decoder does not take."""
+    assert parse_schema(f'{{"type": "struct", "fields": [{text}]}}') == StructType((expected,))
+
+
+def test_a_field_is_a_dataclass_to_those_who_take_it_for_one() -> None:
+    field = StructField("a", PrimitiveType.LONG)
+    assert replace(field, name="b", nullable=False) == StructField("b", PrimitiveType.LONG, False)
+    assert [each.name for each in fields(field)] == ["name", "data_type", "nullable", "metadata"]
+    with pytest.raises(AttributeError):
+        field.name = "c"  # type: ignore[misc]
 
 
 def test_fields_are_found_as_spark_finds_them() -> None:

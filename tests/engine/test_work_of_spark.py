@@ -1,4 +1,4 @@
-"""Which row groups of a file are read: Spark's own record of the rows that its tasks were given."""
+"""Which row groups of a file are read, and in how many tasks: Spark's own record of what it did for a statement."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Work:
     """What Spark did for a statement; `records` are rows as they come from files, before any filter."""
 
     records: int
+    jobs: int
     tasks: int
 
 
@@ -60,7 +61,7 @@ def worked(driver: SparkDriver, session: LakeSession, text: str) -> tuple[list[t
     stages = {job.stageIds().apply(at) for job in jobs for at in range(job.stageIds().size())}
     read = sum(store.lastStageAttempt(stage).inputRecords() for stage in stages)
     rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    return rows, Work(records=read, tasks=sum(job.numCompletedTasks() for job in jobs))
+    return rows, Work(records=read, jobs=len(jobs), tasks=sum(job.numCompletedTasks() for job in jobs))
 
 
 def test_a_look_up_by_key_reads_one_row_group_in_one_task(spark_driver: SparkDriver, lake: LakeSession) -> None:
@@ -77,3 +78,10 @@ def test_a_selective_join_reads_the_row_groups_of_its_keys(spark_driver: SparkDr
     rows, work = worked(spark_driver, lake, text.format("b"))
     assert rows == [(1, 1)]
     assert work.records <= GROUP + 4
+
+
+def test_small_tables_are_joined_in_one_task(spark_driver: SparkDriver, lake: LakeSession) -> None:
+    text = "SELECT a.kind, count(*) FROM few a LEFT JOIN few b ON a.id = b.id JOIN few c ON a.id = c.id GROUP BY a.kind"
+    rows, work = worked(spark_driver, lake, text)
+    assert sorted(rows) == [("a", 2), ("b", 1)]
+    assert (work.jobs, work.tasks) == (1, 1)
