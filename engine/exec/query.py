@@ -204,6 +204,18 @@ class ExecSession:
         write = _Call(lambda session, request: session.write(request, asked), read_written, lineage_of_write(target))
         return self._call(write, plan, context, parameters)
 
+    def check_write(
+        self,
+        plan: ReadPlan,
+        target: WriteTarget,
+        context: StatementContext,
+        parameters: Sequence[Parameter] = (),
+    ) -> None:
+        """Raises what :meth:`write_files` would, whichever rows there are; nothing runs."""
+        asked = target_request(target)
+        check = _Call(lambda session, request: session.checkWrite(request, asked), lambda answer: None)
+        self._call(check, plan, context, parameters)
+
     def set_setting(self, key: str, value: str | None) -> None:
         """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`.
 

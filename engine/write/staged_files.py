@@ -63,6 +63,12 @@ def written_files(
         yield new
 
 
+def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, run: Run) -> None:
+    """Raises what `new_files` would, whichever rows `source` has; nothing runs."""
+    target = _target(rows, table.snapshot.storage.root, uuid.uuid4().hex)
+    run.executor.check_write(source, target, run.context, run.parameters)
+
+
 @contextmanager
 def discarded_on_failure(storage: Storage, paths: Iterable[str], run: Run) -> Iterator[None]:
     """If the block fails, and surely has not committed, the data files at `paths` go.
@@ -92,19 +98,22 @@ def drop_told(table: BoundTable) -> Iterator[None]:
 
 def _write(source: ReadPlan, rows: WritePlan, folder: str, run: Run) -> tuple[WrittenFile, ...]:
     token = uuid.uuid4().hex
-    target = WriteTarget(
-        folder=folder,
-        partition_columns=rows.config.partition_keys,
-        compression=rows.config.compression,
-        rules=row_rules(rows, token),
-    )
     try:
-        return run.executor.write_files(source, target, run.context, run.parameters)
+        return run.executor.write_files(source, _target(rows, folder, token), run.context, run.parameters)
     except SparkFailure as failure:
         error = violation(rows, token, failure)
         if error is None:
             raise
         raise error from failure
+
+
+def _target(rows: WritePlan, folder: str, token: str) -> WriteTarget:
+    return WriteTarget(
+        folder=folder,
+        partition_columns=rows.config.partition_keys,
+        compression=rows.config.compression,
+        rules=row_rules(rows, token),
+    )
 
 
 def discard(storage: Storage, paths: Iterable[str]) -> None:

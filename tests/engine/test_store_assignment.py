@@ -131,3 +131,12 @@ def test_the_value_of_a_partition_is_no_null_where_it_is_wrong(session: LakeSess
     error = refuse(session, "INSERT INTO parted PARTITION (d = 'never') VALUES (1)")
     assert (error.condition, "column d" in error.message) == ("CAST_INVALID_INPUT", True), error
     assert rows(session, "SELECT * FROM parted") == [(1, DAY)]
+
+
+@pytest.mark.parametrize("source", ["SELECT 1 AS id", "SELECT 2 AS id", "SELECT 1 AS id WHERE false"])
+def test_an_insert_of_a_merge_is_checked_even_if_no_row_needs_it(session: LakeSession, source: str) -> None:
+    run(session, "CREATE OR REPLACE TABLE merged AS SELECT 1 AS id, 1 AS v")
+    merge = f"MERGE INTO merged t USING ({source}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = 2"
+    error = refuse(session, f"{merge} WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, array(1))")
+    assert error.condition == "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST"
+    assert rows(session, "SELECT id, v FROM merged") == [(1, 1)]

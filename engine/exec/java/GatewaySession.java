@@ -118,6 +118,18 @@ public final class GatewaySession {
     });
   }
 
+  /** Analyzes what {@link #write} would run, with what the table demands of the rows; runs nothing. */
+  public void checkWrite(String request, String target) throws Exception {
+    final Request parsed = new Request(request);
+    final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
+    within(parsed, new Work() {
+      public Object apply() throws Exception {
+        writer.enforced(new Statement(spark, guard, parsed, GatewaySession.this).analyzed(), guard, parsed.id);
+        return null;
+      }
+    });
+  }
+
   /** Writes a query's rows into a table's folder and returns the files; see {@link TableWriter}. */
   public String write(String request, String target) throws Exception {
     final Request parsed = new Request(request);

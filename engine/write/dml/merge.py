@@ -40,7 +40,7 @@ from engine.write.marked_rows import all_but
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_rows import Remainder, live_rows, without_rows
 from engine.write.row_sets import count_rows
-from engine.write.staged_files import drop_told, new_files
+from engine.write.staged_files import drop_told, ensure_can_write, new_files
 from engine.write.staged_write import StagedWrite
 
 
@@ -139,6 +139,9 @@ def _write(
         )
     # Of files that were written for the statement; what statistics of others say may be wrong.
     is_all_matched = plan.source_table is None and known_rows == count_rows(found.of(MATCHING_SOURCE))
+    if is_all_matched:
+        for insert in plan.inserts:
+            ensure_can_write(table, insert.values.over(source).read, insert.rows, run)
     inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, run, staged)
     going = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
     written = _Written(
