@@ -15,6 +15,7 @@ from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from tests.bench.sides import own_spark
 from tests.engine.lake_sessions import run
 
 pytestmark = pytest.mark.spark
@@ -89,7 +90,7 @@ def test_a_subquery_over_the_same_table_reads_all_of_it(lake: LakeSession) -> No
         assert [row["most"] for row in rows] == [561] * 3
 
 
-def test_a_count_that_is_too_high_loses_no_rows(lake: LakeSession, folder: Path) -> None:
+def test_a_count_that_is_too_high_loses_no_rows(lake: LakeSession, folder: Path, spark_driver: SparkDriver) -> None:
     table = folder / "default" / "wrong"
     for start in (0, 10):
         write_deltalake(table, pa.table({"id": pa.array(range(start, start + 10), pa.int64())}), mode="append")
@@ -104,3 +105,8 @@ def test_a_count_that_is_too_high_loses_no_rows(lake: LakeSession, folder: Path)
     for limit, expected in ((15, 15), (30, 20), (9, 9)):
         rows, _ = answered(lake, f"SELECT id FROM wrong LIMIT {limit}")
         assert len({row["id"] for row in rows}) == len(rows) == expected
+    context = StatementContext(identity=Identity("ann"))
+    lake.execute("SELECT id + 1 FROM wrong LIMIT 16", context).close()
+    spark = own_spark(spark_driver).sparkContext()
+    spark.listenerBus().waitUntilEmpty()
+    assert len(spark.statusTracker().getJobIdsForGroup(context.statement_id)) == 3, "all files are not for one task"

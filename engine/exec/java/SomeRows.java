@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.MarkSingleTaskExecution$;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -22,10 +23,12 @@ final class SomeRows {
   /** A LIMIT whose rows are estimated below this runs partition by partition until it has enough. */
   private static final long BYTES_MAX = 64L << 20;
 
+  private final LogicalRelation relation;
   private final FileListing files;
   private final int wanted;
 
-  private SomeRows(FileListing files, int wanted) {
+  private SomeRows(LogicalRelation relation, FileListing files, int wanted) {
+    this.relation = relation;
     this.files = files;
     this.wanted = wanted;
   }
@@ -41,10 +44,11 @@ final class SomeRows {
     if (found.isEmpty() || wanted < 1 || !areFew(wanted, optimized.schema())) return null;
     scala.Tuple4 operation = (scala.Tuple4) found.get();
     if (!FilesLeft.isOurs(operation._4()) || !areKnown(operation)) return null;
-    ListedFileIndex index = FilesLeft.index((LogicalRelation) operation._4());
+    LogicalRelation relation = (LogicalRelation) operation._4();
+    ListedFileIndex index = FilesLeft.index(relation);
     if (index.scan().hidden || index.listing() == null) return null;
     index.listing().want(wanted);
-    return new SomeRows(index.listing(), wanted);
+    return new SomeRows(relation, index.listing(), wanted);
   }
 
   static boolean areFew(int rows, StructType schema) {
@@ -66,8 +70,9 @@ final class SomeRows {
     return rows < wanted && files.leavesOut();
   }
 
-  /** From now on all files are listed. */
+  /** From now on all files are listed, which may be too many for one task. */
   void wantAll() {
     files.want(0);
+    relation.unsetTagValue(MarkSingleTaskExecution$.MODULE$.markTag());
   }
 }
