@@ -75,8 +75,9 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
         }
         values += batches.size();
         size += batches.writeTo(out);
-        if (file != null && context != null) {
-          ResultSpool.grown(folder, context.partitionId(), file.getPath(), size - counted, size);
+        if (file != null) {
+          int partition = context == null ? 0 : context.partitionId(); // what was collected is a part by itself
+          ResultSpool.grown(folder, partition, file.getPath(), size - counted, size);
           counted = size;
         }
       }

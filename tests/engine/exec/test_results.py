@@ -239,6 +239,23 @@ def test_what_would_fail_behind_the_wanted_rows_is_not_reached(spark: ExecSessio
         query(spark, text)
 
 
+def test_rows_of_a_small_limit_count_on_the_disk(spark: ExecSession, tmp_path: Path) -> None:
+    """They are collected before they are written."""
+    spool = Spool(tmp_path, SpoolBudget(2 << 20, setting="results.disk_bytes_max"))
+    written: list[int] = []
+    take = SpoolBudget.take_some
+
+    def noted(budget: SpoolBudget, owner: str, wanted: int, needed: int) -> int:
+        written.append(needed)
+        return take(budget, owner, wanted, needed)
+
+    plan = ReadPlan(text="SELECT repeat('x', 50000) AS s FROM range(0, 1000, 1, 2) LIMIT 400", scans=())
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SpoolFull):
+        patch.setattr(SpoolBudget, "take_some", noted)
+        spark.run_query(plan, StatementContext(identity=Identity("alice"), spool=spool))
+    assert written and max(written) < 8 << 20, "asked while the rows are written, not when all are"
+
+
 def test_rows_count_on_the_disk_while_they_are_written(spark: ExecSession, tmp_path: Path) -> None:
     spool = Spool(tmp_path, SpoolBudget(64 << 20, setting="results.disk_bytes_max"))
     endless = ReadPlan(text="SELECT repeat('x', 1000) AS s FROM range(0, 100000000, 1, 2)", scans=())
