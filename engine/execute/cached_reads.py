@@ -20,7 +20,7 @@ from functools import partial
 
 from engine.cache.kept_result import KeptResult, keep
 from engine.cache.result_cache import Flight, ResultCache, Turn
-from engine.errors.statement_errors import StatementEnded
+from engine.errors.statement_errors import StatementCancelled, StatementEnded
 from engine.exec.errors import ResultRowsDiffer
 from engine.exec.query import SessionFacts
 from engine.exec.run import Run
@@ -160,7 +160,7 @@ class _Miss:
         pieces = deque(stream.pieces())
         _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
         if sum(piece.nbytes for piece in pieces) > self.cache.entry_bytes_max:
-            return replace(stream, source=_taken(pieces), on_close=partial(_give_up, pieces, stream))
+            return replace(stream, source=_taken(pieces, len(pieces)), on_close=partial(_give_up, pieces, stream))
         kept = self._put(stream, tuple(pieces))
         if self.flight is not None:
             self.flight.end(alone=False)
@@ -188,10 +188,20 @@ class _Miss:
         return kept
 
 
-def _taken(pieces: deque[AnyBatch]) -> Iterator[AnyBatch]:
-    """Each is let go of where it is taken, since the files of a result go with the last of them."""
-    while pieces:
-        yield pieces.popleft()
+def _taken(pieces: deque[AnyBatch], count: int) -> Iterator[AnyBatch]:
+    """So many. Each is let go of where it is taken, since the files of a result go with the last of them.
+
+    Raises `StatementCancelled` where `_give_up` takes them away: a reader must not take that for the end of the rows.
+    """
+    for _ in range(count):
+        yield _first(pieces)
+
+
+def _first(pieces: deque[AnyBatch]) -> AnyBatch:
+    try:
+        return pieces.popleft()
+    except IndexError:
+        raise StatementCancelled from None
 
 
 def _give_up(pieces: deque[AnyBatch], stream: ResultStream) -> None:

@@ -38,6 +38,8 @@ class CountingSpark:
     current: tuple[str, str] = ("spark_catalog", "default")
     during: Callable[[StatementContext], None] = lambda _: None
     rows_made: int | None = None
+    batches: int = 1
+    """How many times the row is answered, each in a batch."""
     runs: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -58,6 +60,7 @@ class CountingSpark:
                 column = pq.read_table(f"{scan.table_root}/{path}", columns=["n"])["n"]
                 total, count = total + (pc.sum(column).as_py() or 0), count + len(column)
         stream = small_result({"total": BIGINT, "count": BIGINT}, [(total, count)])
+        stream.source = iter(list(stream.source) * self.batches)
         stream.repeatable, stream.rows_made = self.repeatable, self.rows_made
         return stream
 

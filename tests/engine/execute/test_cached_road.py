@@ -391,3 +391,16 @@ def test_answers_beside_a_writer_are_of_the_version_they_name(folder: Path, lake
         assert before <= version <= after
         assert (total, count) == sum_at(version)
     assert lake.cache.counts.hits > 0 and spark.runs < len(found)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_closing_an_answer_that_is_not_kept_fails_its_reader(lake: CachedLake, started: bool) -> None:
+    """An end of the rows would be taken for all of them."""
+    lake.cache.entry_bytes_max = 0
+    reader = lake.run(CountingSpark(batches=2), SUM)
+    rows = reader.pieces()
+    if started:
+        next(rows)
+    reader.close()
+    with pytest.raises(StatementCancelled):
+        list(rows)
