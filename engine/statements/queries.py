@@ -164,12 +164,11 @@ class LogQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededRows:
-    """Which rows a query needs of the one relation that it names: those of which all `conditions` may be true, and any
-    `limit` of them where one is given. Literals have the types that they are written with.
+    """Which rows a query needs of the one relation that it names: those of which all `conditions` may be true.
+    Literals have the types that they are written with.
     """
 
     conditions: tuple[Predicate, ...] = ()
-    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,9 +179,9 @@ class TableSnapshot(Protocol):
         """
         ...
 
-    def narrowed(self, condition: Predicate, limit: int | None) -> TableSnapshot:
-        """For a query that needs no more rows than those for which `condition` may be true, any `limit` of them where
-        one is given: the same version, maybe with fewer `files`, if that is less work than to know all of them.
+    def narrowed(self, condition: Predicate) -> TableSnapshot:
+        """For a query that needs no more rows than those for which `condition` may be true: the same version, maybe
+        with fewer `files`, if that is less work than to know all of them.
         """
         ...
 

@@ -202,7 +202,7 @@ class FolderSnapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
 
-    def narrowed(self, condition: Predicate, limit: int | None) -> FolderSnapshot:
+    def narrowed(self, condition: Predicate) -> FolderSnapshot:
         return self
 
     @property

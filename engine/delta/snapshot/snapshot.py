@@ -303,7 +303,7 @@ class Snapshot:
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)
 
-    def narrowed(self, condition: Predicate, limit: int | None) -> Snapshot:
+    def narrowed(self, condition: Predicate) -> Snapshot:
         """All of it: the log says which files are live only as a whole."""
         return self
 

@@ -14,7 +14,6 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import accumulate
 
 import numpy as np
 import pyarrow.compute as pc
@@ -41,7 +40,6 @@ _INTEGER_BYTES: Mapping[Kind, tuple[int, ...]] = {Kind.INT: (4,), Kind.DATE: (4,
 def narrowed_manifests(
     manifests: Sequence[Manifest],
     condition: Predicate,
-    limit: int | None,
     schema: IcebergSchema,
     specs: Mapping[int, PartitionSpec],
 ) -> tuple[Manifest, ...] | None:
@@ -50,8 +48,6 @@ def narrowed_manifests(
     deletes = [each for each in manifests if each.has_deletes]
     mask = can_be(truths_of(condition, _Summaries(data, schema, specs), len(data), partitions_only=True), TRUE)
     kept = [each for each, is_kept in zip(data, mask.tolist(), strict=True) if is_kept]
-    if limit is not None and not deletes:
-        kept = _enough(kept, limit)
     files, of_all = _num_files(kept), _num_files(data)
     if len(kept) == len(data) or files is None or of_all is None or 2 * files > of_all:
         return None  # all are decoded once, and kept for the next query
@@ -69,16 +65,6 @@ def left_out(listed: Sequence[Manifest], summary: Mapping[str, str], found: Live
     total = int(text) if text.isdecimal() and len(text) <= _DIGITS_MAX else 0
     known = sum(pc.sum(table["file_size_in_bytes"]).as_py() or 0 for table in (found.data, found.deletes))
     return max(0, (_num_files(listed) or 0) - found.data.num_rows), max(0, total - known)
-
-
-def _enough(manifests: list[Manifest], rows: int) -> list[Manifest]:
-    """The first ones that have so many rows; all where it is not known how many they have."""
-    counts = [_sum(each.added[1], each.existing[1]) for each in manifests]
-    known = [count for count in counts if count is not None]
-    if len(known) < len(counts):
-        return manifests
-    position = next((at for at, total in enumerate(accumulate(known)) if total >= rows), len(known))
-    return manifests[: position + 1]
 
 
 def _num_files(manifests: Sequence[Manifest]) -> int | None:

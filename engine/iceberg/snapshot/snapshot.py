@@ -333,16 +333,12 @@ class IcebergSnapshot:
         found = build_scan(replace(self._whole_source(label), hidden=hidden), relation, label)
         return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
 
-    def narrowed(self, condition: Predicate, limit: int | None) -> IcebergSnapshot:
+    def narrowed(self, condition: Predicate) -> IcebergSnapshot:
         """Without manifests that the query does not need, unless all files are known already. Raises as `manifests`."""
         if "live_files" in self.__dict__ or self.marked is not None:
             return self
-        needed = narrowed_manifests(self.manifests, condition, limit, self.iceberg_schema, self.metadata.specs)
-        if needed is None:
-            return self
-        found = replace(self, needed=needed)
-        is_enough = limit is None or (pc.sum(found.live_files.data["record_count"]).as_py() or 0) >= limit
-        return found if is_enough else self
+        needed = narrowed_manifests(self.manifests, condition, self.iceberg_schema, self.metadata.specs)
+        return self if needed is None else replace(self, needed=needed)
 
     def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:
         """Raises as `scan`."""

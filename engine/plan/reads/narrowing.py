@@ -37,7 +37,7 @@ def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[Bou
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         condition = needed_condition(query.needed, table.snapshot.columns())
-        return (replace(table, snapshot=table.snapshot.narrowed(condition, query.needed.limit)),)
+        return (replace(table, snapshot=table.snapshot.narrowed(condition)),)
 
 
 def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:

@@ -2,11 +2,11 @@
 
     SELECT … FROM (SELECT * FROM s.t WHERE day >= '2024-01-01' AND f(x)) WHERE …     rows of 2024 and later
     WITH r AS (SELECT * FROM s.t WHERE day = '2024-01-01') SELECT … FROM r JOIN r    rows of one day
-    SELECT id, name FROM s.t LIMIT 10                                                any ten rows
 
 Before Spark has planned a query this is known, and so a format may look at less of a table's metadata. Spark evaluates
-the conditions all the same. What is not recognized needs all rows: conditions beside a join, of an outer query, and
-every limit that is not one of rows as they are.
+the conditions all the same. What is not recognized needs all rows: conditions beside a join or of an outer query.
+A LIMIT says nothing here: whether some of the metadata names enough rows is known when they were read, and the query
+has to have the rest of it then.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ _AFTER_WHERE = frozenset(
     }
 )
 """Clauses of a SELECT that see no row for which its WHERE is not true."""
-_OF_ROWS = frozenset({"expressions", "from_", "hint", "limit", "offset"})
-_ROWS_MAX = 1 << 40
 
 
 def needed_rows(tree: exp.Query | exp.Values) -> NeededRows | None:
@@ -41,8 +39,7 @@ def needed_rows(tree: exp.Query | exp.Values) -> NeededRows | None:
         return None
     where = select.args.get("where")
     conditions = () if where is None else tuple(_conditions(where.this, called))
-    limit = _limit(select) if select is tree else None
-    return NeededRows(conditions=conditions, limit=limit) if conditions or limit is not None else None
+    return NeededRows(conditions=conditions) if conditions else None
 
 
 def _reading(tree: exp.Expr) -> exp.Select | None:
@@ -71,27 +68,3 @@ def _conditions(node: exp.Expr, called: str) -> Iterator[Predicate]:
     found = parse_condition(node, called)
     if found is not None:
         yield found
-
-
-def _limit(select: exp.Select) -> int | None:
-    """How many rows are read, where each of them is one of the result."""
-    if given(select) - _OF_ROWS or not all(_is_column(each) for each in select.expressions):
-        return None
-    counts = [_count(select.args.get(name)) for name in ("limit", "offset")]
-    if select.args.get("limit") is None or None in counts:
-        return None
-    total = sum(each for each in counts if each is not None)
-    return total if total <= _ROWS_MAX else None
-
-
-def _count(node: exp.Expr | None) -> int | None:
-    if node is None:
-        return 0
-    value = node.args.get("expression")
-    is_number = isinstance(value, exp.Literal) and not value.is_string and str(value.this).isdecimal()
-    return int(value.this) if is_number and isinstance(value, exp.Literal) else None
-
-
-def _is_column(node: exp.Expr) -> bool:
-    node = node.unalias()
-    return isinstance(node, exp.Star | exp.Column)

@@ -135,13 +135,13 @@ def test_what_is_left_out_has_no_row(
             for path, value in zip(paths, in_files, strict=True)
             if value is not None and holds(ordered(value), ordered(given))
         }
-        found = replace(whole).narrowed(Compare(operator, Column(("c",)), literal), None)
+        found = replace(whole).narrowed(Compare(operator, Column(("c",)), literal))
         assert matching <= set(found.files["path"].to_pylist()), (operator, given)
         narrowed += found.num_files < len(paths)
     assert narrowed, "no condition leaves a manifest out"
     nulls = {path for path, value in zip(paths, in_files, strict=True) if value is None}
-    assert nulls <= set(replace(whole).narrowed(IsNull(Column(("c",))), None).files["path"].to_pylist())
-    assert replace(whole).narrowed(IsNotNull(Column(("c",))), None).num_files == len(paths)
+    assert nulls <= set(replace(whole).narrowed(IsNull(Column(("c",)))).files["path"].to_pylist())
+    assert replace(whole).narrowed(IsNotNull(Column(("c",)))).num_files == len(paths)
 
 
 def ordered(value: Any) -> Any:
@@ -157,53 +157,36 @@ TEN = [[each] for each in range(10)]
 
 
 @pytest.mark.parametrize(
-    ("condition", "limit", "expected"),
+    ("condition", "expected"),
     [
-        (equal(3), None, [3]),
-        (Or((equal(3), equal(7))), None, [3, 7]),
-        (equal(99), None, []),
-        (Compare(Operator.GREATER, Column(("c",)), Literal(2, LONG)), None, range(10)),  # more than half: all are kept
-        (ALWAYS, None, range(10)),
-        (ALWAYS, 10, [0]),
-        (ALWAYS, 11, [0, 1]),
-        (ALWAYS, 0, [0]),
-        (ALWAYS, 99, range(10)),
+        (equal(3), [3]),
+        (Or((equal(3), equal(7))), [3, 7]),
+        (equal(99), []),
+        (Compare(Operator.GREATER, Column(("c",)), Literal(2, LONG)), range(10)),  # more than half: all are kept
+        (ALWAYS, range(10)),
     ],
 )
 def test_manifests_are_decoded_if_they_are_needed(
-    tmp_path: Path, decoded: list[str], condition: Predicate, limit: int | None, expected: list[int]
+    tmp_path: Path, decoded: list[str], condition: Predicate, expected: list[int]
 ) -> None:
     table = partitioned(tmp_path, "identity", "long", TEN)
     snapshot = load(table.folder)
-    found = snapshot.narrowed(condition, limit)
+    found = snapshot.narrowed(condition)
     found.scan("t", "t")
     assert decoded == [table.listed[at]["manifest_path"].rpartition("/")[2] for at in expected]
     assert found.num_files + found.left_out[0] == 10
     assert (found.stamp != snapshot.stamp) == (len(decoded) < 10)
-    assert found.narrowed(equal(99), None) is found, "its files are known"
-
-
-def test_rows_of_the_list_are_counted_again(tmp_path: Path, decoded: list[str]) -> None:
-    """A list that says more rows than there are makes no answer too short."""
-    table = partitioned(tmp_path, "identity", "long", TEN)
-    for each in table.listed:
-        each["added_rows_count"] = 1000
-    table.commit()
-    snapshot = load(table.folder)
-    found = snapshot.narrowed(ALWAYS, 50)
-    found.scan("t", "t")
-    assert (found is snapshot, len(decoded)) == (True, 10)
+    assert found.narrowed(equal(99)) is found, "its files are known"
 
 
 def test_deletes_are_always_read(tmp_path: Path, decoded: list[str]) -> None:
-    """And a limit counts no rows where there are any."""
     table = partitioned(tmp_path, "identity", "long", TEN)
     deletes = table.positions([f"{table.location}/data/3-0.parquet"], [1], partition={"p": 3})
     table.listed.append(table.manifest([deletes], 1, 99, 1002, 0))
     table.commit()
     snapshot = load(table.folder)
-    assert snapshot.narrowed(ALWAYS, 5) is snapshot
-    found = snapshot.narrowed(equal(3), None)
+    assert snapshot.narrowed(ALWAYS) is snapshot
+    found = snapshot.narrowed(equal(3))
     cardinalities = [vector["cardinality"] for vector in found.files["deletion_vector"].to_pylist()]
     assert (len(decoded), cardinalities) == (2, [1])
 
@@ -222,7 +205,7 @@ def test_what_a_list_does_not_say_leaves_nothing_out(tmp_path: Path, listed: dic
     table = partitioned(tmp_path, "identity", "long", TEN)
     add_manifest(table, "identity", parse_type("long", ""), [99], **listed)
     table.commit()
-    needed = load(table.folder).narrowed(equal(3), None).needed if "partition_spec_id" not in listed else None
+    needed = load(table.folder).narrowed(equal(3)).needed if "partition_spec_id" not in listed else None
     manifests = [needed] if needed is None else [each.path for each in needed]
     expected = [table.listed[at]["manifest_path"] for at in (3, 10)]
     assert manifests == ([None] if needed is None else expected)
@@ -235,5 +218,5 @@ def test_bounds_of_promoted_columns(tmp_path: Path) -> None:
     for at, each in enumerate(table.listed):
         each["partitions"] = [{**summary, "lower_bound": struct.pack("<i", at), "upper_bound": struct.pack("<i", at)}]
     table.commit()
-    found = load(table.folder).narrowed(equal(4), None)
+    found = load(table.folder).narrowed(equal(4))
     assert found.files["path"].to_pylist() == ["data/4-0.parquet"]
