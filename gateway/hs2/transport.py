@@ -14,7 +14,10 @@ that reads nothing would keep a thread, a connection and the answer.
 hive-jdbc asks a question for every row that it reads, so what a small message costs counts: one `recv` brings it, one
 `send` answers it, and no other call of the system is made. Python sets and polls a socket around each call where it has
 a timeout, and sends an answer in as many parts as there is room for, with its interpreter's lock taken in between. So
-the time for answers is the system's (SO_SNDTIMEO): a call sends all, or what the client took in that time.
+the time for answers is the system's (SO_SNDTIMEO): a call sends all, or what the client took in that time. Its next
+question is there some ten microseconds later, and a processor that has gone to sleep takes longer than that to wake up;
+so the thread looks for it that long (:meth:`MessageStream.await_shortly`), one thread of the server at a time, and no
+more for a while once nothing came: on a busy machine the others have better use for the processor.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+import threading
 import time
 from collections.abc import Iterator
 
@@ -49,6 +53,11 @@ _JOINED_BYTES_MAX = 32 << 10
 """Copying so much takes less time than describing pieces to the system."""
 _PIECES_MAX = 512
 """Half of what the system takes at once."""
+_SHORTLY_S = 60e-6
+_SHORTLY_SKIPPED = 64
+"""Messages for which nobody looks after a look that found nothing."""
+_SHORTLY = threading.Lock()
+"""Held by the thread that looks for its client's next message."""
 _LENGTH = struct.Struct(">I")
 _TIMEVAL = struct.Struct("@ll")
 _HTTP_FIRST_BYTES = b"GPHDOTC"  # GET, POST or PUT, HEAD, DELETE, OPTIONS, TRACE, CONNECT
@@ -71,6 +80,7 @@ class ByteStream:
         self._buffer = bytearray()
         self._deadline: float | None = None
         self._timeout: float | None = None
+        self._skipped = 0
         connection.settimeout(None)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(*divmod(int(WRITE_S * 1e6), 10**6)))
 
@@ -83,6 +93,26 @@ class ByteStream:
         while not self._buffer:
             self._receive(_RECEIVE_BYTES)
         return self._buffer[0]
+
+    def await_shortly(self) -> None:
+        """Return when bytes have come, or soon. Raises `Disconnected`."""
+        if self._skipped:
+            self._skipped -= 1
+            return
+        if self._tls or self._buffer or not _SHORTLY.acquire(blocking=False):
+            return
+        try:
+            self._wait_at_most(None)
+            end = time.perf_counter() + _SHORTLY_S
+            while not self._buffer and time.perf_counter() < end:
+                with contextlib.suppress(BlockingIOError):
+                    self._take_in(self._socket.recv(_RECEIVE_BYTES, socket.MSG_DONTWAIT))
+            if not self._buffer:
+                self._skipped = _SHORTLY_SKIPPED
+        except OSError as error:
+            raise Disconnected() from error
+        finally:
+            _SHORTLY.release()
 
     def take_frame(self) -> bytes | None:
         """The content of a frame that has arrived, all of it and nothing else; None, and nothing taken, if not so."""
@@ -169,6 +199,9 @@ class ByteStream:
             received = self._socket.recv(count)
         except OSError as error:  # TimeoutError is one
             raise Disconnected() from error
+        self._take_in(received)
+
+    def _take_in(self, received: bytes) -> None:
         if not received:
             raise Disconnected()
         if self._tls:
@@ -213,6 +246,10 @@ class MessageStream:
     def write(self, pieces: tuple[bytes, ...]) -> None:
         """One message."""
         self._stream.write((_LENGTH.pack(sum(map(len, pieces))), *pieces) if self._framed else pieces)
+
+    def await_shortly(self) -> None:
+        """Look for the next message for a moment, where it is about to come."""
+        self._stream.await_shortly()
 
     def _ensure_short(self, length: int) -> None:
         if length > self._bytes_max:

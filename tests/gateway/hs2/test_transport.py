@@ -118,3 +118,32 @@ def test_an_answer_needs_room_once_where_messages_have_a_deadline(ends: tuple[By
     messages.write((answer,))
     reader.join(10)
     assert len(received) == len(answer) + 4
+
+
+def test_a_client_that_asks_at_once_is_looked_for_and_one_that_does_not_is_waited_for(
+    ends: tuple[ByteStream, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = ends
+    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    messages = MessageStream(ours, framed=True, bytes_max=100)
+    theirs.sendall(frame(b"at once"))
+    messages.await_shortly()
+    assert messages.read() == b"at once"
+    monkeypatch.setattr(transport, "_SHORTLY_S", 0)
+    messages.await_shortly()
+    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    messages.await_shortly()  # returns: nobody looks again so soon
+    theirs.sendall(frame(b"later"))
+    assert messages.read() == b"later"
+
+
+def test_a_client_that_leaves_while_it_is_looked_for(
+    ends: tuple[ByteStream, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = ends
+    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    theirs.close()
+    with pytest.raises(Disconnected):
+        ours.await_shortly()
+    with pytest.raises(Disconnected):  # and the next one may look
+        ours.await_shortly()
