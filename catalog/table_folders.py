@@ -64,6 +64,28 @@ class TableFolders:
             if overlap(other, location):
                 raise RestPlaceShared(str(table.name), location, f"that of another table, {other}")
 
+    def learn_rest_places(self, location: str) -> None:
+        """Before it is said whose a canonical location is.
+
+        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` for a catalog that never told where its tables lie, and
+        whose policies or grants may be those of the location.
+        """
+        if self._places.rest.is_reserved(location):
+            return
+        for name, source in self._sources.items():
+            if not isinstance(source, RestNames):
+                continue
+            try:
+                source.learn_places()
+            except (RestCatalogNotAvailable, RestCatalogRefused):
+                if not source.knows_places and self._is_guarded(name):
+                    raise
+
+    def _is_guarded(self, catalog: CatalogName) -> bool:
+        """Whether tables without a record of their own may have policies or grants."""
+        levels = (self._state.catalogs.get(catalog), *self._state.schemas_of(catalog))
+        return any(each.named_policies or each.grants for each in levels if each is not None)
+
     def rest_tables_at(self, location: str) -> list[TableEntry]:
         """The tables of REST catalogs whose folder overlaps a location; each of them is asked for again.
 

@@ -259,7 +259,11 @@ class CatalogView:
         return TableEntry(name=TableName(DEFAULT_CATALOG, format, location), location=location, format=format)
 
     def tables_at(self, location: str) -> tuple[TableEntry, ...]:
-        """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it."""
+        """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it.
+
+        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` where that is not known.
+        """
+        self.folders.learn_rest_places(location)
         recorded = [entry for entry in self._recorded_tables() if overlap(entry.location, location)]
         recorded += self.folders.rest_tables_at(location)
         known = {entry.location for entry in recorded}
