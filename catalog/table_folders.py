@@ -16,7 +16,7 @@ from catalog.places import Places
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestPlaceShared
 from catalog.rest.names import RestNames, is_rest, table_at
 from catalog.rest.places import RestPlace
-from catalog.roots import overlap
+from catalog.roots import is_same, overlap
 from catalog.state import CatalogState
 
 
@@ -39,7 +39,7 @@ class TableFolders:
         self.ensure_free(location)
         own = not is_made and location in self._places.tables_around(location)
         others = (entry.location for entry in (*self._recorded(), *self.rest_tables_at(location)))
-        if own or any(other != address and self._place_of(other) == location for other in others):
+        if own or any(other != address and is_same(self._place_of(other), location) for other in others):
             raise LocationOverlap(location, "another table lies there")
 
     def ensure_alone(self, table: TableEntry, location: str, *, asks: bool) -> None:
@@ -120,5 +120,5 @@ class TableFolders:
         recorded = {entry.location: entry.place for entry in self._recorded() if entry.place is not None}
         return {**recorded, **{address: place.location for address, place in self._places.rest.all().items()}}
 
-    def _place_of(self, location: str) -> str | None:
+    def _place_of(self, location: str) -> str:
         return self._rest_places().get(location, location)

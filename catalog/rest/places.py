@@ -18,7 +18,7 @@ from typing import Any
 
 from catalog.errors import PathNotAllowed
 from catalog.rest.errors import RestTableInLake
-from catalog.roots import canonical_location, is_below, overlap
+from catalog.roots import canonical_location, is_at_or_below, overlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class RestPlaces:
 
     def is_reserved(self, location: str) -> bool:
         """Whether a canonical location is a folder of this server, where no table of a REST catalog is served."""
-        return any(location == folder or is_below(location, folder) for folder in self._reserved)
+        return any(is_at_or_below(location, folder) for folder in self._reserved)
 
     def ensure_allowed(self, table: str, location: str) -> None:
         """Raises `RestTableInLake` for a canonical location in a folder of this server, or around one."""
