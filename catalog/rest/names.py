@@ -261,7 +261,21 @@ class RestCatalogs:
             self.places.forget(location)
         else:
             self.places.learn(location, found.metadata)
+            self._take_given(location, found)
         return found
+
+    def _take_given(self, address: str, table: RestTable) -> None:
+        """The credentials that came with a table are newer than those that are kept for it."""
+        place = self.places.of(address)
+        if place is None:
+            return
+        with self._lock:
+            lent = self._lent.get((without_place(address), place.location))
+        if lent is None:
+            return
+        newest = storage_options(str(table_at(address).name), place.location, table.given)
+        if newest is not None:
+            lent.take(newest)
 
     def lent_options(self, address: str, location: str) -> Callable[[], Mapping[str, Any]] | None:
         """What fsspec is given for the files of the table at an address, which lie at a location: what the catalog gave

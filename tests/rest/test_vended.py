@@ -14,6 +14,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from catalog.credentials import Credential, use_credentials
 from catalog.names import ICEBERG
 from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
+from catalog.rest.names import RestCatalogs
 from catalog.rest.vended import GivenCredentials, LentOptions, StorageOptions, given_credentials, storage_options
 from engine.storage.errors import LentCredentialsNotInSpark
 from engine.storage.lent_storage import LentStorage, ensure_known_to_spark
@@ -118,6 +119,29 @@ def test_credentials_are_asked_for_before_they_end() -> None:
     assert lent()["key"] not in {"1", "2"}
 
 
+def test_those_without_an_end_are_asked_for_again() -> None:
+    now, away = [0], [False]
+
+    def ask() -> StorageOptions:
+        if away[0]:
+            raise RestCatalogNotAvailable("c", "it is away")
+        return StorageOptions(options={"key": f"asked at {now[0]}"})
+
+    lent = LentOptions(StorageOptions(options={"key": "first"}), ask, lambda: now[0])
+    now[0] = 899_999
+    assert lent() == {"key": "first"}
+    now[0] = 900_000
+    assert lent() == {"key": "asked at 900000"}
+    now[0], away[0] = 1_800_000, True
+    assert lent() == {"key": "asked at 900000"}  # nobody says that they have ended
+    now[0], away[0] = 1_810_000, False
+    assert lent() == {"key": "asked at 1810000"}
+    lent.take(StorageOptions(options={"key": "newest"}, ends_ms=9_000_000))
+    assert lent() == {"key": "newest"}
+    lent.take(StorageOptions(options={"key": "not needed"}))
+    assert lent() == {"key": "newest"}
+
+
 class Bucket(MemoryFileSystem):
     """A store in which a key opens what lies below its own folder."""
 
@@ -174,6 +198,22 @@ def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, buc
     ours = again.sources.formats[ICEBERG].load("iceberg-rest://elsewhere/a/one").storage
     assert ours.read_bytes("metadata/f") == b"one" and not isinstance(ours, LentStorage)
     server.vend()
+
+
+def test_those_that_come_with_a_table_replace_the_kept_ones(
+    tmp_path: Path, server: RestServer, bucket: type[Bucket]
+) -> None:
+    """The table is the same, and so is its ETag."""
+    address = "iceberg-rest://elsewhere/b/renewed"
+    server.other_client().create_table("b.renewed", ROWS, location="s3://b/one")
+    catalogs = RestCatalogs([server.options(vended_credentials=True)])
+    for key in ("key-1", "key-2"):
+        server.vend(config={**TOKEN, "s3.access-key-id": key})
+        assert catalogs.load(address) is not None
+        lent = catalogs.lent_options(address, "s3://b/one")
+        assert lent is not None and lent()["key"] == key
+    server.vend()
+    server.other_client().drop_table("b.renewed")
 
 
 def test_nothing_is_given_out_unasked(tmp_path: Path, server: RestServer, bucket: type[Bucket]) -> None:
