@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from catalog.rest.errors import RestSigningNotSupported
+from catalog.roots import is_below
 
 Config = Mapping[str, str]
 _EARLY_MS = 5 * 60_000
@@ -36,8 +37,17 @@ class GivenCredentials:
 
     def for_location(self, location: str) -> Config:
         """The longest prefix wins, over what holds for the table as a whole."""
-        fitting = [(len(prefix), config) for prefix, config in self.by_prefix if location.startswith(prefix)]
+        fitting = [(len(_folders(prefix)), config) for prefix, config in self.by_prefix if _is_for(prefix, location)]
         return {**self.config, **max(fitting, key=lambda each: each[0], default=(0, {}))[1]}
+
+
+def _is_for(prefix: str, location: str) -> bool:
+    """By whole segments; a prefix may be a scheme alone."""
+    return is_below(f"{location}/", prefix if "/" in prefix else f"{prefix.removesuffix(':')}://")
+
+
+def _folders(prefix: str) -> str:
+    return prefix.partition("://")[2].rstrip("/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,6 +87,32 @@ def test_the_longest_prefix_wins() -> None:
     assert given_credentials({"config": 3, "storage-credentials": "x"}) == GivenCredentials()
 
 
+@pytest.mark.parametrize(
+    ("prefix", "location", "is_for"),
+    [
+        ("s3://b/t1/", "s3://b/t1", True),
+        ("s3://b/t1/", "s3a://b/t1", True),
+        ("s3a://b/t1", "s3://b/t1/inside", True),
+        ("s3://b/t1", "s3://b/t10", False),
+        ("s3://b", "s3://b2/t", False),
+        ("s3a://", "s3://b/t", True),
+        ("s3a", "s3://b/t", True),
+        ("gs:", "gcs://b/t", True),
+        ("gs", "s3://b/t", False),
+        ("abfs://c@acc.dfs.core.windows.net/", "abfss://c@acc.dfs.core.windows.net/t", True),
+        ("", "s3://b/t", False),
+    ],
+)
+def test_a_prefix_is_of_whole_segments(prefix: str, location: str, is_for: bool) -> None:
+    given = GivenCredentials(by_prefix=((prefix, {"k": "v"}),))
+    assert given.for_location(location) == ({"k": "v"} if is_for else {})
+
+
+def test_the_deeper_prefix_wins_over_the_longer_scheme() -> None:
+    given = GivenCredentials(by_prefix=(("s3://b/t", {"k": "deep"}), ("s3a://b/", {"k": "wide"})))
+    assert given.for_location("s3a://b/t") == {"k": "deep"}
+
+
 def test_remote_signing_is_refused() -> None:
     given = GivenCredentials(config={"s3.remote-signing-enabled": "true"})
     with pytest.raises(RestSigningNotSupported):
