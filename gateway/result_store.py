@@ -154,8 +154,9 @@ class HeldRows:
 
     def close(self) -> None:
         """Let go of all; closing twice does nothing."""
-        if self._writer is not None:
-            self._writer.file.close()  # which the trace of an error may hold
+        files = {batch.file for batch in self._batches if isinstance(batch, StoredBatch)}
+        for file in (*files, *([] if self._writer is None else [self._writer.file])):
+            file.close()  # whoever still holds the batches, such as the trace of an error
         self._batches, self._starts, self._writer = [], [], None
         self._store.note_read(self, 0, None)
         self._store.give_back(self._memory)

@@ -13,8 +13,10 @@ Who reads the rows is decided once: they can be read only once.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from engine.cache.kept_result import KeptResult, keep
 from engine.cache.result_cache import Flight, ResultCache, Turn
@@ -155,11 +157,11 @@ class _Miss:
 
     def _kept(self, stream: ResultStream) -> ResultStream:
         """The whole answer from the cache; where it is too large for that, as it is."""
-        pieces = list(stream.pieces())
+        pieces = deque(stream.pieces())
         _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
         if sum(piece.nbytes for piece in pieces) > self.cache.entry_bytes_max:
-            return replace(stream, source=pieces, on_close=stream.close)
-        kept = self._put(stream, pieces)
+            return replace(stream, source=_taken(pieces), on_close=partial(_give_up, pieces, stream))
+        kept = self._put(stream, tuple(pieces))
         if self.flight is not None:
             self.flight.end(alone=False)
         stream.close()
@@ -184,6 +186,17 @@ class _Miss:
         kept = keep(stream, read, self.lineage)
         self.cache.put(self.key.of(stream.repeatable), kept)
         return kept
+
+
+def _taken(pieces: deque[AnyBatch]) -> Iterator[AnyBatch]:
+    """Each is let go of where it is taken, since the files of a result go with the last of them."""
+    while pieces:
+        yield pieces.popleft()
+
+
+def _give_up(pieces: deque[AnyBatch], stream: ResultStream) -> None:
+    pieces.clear()
+    stream.close()
 
 
 def _ensure_whole(stream: ResultStream, rows: int) -> None:

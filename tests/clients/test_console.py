@@ -197,6 +197,8 @@ def test_keys_alone_are_enough(page: Page) -> None:
     page.keyboard.press("End")  # in the filter, not in the tree
     page.keyboard.press("ArrowDown")
     expect(tree.get_by_role("button", name="spark_catalog")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(tree.get_by_role("button", name="shop")).to_be_focused()  # and no schema without a match
     page.keyboard.press("End")
     expect(tree.get_by_role("button", name="system")).to_be_focused()
     page.keyboard.press("ArrowUp")

@@ -23,15 +23,20 @@ FILES = (("a", 0, 6), ("a", 6, 56), ("b", 56, 556), ("b", 556, 562))
 """Partition, first id, end of the ids."""
 
 
-@pytest.fixture
-def lake(spark_driver: SparkDriver, tmp_path: Path) -> Iterator[LakeSession]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("some_rows")
+
+
+@pytest.fixture(scope="module")
+def lake(spark_driver: SparkDriver, folder: Path) -> Iterator[LakeSession]:
     """A session over `parts` of `FILES`, one of whose rows is deleted by a deletion vector, and `plain` of the same."""
     for name, partitions in (("parts", ["p"]), ("plain", None)):
         for partition, start, end in FILES:
             ids = pa.array(range(start, end), pa.int64())
             rows = pa.table({"id": ids, "p": pa.array([partition] * len(ids))})
-            write_deltalake(tmp_path / "default" / name, rows, mode="append", partition_by=partitions)
-    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), spark_driver)
+            write_deltalake(folder / "default" / name, rows, mode="append", partition_by=partitions)
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), spark_driver)
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     run(session, "ALTER TABLE parts SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     run(session, "DELETE FROM parts WHERE id = 0")
@@ -84,8 +89,8 @@ def test_a_subquery_over_the_same_table_reads_all_of_it(lake: LakeSession) -> No
         assert [row["most"] for row in rows] == [561] * 3
 
 
-def test_a_count_that_is_too_high_loses_no_rows(lake: LakeSession, tmp_path: Path) -> None:
-    table = tmp_path / "default" / "wrong"
+def test_a_count_that_is_too_high_loses_no_rows(lake: LakeSession, folder: Path) -> None:
+    table = folder / "default" / "wrong"
     for start in (0, 10):
         write_deltalake(table, pa.table({"id": pa.array(range(start, start + 10), pa.int64())}), mode="append")
     commit = table / "_delta_log" / f"{1:020}.json"

@@ -79,6 +79,18 @@ def test_a_batch_that_was_read_to_its_end_leaves_the_memory(folder: Path) -> Non
     assert store.read_bytes == 0 and not list(folder.iterdir())
 
 
+def test_files_go_with_their_result_whoever_holds_the_batches(tmp_path: Path) -> None:
+    store = ResultStore(Spool(tmp_path, SpoolBudget(1 << 20)))
+    stored = store.spool.writer(SCHEMA, "ann").add(batch(0, 5))  # type: ignore[union-attr]
+    rows = HeldRows(SCHEMA, store, "ann")
+    rows.add(stored)
+    assert rows.read(0, 5).num_rows == 5
+    rows.close()
+    assert not list(tmp_path.iterdir()) and store.held_bytes() == 0
+    with pytest.raises(SpooledRowsLost, match="closed"):
+        stored.read()
+
+
 def test_batches_that_many_clients_are_in_the_middle_of_are_bounded(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

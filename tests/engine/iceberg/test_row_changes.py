@@ -134,8 +134,8 @@ def test_tables_of_version_1_are_changed_and_upgraded(session: LakeSession, lake
         "CREATE TABLE first (id BIGINT, kind STRING) USING iceberg PARTITIONED BY (kind)"
         f" TBLPROPERTIES ('format-version' = '1', {modes})",
     )
-    run(session, "INSERT INTO first SELECT id, concat('k', id % 2) FROM range(8)")
-    expected = {id: f"k{id % 2}" for id in range(8)}
+    run(session, "INSERT INTO first SELECT id, concat('k', id % 2) FROM range(40)")
+    expected = {id: f"k{id % 2}" for id in range(40)}
 
     def check(files_of_deletes: set[str]) -> None:
         assert read_by_all(session, lake, "first") == sorted(expected.items(), key=str)

@@ -31,7 +31,8 @@ export function Browser({ reload }: { reload: number }) {
 /** Arrows go through the tree and the filter above it, Enter in the filter opens the first table. */
 function onKey(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   const filter = document.getElementById("filter") as HTMLElement;
-  const items = [...event.currentTarget.querySelectorAll<HTMLButtonElement>("[role=tree] button")];
+  const all = event.currentTarget.querySelectorAll<HTMLButtonElement>("[role=tree] button");
+  const items = [...all].filter((item) => item.offsetParent !== null); // the filter hides some
   const at = items.indexOf(event.target as HTMLButtonElement);
   if (at < 0 && event.key === "Enter") items.find((item) => item.classList.contains("leaf"))?.click();
   if (at < 0 && event.key !== "ArrowDown") return;
