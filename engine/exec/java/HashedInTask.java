@@ -8,15 +8,23 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SHUFFLE_HASH$;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.execution.SparkStrategies;
 import org.apache.spark.sql.execution.SparkStrategy;
 
 /**
  * Joins of a query of one task: the side that Spark would broadcast, by its size, is hashed by the task itself, which
- * takes no job and no more memory. All other joins, those with hints among them, are left to Spark.
+ * takes no job and no more memory. Each row of the other side is copied on its way into such a join, and not into one
+ * with a broadcast side, which is the faster one where rows are many. All other joins, those with hints among them, are
+ * left to Spark.
  */
 final class HashedInTask extends SparkStrategy {
+  private static final long ROWS_MAX = 200000;
+
+  /** Where the rows are not known. */
+  private static final long BYTES_MAX = 4L << 20;
+
   private final SparkPlanner planner;
 
   HashedInTask(SparkPlanner planner) {
@@ -33,6 +41,7 @@ final class HashedInTask extends SparkStrategy {
   /** To hash one side; null for neither. */
   private JoinHint hint(Join join) {
     if (!join.hint().isEmpty() || ExtractEquiJoinKeys$.MODULE$.unapply(join).isEmpty()) return null;
+    if (!hasFewRows(join.left()) || !hasFewRows(join.right())) return null;
     SparkStrategies.JoinSelection$ selection = planner.JoinSelection();
     scala.Option side = selection.getBroadcastBuildSide(join, false, planner.conf());
     if (side.isEmpty()) return null;
@@ -41,5 +50,11 @@ final class HashedInTask extends SparkStrategy {
     if (!isLeft && !selection.canBuildShuffledHashJoinRight(join.joinType())) return null;
     scala.Option hashed = new scala.Some(new HintInfo(new scala.Some(SHUFFLE_HASH$.MODULE$)));
     return isLeft ? new JoinHint(hashed, Scala.none()) : new JoinHint(Scala.none(), hashed);
+  }
+
+  private static boolean hasFewRows(LogicalPlan side) {
+    Statistics known = side.stats();
+    if (known.rowCount().isEmpty()) return known.sizeInBytes().toDouble() <= BYTES_MAX;
+    return ((scala.math.BigInt) known.rowCount().get()).toDouble() <= ROWS_MAX;
   }
 }

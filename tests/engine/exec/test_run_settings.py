@@ -112,6 +112,10 @@ def test_joins_are_planned_by_the_statement_s_settings(spark_driver: SparkDriver
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     text = "SELECT sum(a.x + b.x) FROM one a JOIN other b ON a.id = b.id"
     assert "BroadcastHashJoin" in _plan(session, text)
+    write_deltalake(tmp_path / "default" / "many", pa.table({"id": pa.array([7] * 300_000, pa.int64())}))
+    write_deltalake(tmp_path / "default" / "few", pa.table({"id": ids[:10]}))
+    one_task = "SELECT count(*) FROM many JOIN few USING (id)"
+    assert "BroadcastHashJoin" in _plan(session, one_task) and "Adaptive" not in _plan(session, one_task)
     run(session, "SET spark.sql.autoBroadcastJoinThreshold = -1")
     assert "SortMergeJoin" in _plan(session, text)
     session.close()
