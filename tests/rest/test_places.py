@@ -10,10 +10,12 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.errors import LocationOverlap
 from catalog.names import ICEBERG, SchemaName, TableName
 from catalog.policies import PolicyArgument, PolicyFunction
 from catalog.policy_changes import SetRowFilter
 from catalog.rest.options import RestOptions
+from catalog.rest.places import RestPlace
 from catalog.right_changes import CreateFunction
 from engine.runtime.identity import Identity
 from tests.rest.conftest import RestServer
@@ -213,3 +215,28 @@ def test_the_place_is_kept_in_the_record(lake: GuardedLake, server: RestServer) 
     relations = lake.sources.catalog.view().state.relations.values()
     (entry,) = (each for each in relations if each.name.table == "recorded")
     assert entry.place == f"{server.folder}/a/recorded" and entry.format == ICEBERG
+
+
+def test_the_place_of_a_table_that_is_gone_is_free(lake: GuardedLake, server: RestServer) -> None:
+    other, folder = server.other_client(), f"{server.folder}/places"
+    known = lake.sources.catalog.rest.places
+    for name in ("dropped", "renamed", "gone"):
+        other.create_table(f"b.{name}", ROWS.schema, location=f"file://{folder}/{name}")
+        lake.do("root", f"DESCRIBE elsewhere.b.{name}")
+    lake.do("root", "GRANT MANAGE ON SCHEMA elsewhere.b TO root", "DROP TABLE elsewhere.b.dropped")
+    lake.do("root", "ALTER TABLE elsewhere.b.renamed RENAME TO elsewhere.b.newer")
+    other.drop_table("b.gone")
+    placed = {address.rpartition("/")[2]: place.location for address, place in known.all().items()}
+    assert "dropped" not in placed and "renamed" not in placed and placed["newer"] == f"{folder}/renamed"
+    folders = lake.sources.catalog.view().folders
+    for name in ("dropped", "gone"):
+        folders.ensure_free(f"{folder}/{name}/inside")
+    with pytest.raises(LocationOverlap):
+        folders.ensure_free(f"{folder}/renamed/inside")
+    other.create_table("b.later", ROWS.schema, location=f"file://{folder}/gone/inside")
+    known.put("iceberg-rest://elsewhere/b/gone", RestPlace(f"{folder}/gone"))  # as it was loaded before
+    lake.do("root", "GRANT SELECT ON TABLE elsewhere.b.later TO ann")
+    known.put("iceberg-rest://nowhere/b/t", RestPlace(f"{folder}/nowhere"))
+    folders.ensure_free(f"{folder}/nowhere/inside")
+    for name in ("newer", "later"):
+        other.drop_table(f"b.{name}")
