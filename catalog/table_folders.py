@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from catalog.entries import TableEntry
 from catalog.errors import LocationOverlap
-from catalog.names import CatalogName
+from catalog.names import ICEBERG, CatalogName
 from catalog.places import Places
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestPlaceShared
 from catalog.rest.names import RestNames, is_rest, table_at
@@ -32,13 +32,17 @@ class TableFolders:
         elsewhere = (self._place_of(entry.location) for entry in self.rest_tables_at(location))
         self._places.ensure_free(location, iter((*recorded, *elsewhere)))
 
-    def ensure_free_for(self, address: str, location: str, *, is_made: bool) -> None:
-        """For the folder of a new table of a REST catalog, which `is_made` there already.
+    def ensure_free_for(self, address: str, location: str, *, may_have_metadata: bool) -> None:
+        """For the folder of a new table of a REST catalog.
 
         Raises as `ensure_free`, and LocationOverlap where another table lies.
+
+        `may_have_metadata`: Iceberg's metadata there is that of the table itself, or of one that was dropped from a
+        catalog that has chosen the same place again.
         """
         self.ensure_free(location)
-        own = not is_made and location in self._places.tables_around(location)
+        format = self._places.format_at(location)
+        own = format is not None and not (may_have_metadata and format == ICEBERG)
         others = (entry.location for entry in (*self._recorded(), *self.rest_tables_at(location)))
         if own or any(other != address and is_same(self._place_of(other), location) for other in others):
             raise LocationOverlap(location, "another table lies there")

@@ -17,6 +17,7 @@ from catalog.policy_changes import SetRowFilter
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace
 from catalog.right_changes import CreateFunction
+from engine.iceberg.definition.definition import IcebergDefinition
 from engine.runtime.identity import Identity
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
@@ -84,6 +85,29 @@ def test_a_place_that_the_catalog_chose_is_looked_at(lake: GuardedLake, server: 
     write_deltalake(server.folder / "b" / "chosen" / "inside", ROWS)
     assert condition(lake, "root", "CREATE TABLE elsewhere.b.chosen (id INT)") == "LOCATION_OVERLAP"
     assert ("b", "chosen") not in server.other_client().list_tables("b")
+
+
+def test_a_catalog_may_choose_the_place_of_a_dropped_table_again(lake: GuardedLake, server: RestServer) -> None:
+    folders, folder = lake.sources.catalog.view().folders, server.folder / "b" / "again"
+    (folder / "metadata").mkdir(parents=True)
+    (folder / "metadata" / "v1.metadata.json").write_text("{}")
+    address = "iceberg-rest://elsewhere/b/again"
+    iceberg = lake.sources.formats[ICEBERG]
+    rules = iceberg.load("iceberg-rest://elsewhere/shop/orders").rules
+    assert isinstance(rules, IcebergDefinition)
+    staged = iceberg.prepared(address, rules)
+    assert staged.startswith(address) and staged != address
+    said = f"CREATE TABLE elsewhere.b.again (id INT) LOCATION '{folder}'"
+    assert condition(lake, ANYBODY, said) == "LOCATION_OVERLAP"
+    server.other_client().create_table("b.other", ROWS.schema, location=f"file://{folder}")
+    lake.do("root", "DESCRIBE elsewhere.b.other")
+    with pytest.raises(LocationOverlap):  # it is that of a table that has another name by now
+        folders.ensure_free_for(address, str(folder), may_have_metadata=True)
+    server.other_client().drop_table("b.other")
+    folders.ensure_free_for(address, str(folder), may_have_metadata=True)
+    write_deltalake(folder, ROWS)
+    with pytest.raises(LocationOverlap):
+        folders.ensure_free_for(address, str(folder), may_have_metadata=True)
 
 
 @pytest.mark.parametrize("shared", ["s", "s/inside"])
