@@ -35,7 +35,7 @@ class MetadataChanged(ConcurrentModification, condition="DELTA_METADATA_CHANGED"
 class ConvertedTableChanged(ConcurrentModification, condition="CONVERTED_TABLE_CHANGED", sqlstate="2D521"):
     table: str
     template = (
-        "{table} was written by others while it was converted. Nothing was converted. Run the statement again when "
+        "{table} was changed by others while it was converted. Nothing was converted. Run the statement again when "
         "they have ended: what they commit later is not in the converted table."
     )
 
@@ -49,4 +49,15 @@ class CommitOutcomeUnknown(DeltaError, condition="COMMIT_OUTCOME_UNKNOWN", sqlst
     template = (
         "It is not known whether version {version} of {table} was committed: the storage failed ({detail}). Before "
         "running the statement again look for the transaction id {txn_id} in DESCRIBE HISTORY."
+    )
+
+
+@dataclass(eq=False)
+class CommittedWhileConverted(CommitOutcomeUnknown, condition="COMMITTED_WHILE_CONVERTED", sqlstate="08007"):
+    """The version is there; `detail` is the folder."""
+
+    template = (
+        "{table} was converted to a Delta table while this statement committed version {version} of the Iceberg table. "
+        "What it wrote is in iceberg.`{detail}`, and may not be in delta.`{detail}`. Compare both before running the "
+        "statement again."
     )

@@ -4,7 +4,8 @@ Others may take the name, or drop the table, between the two, and another server
 name from the same folder. So the one who made a log looks back before and after the name is recorded: what was taken
 away in between is reported as dropped, and a log whose name could not be had is taken back, so that no table is left
 that can be read and not be dropped. Where that is not sure to have worked, the outcome is unknown, and data files stay.
-For those who are killed in between there is a mark (`folder_marks.py`).
+A table that is converted from another format is looked at once more behind the log, for writers of that format look for
+the log behind their commits. For those who are killed in between there is a mark (`folder_marks.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,14 @@ from catalog.changes import CreateTable, DropTable
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
 from catalog.rest.names import is_rest, without_place
+from engine.bind.bound import BoundTable
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop, ConcurrentModification
+from engine.errors.conflict_errors import (
+    CommitOutcomeUnknown,
+    ConcurrentDrop,
+    ConcurrentModification,
+    ConvertedTableChanged,
+)
 from engine.errors.table_errors import naming
 from engine.storage.storage import VERSION_FOLDERS, open_storage
 from engine.table.transaction import TableCommit, TableTransaction
@@ -49,7 +56,7 @@ def commit_creation(
 @contextmanager
 def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[None]:
     """A CREATE that loses the folder to another one leaves the mark to that."""
-    if not entry.managed or staged.is_path or staged.replaces_entry:  # a folder with a mark may be removed
+    if not entry.managed or staged.is_path or staged.converts:  # a folder with a mark may be removed
         yield
         return
     mark_new(entry, catalog)
@@ -76,8 +83,10 @@ def _log_and_name(
     committed = _commit(transaction, entry, policy)
     try:
         _ensure_whole(committed, entry, with_files=True)
+        if staged.converts is not None:
+            _ensure_unchanged(staged.converts)
         if not staged.is_path:
-            catalog.change(CreateTable(entry, replace=staged.replaces_entry))
+            catalog.change(CreateTable(entry, replace=staged.converts is not None))
     except CatalogOutcomeUnknown:
         raise
     except BaseException as error:
@@ -122,6 +131,12 @@ def removal_told(entry: TableEntry) -> Iterator[None]:
 def _ensure_whole(committed: TableCommit, entry: TableEntry, *, with_files: bool) -> None:
     if not committed.is_whole(with_files=with_files):
         raise ConcurrentDrop(str(entry.name))
+
+
+def _ensure_unchanged(converted: BoundTable) -> None:
+    """Others may have written what is converted until the log was there. Raises `ConvertedTableChanged`."""
+    if converted.own.load(converted.entry.location).stamp != converted.snapshot.stamp:
+        raise ConvertedTableChanged(converted.label)
 
 
 def _is_taken_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.entries import CloneEntry, TableEntry
-from engine.bind.bound import Outcome
+from engine.bind.bound import BoundTable, Outcome
 from engine.table.transaction import TableTransaction
 
 
@@ -15,8 +15,8 @@ class StagedWrite:
 
     `clone` is recorded before the commit, so that at no time a table names files of another one and nobody knows.
     `label` is what errors call the table. `creates` is the table that gets its first version, and its name unless
-    `is_path`: a log comes before its name, so that a crash in between leaves no name that leads nowhere. With
-    `replaces_entry` the name leads there already, to a table of another format, and to this one from then on.
+    `is_path`: a log comes before its name, so that a crash in between leaves no name that leads nowhere. `converts` is
+    the table of another format over whose files it is made: its name, if any, leads to the new table from then on.
     """
 
     outcome: Outcome
@@ -25,4 +25,4 @@ class StagedWrite:
     creates: TableEntry | None = None
     clone: CloneEntry | None = None
     is_path: bool = False
-    replaces_entry: bool = False
+    converts: BoundTable | None = None

@@ -1,8 +1,9 @@
 """CONVERT TO DELTA: a folder of Parquet files, or a table of another format, gets a log that names its files.
 
 The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
-says the positions again. The table that was there stays what it was. It is read at one version, and what others commit
-to it until the log is written lets the statement begin again.
+says the positions again. The table that was there stays what it was. It is read at one version. The commit looks at it
+again once the log is there (`engine.write.creation`), and what others have committed to it lets the statement begin
+again; those who commit later see the log.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.planning.plans import ConvertPlan
 from engine.delta.schema.column_ids import keep_logical_name
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConvertedTableChanged
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
 from engine.runtime.results import empty_result
 from engine.storage.storage import Storage
@@ -38,7 +39,7 @@ from engine.write.staged_write import StagedWrite
 
 @contextmanager
 def convert_table(plan: ConvertPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
-    """Raises the errors of `engine.delta.conversion` and of `define_table`, and `ConvertedTableChanged`."""
+    """Raises the errors of `engine.delta.conversion` and of `define_table`."""
     storage = sources.formats[DEFAULT_FORMAT].folder(plan.entry.location)
     assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
@@ -85,9 +86,6 @@ def _shared(
     )
     table = share_files(sharing, run.context.cancel.ensure_live)
     try:
-        newest = source.own.load(source.entry.location)
-        if newest.stamp != source.snapshot.stamp:
-            raise ConvertedTableChanged(source.label)
         yield _staged(plan, storage, table.definition, table.files, run)
     except CommitOutcomeUnknown:
         raise
@@ -115,7 +113,7 @@ def _staged(
         label=label,
         creates=plan.entry if plan.has_entry else replace(plan.entry, created_ms=now_ms),
         is_path=not plan.has_entry,
-        replaces_entry=plan.has_entry,
+        converts=plan.source,
     )
 
 

@@ -9,6 +9,9 @@ N, and is the same for all writers that begin with it. The first version is neve
 A put whose answer is in doubt is settled by reading the file back: it is ours if it has our bytes, in which the id of a
 new snapshot, or the time to the millisecond, is nobody else's.
 
+CONVERT TO DELTA names the files of a table in a log in the same folder. It looks for a later version of the metadata
+once its log is put; a commit here looks for a log once its version is put. So at least one of the two sees the other.
+
 Other engines write such tables too. Java's own check that the next version is not there and then rename, which on a
 local disk replaces a file that came in between: two engines may not write one local table at the same time.
 
@@ -27,7 +30,8 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from catalog.errors import SqlError
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from catalog.files import LOG_FOLDER, is_version
+from engine.errors.conflict_errors import CommitOutcomeUnknown, CommittedWhileConverted, ConcurrentDrop
 from engine.iceberg.commit.fold import apply, new_metadata, unmet
 from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of
 from engine.iceberg.commit.metadata_store import LoadedMetadata
@@ -113,6 +117,7 @@ class FileMetadataStore:
                 self.storage.delete(name)
             raise ConcurrentDrop(self.storage.root)
         self._follow_up(version + 1, dropped if _removes_versions(value) else ())
+        self._ensure_not_converted(version + 1, committed)
         return committed
 
     def _create(self, updates: Sequence[Update]) -> LoadedMetadata | None:
@@ -168,6 +173,16 @@ class FileMetadataStore:
         version, known = version_of(newest.name), version_of(loaded.name)
         is_later = version is not None and known is not None and version > known
         return is_later and newest.metadata.table_uuid == loaded.metadata.table_uuid
+
+    def _ensure_not_converted(self, version: int, committed: LoadedMetadata) -> None:
+        """Raises `CommittedWhileConverted`, also where the conversion has seen the version and begins again."""
+        root, id = self.storage.root, str(committed.metadata.current_snapshot_id)
+        try:
+            is_converted = any(map(is_version, self.storage.list_names(LOG_FOLDER)))
+        except (SqlError, OSError) as error:
+            raise CommitOutcomeUnknown(root, version, id, str(error)) from error
+        if is_converted:
+            raise CommittedWhileConverted(root, version, id, root)
 
     def _follow_up(self, version: int, dropped: Sequence[str]) -> None:
         """What may fail without the commit: readers find the version without the hint."""

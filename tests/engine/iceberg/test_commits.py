@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.errors.conflict_errors import CommitOutcomeUnknown, CommittedWhileConverted, ConcurrentDrop
 from engine.iceberg.commit.file_store import FileMetadataStore
 from engine.iceberg.commit.fold import apply, unmet
 from engine.iceberg.commit.metadata_store import LoadedMetadata
@@ -170,6 +170,26 @@ def test_what_no_store_can_do_is_refused() -> None:
     other = LoadedMetadata(name="metadata/00001-ab.metadata.json", metadata=base.metadata, json=base.json)
     with pytest.raises(IcebergTableIsStatic):
         store.commit(other, (), [SetProperties({"a": "1"})])
+
+
+@pytest.mark.parametrize(("has_log", "raised"), [(True, CommittedWhileConverted), (False, CommitOutcomeUnknown)])
+def test_a_log_that_was_put_before_the_version_is_seen(has_log: bool, raised: type[CommitOutcomeUnknown]) -> None:
+    """CONVERT TO DELTA may have read the table before, so that the version may be in no Delta table."""
+    inner = DictStorage()
+
+    def around(method: str, name: str, do: Callable[[], Any]) -> Any:
+        if method.startswith("list") and name == "_delta_log":
+            assert "metadata/v2.metadata.json" in inner.files
+            if not has_log:
+                raise TimeoutError("no listing")
+        return do()
+
+    store = new_store(Interposed(inner, around))
+    if has_log:
+        inner.write(f"_delta_log/{0:020}.json", b"{}")
+    with pytest.raises(raised) as caught:
+        store.commit(store.load(), (), [SetProperties({"a": "1"})])
+    assert type(caught.value) is raised and store.load().metadata.properties == {"a": "1"}
 
 
 Put = Callable[[Callable[[], Any]], Any]

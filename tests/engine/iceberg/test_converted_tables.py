@@ -14,6 +14,7 @@ from pyiceberg.table import StaticTable
 
 from catalog.errors import SqlError
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
+from engine.write import creation
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.foreign import ICEBERG, PREFIX, expected_rows
 from tests.engine.iceberg.handmade import HandmadeTable
@@ -298,6 +299,22 @@ def test_others_commit_meanwhile(bare: BareLake, monkeypatch: pytest.MonkeyPatch
         return found
 
     monkeypatch.setattr(module, "share_files", slow)
+    convert(bare)
+    assert ensure_read(bare, ["id"]) == [(1,), (2,)]
+
+
+def test_others_commit_before_the_log_is_there(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When all else was looked at: the log is taken back, and the statement begins again."""
+    made = table_of(bare, column(1, "id", "long"))
+    made.commit(made.data({"id": [1]}))
+    commit, pending = creation._commit, [2]
+
+    def slow(*arguments: Any) -> Any:
+        if pending:
+            made.commit(made.data({"id": [pending.pop()]}))
+        return commit(*arguments)
+
+    monkeypatch.setattr(creation, "_commit", slow)
     convert(bare)
     assert ensure_read(bare, ["id"]) == [(1,), (2,)]
 
