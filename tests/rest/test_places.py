@@ -14,6 +14,7 @@ from catalog.errors import LocationOverlap
 from catalog.names import ICEBERG, SchemaName, TableName
 from catalog.policies import PolicyArgument, PolicyFunction
 from catalog.policy_changes import SetRowFilter
+from catalog.rest.names import RestNames
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace
 from catalog.right_changes import CreateFunction
@@ -187,6 +188,26 @@ def test_the_policies_of_a_schema_count_for_paths_after_a_start(
         "REST_CATALOG_NOT_AVAILABLE"
     )
     server.other_client().drop_table("a.policed")
+
+
+def test_a_catalog_is_asked_where_its_tables_lie_once_in_a_while(server: RestServer) -> None:
+    now, names = [0.0], RestNames(server.client())
+
+    def loaded() -> set[str]:
+        server.requests()
+        names.learn_places(lambda: now[0])
+        return {each.rpartition("/")[2].partition("?")[0] for each in server.requests() if "/tables/" in each}
+
+    tables = {"orders", "Mixed", "empty"}
+    assert not names.knows_places
+    assert loaded() >= tables and names.knows_places
+    server.other_client().create_table("b.found", ROWS.schema)
+    assert not loaded()
+    now[0] = 60.0
+    assert loaded() == {"found"}
+    now[0] = 900.0
+    assert loaded() >= {*tables, "found"}
+    server.other_client().drop_table("b.found")
 
 
 def test_a_slow_catalog_holds_up_nobody_else(lake: GuardedLake, server: RestServer) -> None:
