@@ -94,6 +94,10 @@ class Places:
         tree = self._tree(self._root_of(location))
         return [folder for folder in (*self._above(location), location) if tree.table_format(folder)]
 
+    def format_at(self, location: str) -> str | None:
+        """That of the table at a canonical location, by what lies there; None where none does."""
+        return self._tree(self._root_of(location)).table_format(location)
+
     def ensure_not_ours(self, location: str) -> None:
         """Raises LocationOverlap inside a log, and where the catalog keeps its files."""
         self._ensure_not_ours(location)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from catalog.entries import TableEntry
 from catalog.errors import LocationOverlap
-from catalog.names import CatalogName
+from catalog.names import ICEBERG, CatalogName
 from catalog.places import Places
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestPlaceShared
 from catalog.rest.names import RestNames, is_rest, table_at
@@ -28,16 +28,21 @@ class TableFolders:
 
     def ensure_free(self, location: str) -> None:
         """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
-        recorded = [entry.location for entry in self._recorded()]
-        self._places.ensure_free(location, iter((*recorded, *self._rest_places().values())))
+        recorded = (entry.location for entry in self._recorded())
+        elsewhere = (self._place_of(entry.location) for entry in self.rest_tables_at(location))
+        self._places.ensure_free(location, iter((*recorded, *elsewhere)))
 
-    def ensure_free_for(self, address: str, location: str, *, is_made: bool) -> None:
-        """For the folder of a new table of a REST catalog, which `is_made` there already.
+    def ensure_free_for(self, address: str, location: str, *, may_have_metadata: bool) -> None:
+        """For the folder of a new table of a REST catalog.
 
         Raises as `ensure_free`, and LocationOverlap where another table lies.
+
+        `may_have_metadata`: Iceberg's metadata there is that of the table itself, or of one that was dropped from a
+        catalog that has chosen the same place again.
         """
         self.ensure_free(location)
-        own = not is_made and location in self._places.tables_around(location)
+        format = self._places.format_at(location)
+        own = format is not None and not (may_have_metadata and format == ICEBERG)
         others = (entry.location for entry in (*self._recorded(), *self.rest_tables_at(location)))
         if own or any(other != address and is_same(self._place_of(other), location) for other in others):
             raise LocationOverlap(location, "another table lies there")
@@ -56,7 +61,7 @@ class TableFolders:
                 others += (folder for folder in self._places.tables_around(location) if folder != location)
         if not self._places.rest.is_reserved(location):
             own = self._places.rest.of(table.location)
-            for address, place in self._asked_places() if asks else self._places.rest.all().items():
+            for address, place in self._asked_places() if asks else self._places_at(location):
                 is_same = own is not None and own.uuid is not None and own.uuid == place.uuid
                 if address != table.location and not is_same:
                     others.append(place.location)
@@ -98,7 +103,8 @@ class TableFolders:
             if not isinstance(source, RestNames) or not overlap(place, location):
                 continue
             try:
-                is_there = source.find(entry.name.schema, entry.name.table) is not None
+                now_there = source.find(entry.name.schema, entry.name.table)
+                is_there = now_there is not None and now_there.location == address
             except (RestCatalogNotAvailable, RestCatalogRefused):
                 is_there = True
             now = self._places.rest.of(address)
@@ -115,10 +121,20 @@ class TableFolders:
             if isinstance(source, RestNames):
                 yield from source.all_places()
 
+    def _places_at(self, location: str) -> Iterator[tuple[str, RestPlace]]:
+        """As `rest_tables_at`, with their places."""
+        for entry in self.rest_tables_at(location):
+            yield entry.location, self._places.rest.of(entry.location) or RestPlace(self._place_of(entry.location))
+
     def _rest_places(self) -> Mapping[str, str]:
         """Where tables of REST catalogs lie, by their addresses: those that are recorded, or were loaded."""
         recorded = {entry.location: entry.place for entry in self._recorded() if entry.place is not None}
-        return {**recorded, **{address: place.location for address, place in self._places.rest.all().items()}}
+        loaded = {
+            address: place.location
+            for address, place in self._places.rest.all().items()
+            if table_at(address).name.schema_name.catalog_name in self._sources
+        }
+        return {**recorded, **loaded}
 
     def _place_of(self, location: str) -> str:
         return self._rest_places().get(location, location)

@@ -183,8 +183,8 @@ def open_sources(options: EngineOptions) -> EngineSources:
                 lambda location: open_storage(location, allowed_roots=roots),
                 cache_bytes=options.snapshot_cache_bytes,
                 rest=rest,
-                ensure_free=lambda address, location, is_made: catalog.view().folders.ensure_free_for(
-                    address, location, is_made=is_made
+                ensure_free=lambda address, location, may_have_metadata: catalog.view().folders.ensure_free_for(
+                    address, location, may_have_metadata=may_have_metadata
                 ),
             ),
         ),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import CatalogName
+from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.names import RestNames
 
 _T = TypeVar("_T")
@@ -47,8 +48,13 @@ class AskedNames(RestNames):
         if key not in self._answers:
             if not self.may_ask:
                 raise NotAsked()
-            self._answers[key] = ask()
-        found: _T = self._answers[key]
+            try:
+                self._answers[key] = ask()
+            except (RestCatalogNotAvailable, RestCatalogRefused) as error:  # which may be no error to who asks
+                self._answers[key] = error
+        found: _T | Exception = self._answers[key]
+        if isinstance(found, Exception):
+            raise found
         return found
 
 

@@ -169,7 +169,7 @@ def _drop_schema(names: RestNames, state: CatalogState, schema: SchemaName, *, c
         for view in views:
             names.client.drop_view(namespace, view)
         for table in tables:
-            names.client.drop(namespace, table, purge=False)
+            names.drop(namespace, table)
     try:
         names.client.drop_namespace(namespace)
     except RestConflict as error:
@@ -191,7 +191,7 @@ def _drop_table(names: RestNames, state: CatalogState, name: TableName, *, purge
         if recorded is None:
             raise TableNotFound(str(name))
         return  # it went elsewhere, and its record goes
-    names.client.drop(_namespace(names, name.schema_name), found.name.table, purge=purge)
+    names.drop(_namespace(names, name.schema_name), found.name.table, purge=purge)
 
 
 def _drop_view(names: RestNames, view: TableName) -> None:
@@ -215,7 +215,7 @@ def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableNam
         raise TableAlreadyExists(str(new))
     source, target = (_namespace(names, old.schema_name), found.name.table), _namespace(names, new.schema_name)
     try:
-        if not names.client.rename(source, (target, new.table)):
+        if not names.rename(source, (target, new.table)):
             raise TableNotFound(str(old))
     except RestConflict as error:
         raise TableAlreadyExists(str(new)) from error

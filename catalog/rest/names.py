@@ -157,6 +157,18 @@ class RestNames:
             if is_old:
                 self._known_until = now + _PLACES_S
 
+    def drop(self, namespace: Namespace, table: str, *, purge: bool = False) -> None:
+        """Raises as `RestClient.drop`."""
+        self.client.drop(namespace, table, purge=purge)
+        self.places.forget(location_of(self.client.name, namespace, table))
+
+    def rename(self, old: tuple[Namespace, str], new: tuple[Namespace, str]) -> bool:
+        """As `RestClient.rename`. The place stays that of the table."""
+        if not self.client.rename(old, new):
+            return False
+        self.places.move(location_of(self.client.name, *old), location_of(self.client.name, *new))
+        return True
+
     def _loaded(self, namespace: Namespace, table: str) -> TableEntry | None:
         entry, found = self._entry(namespace, table), self.client.load(namespace, table)
         if found is None:

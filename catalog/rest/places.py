@@ -54,6 +54,13 @@ class RestPlaces:
         with self._lock:
             self._known.pop(address, None)
 
+    def move(self, address: str, new: str) -> None:
+        """The table has another address."""
+        with self._lock:
+            place = self._known.pop(address, None)
+            if place is not None:
+                self._known[new] = place
+
     def of(self, address: str) -> RestPlace | None:
         return self._known.get(address)
 

@@ -68,7 +68,7 @@ def _new_elsewhere(binder: Binder, name: TableName, address: str, written: str |
     location = None if written is None else binder.view.ensure_location(written)
     owners = () if location is None else free_path_owners(binder.view, location)
     if location is not None:
-        binder.view.folders.ensure_free_for(address, location, is_made=False)
+        binder.view.folders.ensure_free_for(address, location, may_have_metadata=False)
     return FreeName(name=name, location=with_place(address, location), managed=False, own=own, owners=owners)
 
 

@@ -63,7 +63,7 @@ class IcebergFormat:
     """`open` gives the folder at a location. `cache_bytes` bounds what is kept between statements: half is for what was
     decoded of immutable files, half for snapshots, of which the most recently used one is always kept.
     `rest` are catalogs whose tables have addresses; `ensure_free` raises where one that is at an address, or will be,
-    may not lie at a location, and is told whether it is made there already.
+    may not lie at a location, and is told whether metadata there may be its own, or that of a dropped table.
     """
 
     name = FORMAT
@@ -74,7 +74,7 @@ class IcebergFormat:
         cache_bytes: int,
         clock: Callable[[], int] = clock_ms,
         rest: RestCatalogs | None = None,
-        ensure_free: Callable[[str, str, bool], None] = lambda address, location, is_made: None,
+        ensure_free: Callable[[str, str, bool], None] = lambda address, location, may_have_metadata: None,
     ) -> None:
         self._open, self._clock, self._rest, self._ensure_free = open, clock, rest or RestCatalogs(), ensure_free
         self._decoded = Decoded(cache_bytes // 2)
@@ -205,7 +205,8 @@ class IcebergFormat:
             raise TableAlreadyExists(f"{at.client.name}.{'.'.join(at.namespace)}.{at.table}") from error
         place = self._rest.place(staged).location
         assert place is not None
-        self._ensure_free(location, self._open_place(location, place).root, False)
+        is_chosen = at.location is None
+        self._ensure_free(location, self._open_place(location, place).root, is_chosen)
         return staged
 
     def folder(self, location: str) -> Storage:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
+from catalog.entries import TableEntry
 from catalog.names import TableName
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
@@ -149,12 +150,41 @@ def test_names_stay_in_their_catalog(lake: GuardedLake) -> None:
     for text in (
         "CALL elsewhere.system.register_table('a.registered', '/x/v1.metadata.json')",
         "CREATE TABLE elsewhere.a.cloned SHALLOW CLONE shop.local",
-        "CREATE TABLE elsewhere.a.like_it LIKE shop.local",
+        "CREATE TABLE elsewhere.a.like_it LIKE shop.local USING delta",
     ):
         assert lake.outcome("root", text) in {"0A000", "42501"}, text
     lake.do("root", "CREATE TABLE elsewhere.a.taken (id INT)")
     text = "ALTER TABLE elsewhere.a.stays RENAME TO elsewhere.a.taken"
     assert condition(lake, "root", text) == "TABLE_OR_VIEW_ALREADY_EXISTS"
+
+
+def test_a_table_like_one_of_ours_is_one_of_the_catalog(lake: GuardedLake, other: RestCatalog) -> None:
+    lake.do("root", "CREATE TABLE shop.model (id INT NOT NULL, price DECIMAL(9, 2) COMMENT 'net')")
+    text = "CREATE TABLE elsewhere.a.like_model LIKE shop.model"
+    assert condition(lake, "eve", text) == "TABLE_OR_VIEW_NOT_FOUND"
+    for granted in ("USE CATALOG ON CATALOG spark_catalog", "USE SCHEMA ON SCHEMA shop", "SELECT ON TABLE shop.model"):
+        lake.do("root", f"GRANT {granted} TO eve")
+    for granted in ("USE CATALOG ON CATALOG elsewhere", "USE SCHEMA ON SCHEMA elsewhere.a"):
+        lake.do("root", f"GRANT {granted} TO eve")
+    assert condition(lake, "eve", text) == "INSUFFICIENT_PERMISSIONS"
+    assert ("a", "like_model") not in other.list_tables("a")
+    lake.do("root", text)
+    assert ("a", "like_model") in other.list_tables("a")
+    assert [
+        (field.name, str(field.field_type), field.required, field.doc)
+        for field in other.load_table("a.like_model").schema().fields
+    ] == [
+        ("id", "int", True, None),
+        ("price", "decimal(9, 2)", False, "net"),
+    ]
+    assert lake.answer("root", "DESCRIBE DETAIL elsewhere.a.like_model")["format"].to_pylist() == ["iceberg"]
+    (entry,) = (
+        each for each in lake.sources.catalog.view().state.relations.values() if each.name.table == "like_model"
+    )
+    assert isinstance(entry, TableEntry) and entry.format == "iceberg" and not entry.managed
+    assert condition(lake, "eve", "SELECT * FROM elsewhere.a.like_model") == "TABLE_OR_VIEW_NOT_FOUND"
+    assert condition(lake, "root", text) == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    lake.do("root", "DROP TABLE elsewhere.a.like_model")
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,15 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.errors import LocationOverlap
 from catalog.names import ICEBERG, SchemaName, TableName
 from catalog.policies import PolicyArgument, PolicyFunction
 from catalog.policy_changes import SetRowFilter
+from catalog.rest.names import RestNames
 from catalog.rest.options import RestOptions
+from catalog.rest.places import RestPlace
 from catalog.right_changes import CreateFunction
+from engine.iceberg.definition.definition import IcebergDefinition
 from engine.runtime.identity import Identity
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
@@ -82,6 +86,29 @@ def test_a_place_that_the_catalog_chose_is_looked_at(lake: GuardedLake, server: 
     write_deltalake(server.folder / "b" / "chosen" / "inside", ROWS)
     assert condition(lake, "root", "CREATE TABLE elsewhere.b.chosen (id INT)") == "LOCATION_OVERLAP"
     assert ("b", "chosen") not in server.other_client().list_tables("b")
+
+
+def test_a_catalog_may_choose_the_place_of_a_dropped_table_again(lake: GuardedLake, server: RestServer) -> None:
+    folders, folder = lake.sources.catalog.view().folders, server.folder / "b" / "again"
+    (folder / "metadata").mkdir(parents=True)
+    (folder / "metadata" / "v1.metadata.json").write_text("{}")
+    address = "iceberg-rest://elsewhere/b/again"
+    iceberg = lake.sources.formats[ICEBERG]
+    rules = iceberg.load("iceberg-rest://elsewhere/shop/orders").rules
+    assert isinstance(rules, IcebergDefinition)
+    staged = iceberg.prepared(address, rules)
+    assert staged.startswith(address) and staged != address
+    said = f"CREATE TABLE elsewhere.b.again (id INT) LOCATION '{folder}'"
+    assert condition(lake, ANYBODY, said) == "LOCATION_OVERLAP"
+    server.other_client().create_table("b.other", ROWS.schema, location=f"file://{folder}")
+    lake.do("root", "DESCRIBE elsewhere.b.other")
+    with pytest.raises(LocationOverlap):  # it is that of a table that has another name by now
+        folders.ensure_free_for(address, str(folder), may_have_metadata=True)
+    server.other_client().drop_table("b.other")
+    folders.ensure_free_for(address, str(folder), may_have_metadata=True)
+    write_deltalake(folder, ROWS)
+    with pytest.raises(LocationOverlap):
+        folders.ensure_free_for(address, str(folder), may_have_metadata=True)
 
 
 @pytest.mark.parametrize("shared", ["s", "s/inside"])
@@ -163,6 +190,26 @@ def test_the_policies_of_a_schema_count_for_paths_after_a_start(
     server.other_client().drop_table("a.policed")
 
 
+def test_a_catalog_is_asked_where_its_tables_lie_once_in_a_while(server: RestServer) -> None:
+    now, names = [0.0], RestNames(server.client())
+
+    def loaded() -> set[str]:
+        server.requests()
+        names.learn_places(lambda: now[0])
+        return {each.rpartition("/")[2].partition("?")[0] for each in server.requests() if "/tables/" in each}
+
+    tables = {"orders", "Mixed", "empty"}
+    assert not names.knows_places
+    assert loaded() >= tables and names.knows_places
+    server.other_client().create_table("b.found", ROWS.schema)
+    assert not loaded()
+    now[0] = 60.0
+    assert loaded() == {"found"}
+    now[0] = 900.0
+    assert loaded() >= {*tables, "found"}
+    server.other_client().drop_table("b.found")
+
+
 def test_a_slow_catalog_holds_up_nobody_else(lake: GuardedLake, server: RestServer) -> None:
     server.faults({"method": "GET", "contains": "/namespaces/shop", "holds": True})
     waiting = threading.Thread(target=lake.do, args=("root", "GRANT SELECT ON TABLE elsewhere.shop.`Mixed` TO ann"))
@@ -213,3 +260,28 @@ def test_the_place_is_kept_in_the_record(lake: GuardedLake, server: RestServer) 
     relations = lake.sources.catalog.view().state.relations.values()
     (entry,) = (each for each in relations if each.name.table == "recorded")
     assert entry.place == f"{server.folder}/a/recorded" and entry.format == ICEBERG
+
+
+def test_the_place_of_a_table_that_is_gone_is_free(lake: GuardedLake, server: RestServer) -> None:
+    other, folder = server.other_client(), f"{server.folder}/places"
+    known = lake.sources.catalog.rest.places
+    for name in ("dropped", "renamed", "gone"):
+        other.create_table(f"b.{name}", ROWS.schema, location=f"file://{folder}/{name}")
+        lake.do("root", f"DESCRIBE elsewhere.b.{name}")
+    lake.do("root", "GRANT MANAGE ON SCHEMA elsewhere.b TO root", "DROP TABLE elsewhere.b.dropped")
+    lake.do("root", "ALTER TABLE elsewhere.b.renamed RENAME TO elsewhere.b.newer")
+    other.drop_table("b.gone")
+    placed = {address.rpartition("/")[2]: place.location for address, place in known.all().items()}
+    assert "dropped" not in placed and "renamed" not in placed and placed["newer"] == f"{folder}/renamed"
+    folders = lake.sources.catalog.view().folders
+    for name in ("dropped", "gone"):
+        folders.ensure_free(f"{folder}/{name}/inside")
+    with pytest.raises(LocationOverlap):
+        folders.ensure_free(f"{folder}/renamed/inside")
+    other.create_table("b.later", ROWS.schema, location=f"file://{folder}/gone/inside")
+    known.put("iceberg-rest://elsewhere/b/gone", RestPlace(f"{folder}/gone"))  # as it was loaded before
+    lake.do("root", "GRANT SELECT ON TABLE elsewhere.b.later TO ann")
+    known.put("iceberg-rest://nowhere/b/t", RestPlace(f"{folder}/nowhere"))
+    folders.ensure_free(f"{folder}/nowhere/inside")
+    for name in ("newer", "later"):
+        other.drop_table(f"b.{name}")

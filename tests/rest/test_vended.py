@@ -242,6 +242,15 @@ def test_those_that_come_with_a_table_replace_the_kept_ones(
     server.other_client().drop_table("b.renewed")
 
 
+def test_file_systems_are_not_kept(monkeypatch: pytest.MonkeyPatch, bucket: type[Bucket]) -> None:
+    monkeypatch.setattr(bucket, "cachable", True)
+    bucket.clear_instance_cache()
+    keys = iter(["key-1", "key-2", "key-1"])
+    storage = LentStorage("s3://b/one", lambda: {"key": next(keys)})
+    assert [storage.fs.key for _ in range(2)] == ["key-2", "key-1"]
+    assert not bucket._cache
+
+
 def test_nothing_is_given_out_unasked(tmp_path: Path, server: RestServer, bucket: type[Bucket]) -> None:
     server.vend(config=TOKEN)
     server.other_client().create_table("b.unasked", ROWS, location="s3://b/unasked")

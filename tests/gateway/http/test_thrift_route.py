@@ -331,8 +331,9 @@ def test_calls_leave_connections_to_others() -> None:
         waiting = [send(live, body) for _ in range(9)]
         assert eventually(lambda: len(live.registry.operations()) == 9)
         with connection_to(live) as connection:
-            status, headers, content = post(connection, body, **basic("ada"))
+            status, headers, content = post(connection, body, **basic("ada"), **{"X-Request-Id": "r-1"})
             assert status == 429 and headers["Retry-After"] and b"9 calls" in content
+            assert headers.get_all("X-Request-Id") == ["r-1"]
             connection.request("GET", "/healthz")
             response = connection.getresponse()
             assert response.status == 200 and response.read()
