@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import StaticTable
 
-from catalog.errors import SqlError
+from catalog.errors import CatalogOutcomeUnknown, SqlError
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.write import creation
 from tests.engine.bare_lake import BareLake
@@ -354,6 +354,27 @@ def test_a_fault_leaves_nothing(bare: BareLake, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "_staged", fail)
     bare.refuse("CONVERT TO DELTA t")
     assert not list(bare.path("t").glob("*.bin"))
+
+
+@pytest.mark.parametrize("error", [CatalogOutcomeUnknown(9, "timed out"), MemoryError()])
+def test_what_may_be_converted_keeps_its_vectors(
+    bare: BareLake, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """The error comes once the log is there, and may come behind the name."""
+    made = table_of(bare, column(1, "id", "long"), version=3)
+    one = made.data({"id": [1, 2, 3]})
+    made.commit(one)
+    made.commit(*made.vectors({one["file_path"]: [0]}), operation="delete")
+
+    def fail(*arguments: Any) -> None:
+        commit(*arguments)
+        raise error
+
+    commit = creation._commit
+    monkeypatch.setattr(creation, "_commit", fail)
+    with pytest.raises(type(error)):
+        bare.answer("CONVERT TO DELTA t")
+    assert PEERS["duckdb"](bare.path("t"), ["id"]) == [(2,), (3,)]
 
 
 def test_a_name_that_cannot_be_changed_takes_the_log_back(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
