@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import StaticTable
 
+from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.write import creation
@@ -317,6 +318,43 @@ def test_others_commit_before_the_log_is_there(bare: BareLake, monkeypatch: pyte
     monkeypatch.setattr(creation, "_commit", slow)
     convert(bare)
     assert ensure_read(bare, ["id"]) == [(1,), (2,)]
+
+
+RENAMED: list[tuple[list[str], str | None, dict[str, str]]] = [
+    (["ALTER TABLE t RENAME TO u"], "TABLE_OR_VIEW_NOT_FOUND", {"u": "iceberg"}),
+    (["DROP TABLE t"], "TABLE_OR_VIEW_NOT_FOUND", {}),
+    (["DROP TABLE t", "CREATE TABLE t (other STRING)"], None, {"t": "delta"}),
+]
+
+
+@pytest.mark.parametrize(("others", "condition", "names"), RENAMED)
+def test_the_name_is_anothers_by_then(
+    bare: BareLake,
+    monkeypatch: pytest.MonkeyPatch,
+    others: list[str],
+    condition: str | None,
+    names: dict[str, str],
+) -> None:
+    """The statement begins again with what has the name now; the files stay those of one table."""
+    place = bare.folder / "elsewhere" / "t"
+    place.parent.mkdir()
+    bare.answer(f"CREATE TABLE t (id BIGINT) USING iceberg LOCATION '{place}'")
+    commit, pending = creation._commit, list(others)
+
+    def slow(*arguments: Any) -> Any:
+        done = commit(*arguments)
+        while pending:
+            bare.answer(pending.pop(0))
+        return done
+
+    monkeypatch.setattr(creation, "_commit", slow)
+    if condition is None:
+        bare.answer("CONVERT TO DELTA t")
+    else:
+        assert bare.refuse("CONVERT TO DELTA t").condition == condition
+    recorded = bare.sources.catalog.view().state.relations.values()
+    assert {each.name.table: each.format for each in recorded if isinstance(each, TableEntry)} == names
+    assert not list(place.glob("_delta_log/*.json"))
 
 
 FOREIGN = (
