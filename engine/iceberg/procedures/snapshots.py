@@ -9,8 +9,9 @@ Source: Iceberg documentation, "Spark procedures", "snapshot"; table specificati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any
@@ -44,6 +45,7 @@ from engine.table.row_files import RowFiles
 from engine.table.shared_files import SharedFiles
 from engine.table.transaction import DataFile
 from engine.types.schema import PrimitiveType
+from engine.write.staged_files import discarded_on_failure
 from engine.write.staged_write import StagedWrite
 
 _READERS = 8
@@ -64,9 +66,10 @@ class _Shared:
         return IcebergProcedureRefused(self.table, NAME, f"{self.label}: {reason}")
 
 
-def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> StagedWrite:
-    """Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, and as
-    `shared_definition`.
+@contextmanager
+def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """Its files of deletes go if nothing comes of it. Raises `IcebergProcedureRefused` for files, values and columns that
+    the format cannot have, and as `shared_definition`.
     """
     source, own, now_ms = plan.source, sources.formats[FORMAT], run.context.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
@@ -85,15 +88,17 @@ def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> StagedWrit
     transaction = own.create(plan.entry.location, table.definition, plan.description, now_ms)
     assert isinstance(transaction, IcebergTransaction)
     transaction.add_entries(entries)
-    _delete_rows(table, source.snapshot.row_files, entries, transaction)
+    written = _delete_rows(table, source.snapshot.row_files, entries, transaction)
     clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
-    return StagedWrite(
+    staged = StagedWrite(
         outcome=Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)])),
         transaction=transaction,
         label=str(plan.entry.name),
         creates=replace(plan.entry, created_ms=now_ms),
         clone=clone,
     )
+    with discarded_on_failure(transaction.store.storage, written, run) if written else nullcontext():
+        yield staged
 
 
 # --- What the files are -----------------------------------------------------------------------------------------------
@@ -205,20 +210,23 @@ def _zone(table: _Shared, run: Run) -> tzinfo:
     return UTC
 
 
-def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> None:
-    """The rows that are deleted by position in files of the other table, of which `rows` are."""
+def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> tuple[str, ...]:
+    """The rows that are deleted by position in files of the other table, of which `rows` are. The names of the files
+    that were written for them.
+    """
     files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
     if not files.num_rows:
-        return
+        return ()
     deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True))
     root = table.storage.root
     prefix = f"{root if '://' in root else f'file://{root}'}/"
     paths = [path.removeprefix(prefix) for path in entries["file_path"].to_pylist()]
     marked = np.array([len(deleted.get(path, ())) > 0 for path in paths], bool)
     if not marked.any():
-        return
+        return ()
     store = transaction.store
     writer = MarkWriter(store.storage, store.location, table.definition.format_version)
     found = [deleted[path] for path, is_marked in zip(paths, marked, strict=True) if is_marked]
-    added, _ = writer.write(entries.filter(pa.array(marked)), found)
+    added, written = writer.write(entries.filter(pa.array(marked)), found)
     transaction.add_entries(added)
+    return written

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table import StaticTable
 
+from catalog.errors import TableAlreadyExists
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.write import creation
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.iceberg.handmade import HandmadeTable
@@ -149,6 +151,22 @@ def test_elements_without_the_ids_of_the_table(bare: BareLake) -> None:
     made.commit(made.data(pa.table({"l": pa.array([[1]], pa.list_(element))})))
     bare.answer("CONVERT TO DELTA d")
     assert "consists of" in str(bare.refuse("CALL system.snapshot('d', 't')"))
+
+
+def test_a_snapshot_that_fails_leaves_no_files(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [{"id": 1, "name": "id", "required": False, "type": "long"}]
+    made = HandmadeTable(bare.path("d"), columns=columns, version=3)
+    one = made.data({"id": [1, 2]})
+    made.commit(one)
+    made.commit(*made.vectors({one["file_path"]: [0]}), operation="delete")
+    bare.answer("CONVERT TO DELTA d")
+
+    def fail(*_: Any) -> None:
+        raise TableAlreadyExists("t")
+
+    monkeypatch.setattr(creation, "_commit", fail)
+    assert bare.refuse("CALL system.snapshot('d', 't')").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    assert not [path for path in bare.path("t").rglob("*") if path.is_file() and path.suffix in (".parquet", ".puffin")]
 
 
 REFUSED = [
