@@ -143,6 +143,17 @@ def test_ids_of_files_that_mean_something_else(bare: BareLake) -> None:
             assert "field id" in str(bare.refuse(f"CALL system.snapshot('d{number}', 'u')"))
 
 
+def test_a_struct_with_an_id_of_fields_without(bare: BareLake) -> None:
+    """Iceberg's readers take no field of a file by its name if another one has an id."""
+    folder = bare.path("d")
+    folder.mkdir(parents=True)
+    inner = pa.struct([pa.field("x", pa.int64())])
+    field = pa.field("s", inner, metadata={"PARQUET:field_id": "1"})
+    pq.write_table(pa.table([pa.array([{"x": 5}], inner)], schema=pa.schema([field])), folder / "1.parquet")
+    bare.answer(f"CONVERT TO DELTA parquet.`{folder}`")
+    assert "its column x has no field id" in str(bare.refuse("CALL system.snapshot('d', 't')"))
+
+
 def test_elements_without_the_ids_of_the_table(bare: BareLake) -> None:
     """A Delta log has none for elements, so that readers would look for others than files have."""
     kind = {"type": "list", "element-id": 9, "element": "long", "element-required": False}
