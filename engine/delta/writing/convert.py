@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
+from catalog.files import LOG_FOLDER, is_version
 from engine.bind.bound import BoundTable, Outcome
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import file_lock
@@ -26,6 +27,7 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.planning.plans import ConvertPlan
 from engine.delta.schema.column_ids import keep_logical_name
+from engine.errors.copy_errors import FolderOfTwoTables
 from engine.exec.run import Run
 from engine.runtime.results import empty_result
 from engine.storage.storage import Storage
@@ -74,7 +76,9 @@ def _convert_folder(plan: ConvertPlan, storage: Storage, run: Run) -> StagedWrit
 def _shared(
     plan: ConvertPlan, source: BoundTable, storage: Storage, sources: Sources, run: Run
 ) -> Iterator[StagedWrite]:
-    """The files of vectors go if nothing comes of it."""
+    """The files of vectors go if nothing comes of it. Raises `FolderOfTwoTables`."""
+    if any(map(is_version, storage.list_names(LOG_FOLDER))):  # of a conversion that was killed before the name
+        raise FolderOfTwoTables(source.label, "CONVERT TO DELTA", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
     sharing = Sharing(
         label=source.label,
         shared=source.snapshot.shared_files(source.label, DEFAULT_FORMAT),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import StaticTable
 
+from catalog.changes import SetFormat
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
@@ -318,6 +320,17 @@ def test_others_commit_before_the_log_is_there(bare: BareLake, monkeypatch: pyte
     monkeypatch.setattr(creation, "_commit", slow)
     convert(bare)
     assert ensure_read(bare, ["id"]) == [(1,), (2,)]
+
+
+def test_a_conversion_that_was_killed_before_the_name(bare: BareLake) -> None:
+    bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
+    (entry,) = bare.sources.catalog.view().recorded_at(str(bare.path("t")))
+    bare.answer("CONVERT TO DELTA t")
+    bare.sources.catalog.change(SetFormat(replace(entry, format="delta"), "iceberg"))
+    error = bare.refuse("CONVERT TO DELTA t")
+    assert error.condition == "FOLDER_OF_TWO_TABLES" and "remove its folder _delta_log" in str(error)
+    shutil.rmtree(bare.path("t") / "_delta_log")
+    convert(bare)
 
 
 RENAMED: list[tuple[list[str], str | None, dict[str, str]]] = [
