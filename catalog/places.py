@@ -18,7 +18,7 @@ from catalog.errors import FilesNotReadable, LocationOverlap
 from catalog.files import LOG_FOLDER, Tree
 from catalog.remote import open_tree
 from catalog.rest.places import RestPlaces
-from catalog.roots import AllowedRoots, configured_location, is_below, is_local
+from catalog.roots import AllowedRoots, configured_location, is_at_or_below, is_below, is_local, overlap
 
 
 class Places:
@@ -59,7 +59,7 @@ class Places:
             if self._tree(self._root_of(location)).table_format(folder):
                 raise FilesNotReadable(location, f"they belong to the table at {folder}; query the table")
         own = self._own_folder
-        if own is not None and (location == own or is_below(location, own) or is_below(own, location)):
+        if own is not None and overlap(location, own):
             raise FilesNotReadable(location, "the catalog keeps its files there")
 
     def ensure_may_hold_tables(self, location: str) -> None:
@@ -102,7 +102,7 @@ class Places:
         if LOG_FOLDER in location.split("/"):
             raise LocationOverlap(location, "it lies inside a log")
         own = self._own_folder
-        if own is not None and (location == own or is_below(location, own)):
+        if own is not None and is_at_or_below(location, own):
             raise LocationOverlap(location, "the catalog keeps its files there")
 
     def _above(self, location: str) -> Iterator[str]:
@@ -119,7 +119,7 @@ class Places:
         return min(self._roots_of(location), key=len)
 
     def _roots_of(self, location: str) -> list[str]:
-        return [root for root in self.roots.roots if location == root or is_below(location, root)]
+        return self.roots.around(location)
 
     def _tree(self, root: str) -> Tree:
         if root not in self._trees:

@@ -6,9 +6,10 @@ followed and `..` is taken away *before* the check, so what was checked is what 
 
 - Local paths are absolute, bare or as a `file:` URI. A path in SQL is literal: a percent sign is a percent sign, as it
   is to Hadoop, so nothing is decoded that a later layer could decode differently.
-- Other schemes are compared by scheme, authority and whole segments. Empty, `.` and `..` segments are refused rather
-  than folded, because object stores take them literally and their clients do not agree; so is `::`, by which fsspec
-  chains file systems.
+- Other schemes are compared by scheme, authority and whole segments. Whether a path is allowed goes by its scheme as it
+  is spelled; whether two folders are one, by the store that the scheme means (`s3a` is `s3`). Empty, `.` and `..`
+  segments are refused rather than folded, because object stores take them literally and their clients do not agree; so
+  is `::`, by which fsspec chains file systems.
 - A refusal does not tell whether anything lies at the path.
 """
 
@@ -16,12 +17,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from catalog.errors import PathNotAllowed, StorageNotAvailable
 
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)", re.DOTALL)
 _LOCAL_AUTHORITIES = ("", "localhost")
+SAME_STORE: Mapping[str, str] = MappingProxyType(
+    {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "az", "abfss": "az", "wasbs": "wasb"}
+)
+"""Schemes that are spellings of another one."""
 
 
 class AllowedRoots:
@@ -39,17 +45,36 @@ class AllowedRoots:
 
     def contains(self, location: str) -> bool:
         """Whether a canonical location is one of the roots or below one."""
-        return any(location == root or location.startswith(root.rstrip("/") + "/") for root in self.roots)
+        return bool(self.around(location))
+
+    def around(self, location: str) -> list[str]:
+        """The roots that a canonical location begins with, its scheme as it is spelled there."""
+        return [root for root in self.roots if location == root or location.startswith(root.rstrip("/") + "/")]
 
 
 def overlap(one: str, other: str) -> bool:
     """Whether two canonical locations are one, or one lies in the other."""
-    return one == other or is_below(one, other) or is_below(other, one)
+    return is_at_or_below(one, other) or is_below(other, one)
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two canonical locations are one folder."""
+    return _in_store(one) == _in_store(other)
 
 
 def is_below(location: str, folder: str) -> bool:
     """Whether a canonical location lies in a folder."""
-    return location.startswith(folder.rstrip("/") + "/")
+    return _in_store(location).startswith(_in_store(folder).rstrip("/") + "/")
+
+
+def is_at_or_below(location: str, folder: str) -> bool:
+    return is_same(location, folder) or is_below(location, folder)
+
+
+def _in_store(location: str) -> str:
+    """A canonical location with the usual name of its scheme, to compare it."""
+    scheme, separator, rest = location.partition("://")
+    return f"{SAME_STORE.get(scheme, scheme)}://{rest}" if separator else location
 
 
 def is_local(location: str) -> bool:

@@ -16,7 +16,7 @@ from catalog.places import Places
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestPlaceShared
 from catalog.rest.names import RestNames, is_rest, table_at
 from catalog.rest.places import RestPlace
-from catalog.roots import overlap
+from catalog.roots import is_same, overlap
 from catalog.state import CatalogState
 
 
@@ -39,7 +39,7 @@ class TableFolders:
         self.ensure_free(location)
         own = not is_made and location in self._places.tables_around(location)
         others = (entry.location for entry in (*self._recorded(), *self.rest_tables_at(location)))
-        if own or any(other != address and self._place_of(other) == location for other in others):
+        if own or any(other != address and is_same(self._place_of(other), location) for other in others):
             raise LocationOverlap(location, "another table lies there")
 
     def ensure_alone(self, table: TableEntry, location: str, *, asks: bool) -> None:
@@ -63,6 +63,28 @@ class TableFolders:
         for other in others:
             if overlap(other, location):
                 raise RestPlaceShared(str(table.name), location, f"that of another table, {other}")
+
+    def learn_rest_places(self, location: str) -> None:
+        """Before it is said whose a canonical location is.
+
+        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` for a catalog that never told where its tables lie, and
+        whose policies or grants may be those of the location.
+        """
+        if self._places.rest.is_reserved(location):
+            return
+        for name, source in self._sources.items():
+            if not isinstance(source, RestNames):
+                continue
+            try:
+                source.learn_places()
+            except (RestCatalogNotAvailable, RestCatalogRefused):
+                if not source.knows_places and self._is_guarded(name):
+                    raise
+
+    def _is_guarded(self, catalog: CatalogName) -> bool:
+        """Whether tables without a record of their own may have policies or grants."""
+        levels = (self._state.catalogs.get(catalog), *self._state.schemas_of(catalog))
+        return any(each.named_policies or each.grants for each in levels if each is not None)
 
     def rest_tables_at(self, location: str) -> list[TableEntry]:
         """The tables of REST catalogs whose folder overlaps a location; each of them is asked for again.
@@ -98,5 +120,5 @@ class TableFolders:
         recorded = {entry.location: entry.place for entry in self._recorded() if entry.place is not None}
         return {**recorded, **{address: place.location for address, place in self._places.rest.all().items()}}
 
-    def _place_of(self, location: str) -> str | None:
+    def _place_of(self, location: str) -> str:
         return self._rest_places().get(location, location)

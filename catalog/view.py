@@ -48,7 +48,7 @@ from catalog.rest.changes import COMMENT, LOCATION
 from catalog.rest.errors import RestCatalogNotAvailable
 from catalog.rest.names import RestNames, location_of
 from catalog.rights import Caller, Rights
-from catalog.roots import is_below, overlap
+from catalog.roots import is_at_or_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.system_views import (
     SCHEMAS_OF_SYSTEM,
@@ -259,7 +259,11 @@ class CatalogView:
         return TableEntry(name=TableName(DEFAULT_CATALOG, format, location), location=location, format=format)
 
     def tables_at(self, location: str) -> tuple[TableEntry, ...]:
-        """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it."""
+        """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it.
+
+        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` where that is not known.
+        """
+        self.folders.learn_rest_places(location)
         recorded = [entry for entry in self._recorded_tables() if overlap(entry.location, location)]
         recorded += self.folders.rest_tables_at(location)
         known = {entry.location for entry in recorded}
@@ -271,7 +275,7 @@ class CatalogView:
 
     def external_location(self, location: str) -> LocationEntry | None:
         """The external location that a canonical location lies in."""
-        around = (entry for entry in self.state.locations.values() if _is_in(location, entry.location))
+        around = (entry for entry in self.state.locations.values() if is_at_or_below(location, entry.location))
         return next(around, None)
 
     def functions(self, schema: SchemaName, matches: Matcher = matches_all) -> list[FunctionEntry]:
@@ -463,10 +467,6 @@ class CatalogView:
             if found is not None:
                 return f" Did you mean {found.name}?"
         return ""
-
-
-def _is_in(location: str, folder: str) -> bool:
-    return location == folder or is_below(location, folder)
 
 
 def _did_you_mean(parts: tuple[str, ...], there_are: Iterable[CatalogName | SchemaName | TableName]) -> str:

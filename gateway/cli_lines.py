@@ -21,10 +21,11 @@ WITH""".split()
 
 
 class Completer:
-    """Names, those of the first catalog without it, are asked for at the first Tab; without any, keywords are left."""
+    """Names are asked for at the first Tab; without any, keywords are left."""
 
-    def __init__(self, client: ApiClient) -> None:
-        self._client, self._names = client, list[str]()
+    def __init__(self, client: ApiClient, catalog: str | None) -> None:
+        """The names of `catalog` are completed without it too; None: those of the one that statements begin in."""
+        self._client, self._catalog, self._names = client, catalog, list[str]()
         self._found: list[str] = []
         self._asked = False
 
@@ -43,15 +44,17 @@ class Completer:
         return [name for name in (*self._names, *keywords) if name.casefold().startswith(text.casefold())]
 
     def _load(self) -> Iterator[str]:
-        for at, catalog in enumerate(self._client.ask("GET", f"{_CATALOG}/catalogs")["catalogs"]):
-            named = {"catalog": catalog["name"]}
+        answer = self._client.ask("GET", f"{_CATALOG}/catalogs")
+        current = (self._catalog or answer["current"]).casefold()
+        for catalog in answer["catalogs"]:
+            is_current, named = catalog["name"].casefold() == current, {"catalog": catalog["name"]}
             for schema in self._client.ask("GET", f"{_CATALOG}/schemas?{urlencode(named)}")["schemas"]:
-                place = schema["name"] if at == 0 else f"{catalog['name']}.{schema['name']}"
+                place = schema["name"] if is_current else f"{catalog['name']}.{schema['name']}"
                 yield place
                 path = f"{_CATALOG}/tables?{urlencode(named | {'schema': schema['name']})}"
                 for table in self._client.ask("GET", path)["tables"]:
                     yield f"{place}.{table['name']}"
-                    if at == 0:
+                    if is_current:
                         yield table["name"]
 
 
@@ -66,15 +69,18 @@ def join_history(lines: Sequence[str]) -> None:
     readline.add_history("\n".join(lines))
 
 
-def line_reader(client: ApiClient) -> Callable[[str], str]:
-    """Reads a line after a prompt; its user's lines are kept in `$XDG_STATE_HOME/delta-gateway/history`."""
+def line_reader(client: ApiClient, catalog: str | None) -> Callable[[str], str]:
+    """Reads a line after a prompt; its user's lines are kept in `$XDG_STATE_HOME/delta-gateway/history`.
+
+    `catalog` is the one of `Completer`.
+    """
     file = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "delta-gateway" / "history"
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
         readline.read_history_file(file)
     readline.set_history_length(_HISTORY_LINES)
-    readline.set_completer(Completer(client))
+    readline.set_completer(Completer(client, catalog))
     readline.set_completer_delims(" \t\n()=<>,;'\"")
     readline.parse_and_bind("tab: complete")
     readline.parse_and_bind("set show-all-if-ambiguous on")

@@ -70,7 +70,7 @@ def _run_once(client: ApiClient, chosen: argparse.Namespace, text: str) -> None:
 def _run_shell(chosen: argparse.Namespace) -> int:
     with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
         sys.stdout.write("\\? lists the commands.\n")
-        read = line_reader(client)
+        read = line_reader(client, chosen.catalog)
         shell = Shell(client, _WRITERS, sys.stdout, sys.stderr, read, join_history, chosen.format)
         return shell.run(chosen.catalog, chosen.schema)
 

@@ -31,8 +31,8 @@ class ResultStore:
         self.spool, self._memory_max = spool, memory_bytes_max
         self._lock = threading.Lock()
         self._memory = self._rows = self._bytes = 0
-        self._last: OrderedDict[HeldRows, tuple[int, pa.RecordBatch]] = OrderedDict()
-        """The number of the batch that was read from a file last, since the next page may begin in it."""
+        self._last: OrderedDict[HeldRows, tuple[int, pa.RecordBatch, int]] = OrderedDict()
+        """The number of the batch read from a file last, since the next page may begin in it; and its bytes."""
         self._last_bytes = 0
 
     @property
@@ -80,18 +80,21 @@ class ResultStore:
             found = self._last.get(rows)
             return found[1] if found is not None and found[0] == number else None
 
-    def note_read(self, rows: HeldRows, number: int, batch: pa.RecordBatch | None) -> None:
-        """The batch that a client is in the middle of, None for none; the oldest of others go for it."""
+    def note_read(self, rows: HeldRows, number: int, batch: pa.RecordBatch | None, size: int = 0) -> None:
+        """The batch that a client is in the middle of, None for none; the oldest of others go for it.
+
+        `size` is what it holds in memory, which is more than its own bytes where it is a part of what was read.
+        """
         with self._lock:
             before = self._last.pop(rows, None)
-            self._last_bytes -= before[1].nbytes if before is not None else 0
+            self._last_bytes -= before[2] if before is not None else 0
             if batch is None:
                 return
-            self._last[rows] = number, batch
-            self._last_bytes += batch.nbytes
+            self._last[rows] = number, batch, size
+            self._last_bytes += size
             while self._last_bytes > _READ_BYTES_MAX and len(self._last) > 1:
-                _, (_, oldest) = self._last.popitem(last=False)
-                self._last_bytes -= oldest.nbytes
+                _, (_, _, oldest) = self._last.popitem(last=False)
+                self._last_bytes -= oldest
 
 
 class HeldRows:
@@ -187,5 +190,5 @@ class HeldRows:
         found = self._store.last_read(self, number)
         if found is None:
             found = loaded(batch)
-            self._store.note_read(self, number, found)
+            self._store.note_read(self, number, found, batch.stored_bytes)
         return found

@@ -12,8 +12,10 @@ its files, `?location=<URL>`, and the id that the catalog has given it, `&uuid=<
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -37,6 +39,10 @@ SCHEME = "iceberg-rest://"
 _SEPARATOR = "\x1f"
 _LEVELS_MAX = 8
 _LENT_MAX = 1000
+_LISTED_S = 60.0
+"""How long no new tables are looked for in a whole catalog, to know what lies at a path."""
+_PLACES_S = 900.0
+"""How long the places of tables count there before each table is asked for again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +63,8 @@ class RestNames:
         """`is_nested`: namespaces inside of others are listed too. Found by their names they are anyway."""
         self.name = CatalogName(client.name)
         self.client, self.is_nested, self.places = client, is_nested, places or RestPlaces()
+        self._listed_until = self._known_until = -math.inf
+        self._listing = Lock()
 
     def schemas(self) -> list[str]:
         """All of them. Raises `RestCatalogNotAvailable`, `RestCatalogRefused`; so do the others."""
@@ -121,14 +129,33 @@ class RestNames:
         name = TableName(self.name.catalog, _schema(namespace), spelled)
         return None if metadata is None else view_entry(name, metadata)
 
-    def all_places(self) -> Iterator[tuple[str, RestPlace]]:
-        """The address of each table, and where it lies: a request for each."""
+    def all_places(self, known: Collection[str] = ()) -> Iterator[tuple[str, RestPlace]]:
+        """The address of each table, and where it lies: a request for each but those at `known` addresses."""
         for namespace in self._namespaces(is_nested=True):
             for table in self.client.tables(namespace):
-                metadata = self.client.metadata_of(namespace, table)
+                address = location_of(self.client.name, namespace, table)
+                metadata = None if address in known else self.client.metadata_of(namespace, table)
                 place = None if metadata is None else place_in(metadata)
                 if place is not None:
-                    yield location_of(self.client.name, namespace, table), place
+                    yield address, place
+
+    @property
+    def knows_places(self) -> bool:
+        """Whether it has told where all of its tables lie since the start."""
+        return self._known_until > -math.inf
+
+    def learn_places(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`."""
+        with self._listing:
+            now = clock()
+            if now < self._listed_until:
+                return
+            is_old = now >= self._known_until
+            for address, place in self.all_places(() if is_old else self.places.all()):
+                self.places.put(address, place)
+            self._listed_until = now + _LISTED_S
+            if is_old:
+                self._known_until = now + _PLACES_S
 
     def _loaded(self, namespace: Namespace, table: str) -> TableEntry | None:
         entry, found = self._entry(namespace, table), self.client.load(namespace, table)
@@ -234,7 +261,21 @@ class RestCatalogs:
             self.places.forget(location)
         else:
             self.places.learn(location, found.metadata)
+            self._take_given(location, found)
         return found
+
+    def _take_given(self, address: str, table: RestTable) -> None:
+        """The credentials that came with a table are newer than those that are kept for it."""
+        place = self.places.of(address)
+        if place is None:
+            return
+        with self._lock:
+            lent = self._lent.get((without_place(address), place.location))
+        if lent is None:
+            return
+        newest = storage_options(str(table_at(address).name), place.location, table.given)
+        if newest is not None:
+            lent.take(newest)
 
     def lent_options(self, address: str, location: str) -> Callable[[], Mapping[str, Any]] | None:
         """What fsspec is given for the files of the table at an address, which lie at a location: what the catalog gave

@@ -4,8 +4,9 @@ A table has one name and one set of policies. The served folder finds tables by 
 that lies there is refused: it would be read by its other name. Elsewhere a path leads to whatever lies there, and is
 looked up here to find the table whose grants and policies count.
 
-A place is learned whenever a table is loaded by its name. The record of a table that has grants or policies keeps it as
-well, so that it is known after a start.
+A place is learned whenever a table is loaded by its name. The record of a table that has grants or policies of its own
+keeps it as well. Those of other tables may count by their schema or catalog, so that before a path is looked up each
+catalog is asked for all of its tables, once in a while (`RestNames.learn_places`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from catalog.errors import PathNotAllowed
 from catalog.rest.errors import RestTableInLake
-from catalog.roots import canonical_location, is_below, overlap
+from catalog.roots import canonical_location, is_at_or_below, overlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,11 @@ class RestPlaces:
         if found is None:
             self.forget(address)
             return
+        self.put(address, found)
+
+    def put(self, address: str, place: RestPlace) -> None:
         with self._lock:
-            self._known[address] = found
+            self._known[address] = place
 
     def forget(self, address: str) -> None:
         """The table is gone."""
@@ -59,7 +63,7 @@ class RestPlaces:
 
     def is_reserved(self, location: str) -> bool:
         """Whether a canonical location is a folder of this server, where no table of a REST catalog is served."""
-        return any(location == folder or is_below(location, folder) for folder in self._reserved)
+        return any(is_at_or_below(location, folder) for folder in self._reserved)
 
     def ensure_allowed(self, table: str, location: str) -> None:
         """Raises `RestTableInLake` for a canonical location in a folder of this server, or around one."""

@@ -16,10 +16,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from catalog.rest.errors import RestSigningNotSupported
+from catalog.roots import is_below
 
 Config = Mapping[str, str]
 _EARLY_MS = 5 * 60_000
 """They are asked for again so long before they end, or when half of their time is over."""
+_ENDLESS_MS = 15 * 60_000
+"""After how long those are asked for again of which the catalog does not say when they end."""
 _S3 = frozenset(["s3", "s3a", "s3n"])
 _GCS = frozenset(["gs", "gcs"])
 _ADLS = frozenset(["abfs", "abfss", "wasb", "wasbs"])
@@ -34,8 +37,17 @@ class GivenCredentials:
 
     def for_location(self, location: str) -> Config:
         """The longest prefix wins, over what holds for the table as a whole."""
-        fitting = [(len(prefix), config) for prefix, config in self.by_prefix if location.startswith(prefix)]
+        fitting = [(len(_folders(prefix)), config) for prefix, config in self.by_prefix if _is_for(prefix, location)]
         return {**self.config, **max(fitting, key=lambda each: each[0], default=(0, {}))[1]}
+
+
+def _is_for(prefix: str, location: str) -> bool:
+    """By whole segments; a prefix may be a scheme alone."""
+    return is_below(f"{location}/", prefix if "/" in prefix else f"{prefix.removesuffix(':')}://")
+
+
+def _folders(prefix: str) -> str:
+    return prefix.partition("://")[2].rstrip("/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,21 +140,27 @@ class LentOptions:
         """Where newer ones are not to be had, those of before count while they last."""
         with self._lock:
             now = self._clock()
-            if self._again_ms is not None and now >= self._again_ms:
+            if now >= self._again_ms:
                 self._renew(now)
             return self._current.options
+
+    def take(self, newest: StorageOptions) -> None:
+        """Those that came with the table just now, in place of ones that may have ended without a word."""
+        with self._lock:
+            if self._current.ends_ms is None:
+                self._current, self._again_ms = newest, self._due_ms(newest)
 
     def _renew(self, now: int) -> None:
         try:
             found = self._ask()
         except Exception:
-            if self._current.ends_ms is None or now >= self._current.ends_ms:
+            if self._current.ends_ms is not None and now >= self._current.ends_ms:
                 raise
             self._again_ms = now + 10_000
             return
         self._current, self._again_ms = found, self._due_ms(found)
 
-    def _due_ms(self, options: StorageOptions) -> int | None:
+    def _due_ms(self, options: StorageOptions) -> int:
         if options.ends_ms is None:
-            return None
+            return self._clock() + _ENDLESS_MS
         return max(options.ends_ms - _EARLY_MS, (self._clock() + options.ends_ms) // 2)

@@ -18,8 +18,8 @@ from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
 from engine.runtime.results import BOOLEAN, INT, STRING, ResultStream, small_result, sql_field
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
-from engine.types.schema import StructField
-from engine.types.sql_types import column_sql_type
+from engine.types.schema import DataType, StructField
+from engine.types.sql_types import column_sql_type, format_sql_type
 
 ListStatement = ListSchemas | ListTables | ListColumns | ListFunctions
 
@@ -110,18 +110,17 @@ class _FoundColumns:
         self._spans.append(known[1])
 
     def _cells_of(self, fields: Sequence[StructField], positions: Sequence[int]) -> _Cells:
-        types = self._types
-        return (
-            [column.name for column in fields],
-            [
-                column_sql_type(column) if column.metadata else types.get(id(column.data_type)) or self._type(column)
-                for column in fields
-            ],
-            [column.nullable for column in fields],
-            positions,
-            [column.comment if column.metadata else None for column in fields],
-            [column.metadata.get("CURRENT_DEFAULT") if column.metadata else None for column in fields],
-        )
+        known = self._types.get
+        types = [known(id(column.data_type)) or self._type(column.data_type) for column in fields]
+        comments: list[str | None] = [None] * len(fields)
+        defaults: list[Any] = comments.copy()
+        for place, column in enumerate(fields):
+            if column.metadata:
+                types[place] = column_sql_type(column)
+                comments[place] = column.comment
+                defaults[place] = column.metadata.get("CURRENT_DEFAULT")
+        names = [column.name for column in fields]
+        return names, types, [column.nullable for column in fields], positions, comments, defaults
 
     def add_columns(self, relation: tuple[str, ...], columns: Sequence[ColumnInfo], positions: Sequence[int]) -> None:
         own = (
@@ -137,9 +136,8 @@ class _FoundColumns:
             known += more
         return before, len(self._cells[0])
 
-    def _type(self, column: StructField) -> str:
-        """Of a column without metadata."""
-        return self._types.setdefault(id(column.data_type), column_sql_type(column))
+    def _type(self, data_type: DataType) -> str:
+        return self._types.setdefault(id(data_type), format_sql_type(data_type))
 
     def result(self) -> ResultStream:
         """Catalog, schema and table; name, type, nullability, position, comment and default of each column."""

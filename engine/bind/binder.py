@@ -63,6 +63,7 @@ from engine.errors.statement_errors import (
     ViewTooDeep,
 )
 from engine.errors.table_errors import naming
+from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse
@@ -399,7 +400,14 @@ class Binder:
         owners: tuple[PathOwner, ...] = (),
     ) -> BoundTable:
         snapshot, own = self.pin(entry, time_travel), self.formats[entry.format]
-        return BoundTable(name=name, entry=entry, snapshot=snapshot, own=own, owners=owners)
+        return BoundTable(
+            name=name,
+            entry=entry,
+            snapshot=snapshot,
+            own=own,
+            owners=owners,
+            has_dates_as_texts=self.state.value(DATES_AS_TEXTS) == "true",
+        )
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
         key = (entry.format, entry.location, time_travel)

@@ -101,6 +101,8 @@ class BoundTable:
     """What of it is read, where its rows are read by a query. Without one nothing is hidden."""
     shown_as: str | None = None
     """What messages call it to a reader of a view who may not know what the view reads."""
+    has_dates_as_texts: bool = False
+    """Whether Spark compares its dates and times with texts as texts, so that no condition is decided without it."""
 
     @property
     def label(self) -> str:

@@ -16,8 +16,9 @@ What is set here, and why:
 - local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
   has replaced the data, and which make a colon in a name an error;
 - fair scheduling of all statements in one pool (but for configured ones), so that a long query does not hold up short
-  ones: the next task is one of the stage that has the fewest running, and of several such stages of the oldest. Between
-  pools Spark decides such ties by their names: with one for each session the last ones waited for all others;
+  ones: the next task is one of the stage that has the fewest running, and of several such stages of the oldest
+  (`StageIds.java`). Between pools Spark decides such ties by their names: with one for each session the last ones
+  waited for all others;
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
 - Spark marks no scans for one task by itself, and takes ours at their word (`RunSettings.java`);
 - a class that Spark made of a plan is kept for the next statement like it: with Spark's 100 the questions of one

@@ -10,6 +10,8 @@ words or names (`spark.sql.caseSensitive`, `spark.sql.ansi.doubleQuotedIdentifie
 
 from __future__ import annotations
 
+DATES_AS_TEXTS = "spark.sql.legacy.typeCoercion.datetimeToString.enabled"
+
 FLAGS = (
     ("spark.sql.ansi.enforceReservedKeywords", "Reserved words of ANSI SQL are no names."),
     ("spark.sql.ansi.relationPrecedence", "JOIN binds tighter than the comma in FROM."),
@@ -60,7 +62,7 @@ FLAGS = (
     ("spark.sql.legacy.setopsPrecedence.enabled", "Set operations run from left to right."),
     ("spark.sql.legacy.sizeOfNull", "size(null) is -1 where ANSI mode is off."),
     ("spark.sql.legacy.truncateForEmptyRegexSplit", "split by an empty pattern keeps to its limit."),
-    ("spark.sql.legacy.typeCoercion.datetimeToString.enabled", "Dates are compared with strings as strings."),
+    (DATES_AS_TEXTS, "Dates are compared with strings as strings."),
     ("spark.sql.optimizer.decorrelateExistsSubqueryLegacyIncorrectCountHandling.enabled", "As old releases did."),
     ("spark.sql.optimizer.decorrelateInnerQuery.enabled", "Rewrite correlated subqueries."),
     ("spark.sql.optimizer.decorrelateSubqueryLegacyIncorrectCountHandling.enabled", "As old releases did."),

@@ -13,6 +13,9 @@ from collections import Counter, deque
 from catalog.errors import SqlError
 from engine.errors.disk_errors import SpoolFull, SpoolFullOfOwner
 
+_SHARE = 8
+"""Of the bytes that are left, who is to write an unknown number gets one in so many ahead of need."""
+
 
 class SpoolBudget:
     """Thread-safe. `setting` and `owner_setting` name in errors what bounds it."""
@@ -41,12 +44,16 @@ class SpoolBudget:
         self._returned.append((owner, count))
 
     def take_some(self, owner: str, wanted: int, needed: int) -> int:
-        """Take `wanted` bytes, or as many as are left if these are `needed` at least; raises what :meth:`take` does."""
+        """Take `wanted` bytes, but of what is left no more than a part, or as many as are `needed`.
+
+        Others would be refused for bytes that nobody uses. Raises what :meth:`take` does.
+        """
         with self._lock:
             self._settle()
-            count = min(wanted, self._left(owner))
-            if count < needed:
+            left = self._left(owner)
+            if needed > left:
                 raise self._refusal(owner)
+            count = max(needed, min(wanted, left // _SHARE))
             self._held[owner] += count
             return count
 

@@ -32,15 +32,15 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import Enum
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.roots import SAME_STORE
 from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
 from engine.storage.errors import LogPathNotAllowed
@@ -52,9 +52,6 @@ FILE_BYTES_MAX = 1 << 40
 """More than any data file has. Spark plans a task for every 128 MB of what a file is said to have."""
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
-_SAME_STORE: Mapping[str, str] = MappingProxyType(
-    {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "az", "abfss": "az", "wasbs": "wasb"}
-)
 _LOCAL_AUTHORITIES = ("", "localhost")
 
 
@@ -238,7 +235,7 @@ def _one_spelling(place: str) -> str:
         authority, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "/", rest.lstrip("/"))
         local = authority in _LOCAL_AUTHORITIES
         return posixpath.normpath("/" + path.lstrip("/")) if local else f"file://{authority}{slash}{path}"
-    return f"{_SAME_STORE.get(scheme, scheme)}:{rest}"
+    return f"{SAME_STORE.get(scheme, scheme)}:{rest}"
 
 
 def _is_below(real: str, roots: Iterable[str]) -> bool:

@@ -151,10 +151,16 @@ class Dispatcher:
         return self._memo.recall(message) if self._memo else None
 
     def follow_up(self) -> None:
-        """To be called when the answer has been sent."""
+        """To be called when the answer was made, at best when it was sent: what is begun here runs on other threads.
+
+        Never raises: the answer does not depend on it.
+        """
         afterwards, self._client.afterwards = self._client.afterwards, None
-        if afterwards:
-            afterwards()
+        try:
+            if afterwards:
+                afterwards()
+        except Exception:
+            logger.exception("what follows an answer to %s could not begin", self._client.peer.address)
 
     def _call(self, rpc: Rpc, request: Any) -> Pieces | None:
         """The response struct, None for an error that the RPC cannot express.

@@ -16,7 +16,7 @@ _HEADERS = ["VERTICES", "MODE", "STATUS", "TOTAL", "COMPLETED", "RUNNING", "PEND
 
 def progress_update(profile: Profile, started_ms: int, *, has_ended: bool) -> Any:
     """A TProgressUpdateResp."""
-    tasks = profile.tasks
+    tasks = profile.now.tasks  # of a script: those of the statement in it that runs
     rows = [_row(read.label, "files", "PRUNED", read.files_total, read.files) for read in profile.reads]
     state = "ENDED" if has_ended else "RUNNING" if tasks.total else "PLANNING"
     pending = max(0, tasks.total - tasks.done - tasks.running)

@@ -96,6 +96,7 @@ class Connection:
             recalled = dispatcher.recall(message)
             if recalled is not None:
                 messages.write((recalled,))
+                messages.await_shortly()
                 continue
             with self._watch.over(self._socket.fileno(), self.hang_up):
                 reply = dispatcher.answer(message)

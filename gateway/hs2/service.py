@@ -117,9 +117,9 @@ class Client:
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
     the client's last question; `awaited` is the statement whose end it waits for without having its handle;
-    `links` are for rows that it may fetch by URL; `agent` is its User-Agent; `afterwards` is what to do once the answer
-    has left, so that it need not wait for that. A call on a connection of its own
-    (`is_connected`) may take its time; over HTTP somebody between us may end it.
+    `links` are for rows that it may fetch by URL; `agent` is its User-Agent; `afterwards` is what to begin once the
+    answer is made, which need not wait for that: over TCP when it was sent, over HTTP just before. A call on a
+    connection of its own (`is_connected`) may take its time; over HTTP somebody between us may end it.
     """
 
     peer: Peer

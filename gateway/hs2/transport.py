@@ -9,12 +9,18 @@ and the connection ends; to HTTP with a line that says so.
 A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
 a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
 time. An answer may take as long as it likes while the client takes some of it every :data:`WRITE_S` seconds: a client
-that reads nothing would keep a thread, a connection and the answer.
+that reads nothing would keep a thread, a connection and the answer. The system's buffers take the begin of an answer
+for it, so it is given up within half as long again.
 
 hive-jdbc asks a question for every row that it reads, so what a small message costs counts: one `recv` brings it, one
 `send` answers it, and no other call of the system is made. Python sets and polls a socket around each call where it has
 a timeout, and sends an answer in as many parts as there is room for, with its interpreter's lock taken in between. So
-the time for answers is the system's (SO_SNDTIMEO): a call sends all, or what the client took in that time.
+the time for answers is the system's (SO_SNDTIMEO): a call sends all, or what the client took in that time. It is a
+part of :data:`WRITE_S`, since a call that sent something does not say when.
+
+The next question is there some ten microseconds later, and a processor that has gone to sleep takes longer than that to
+wake up; so the thread looks for it that long (:meth:`MessageStream.await_shortly`), one thread of the server at a time,
+and no more for a while once nothing came: on a busy machine the others have better use for the processor.
 """
 
 from __future__ import annotations
@@ -22,8 +28,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
@@ -41,6 +49,8 @@ MESSAGE_S = 120.0
 """From a message's first byte to its last."""
 WRITE_S = 60.0
 """From one part of an answer that the client takes to the next."""
+_WAITS = 6
+"""So many calls of the system wait that long together."""
 _RECEIVE_BYTES, _RECEIVE_BYTES_MAX = 1 << 16, 1 << 20
 """One `recv` takes memory for all it may bring, which is not to follow from a length that a client only claims."""
 _ENCRYPT_BYTES = 128 << 10
@@ -49,6 +59,12 @@ _JOINED_BYTES_MAX = 32 << 10
 """Copying so much takes less time than describing pieces to the system."""
 _PIECES_MAX = 512
 """Half of what the system takes at once."""
+_SHORTLY_S = 60e-6
+_SHORTLY_SKIPPED = 64
+"""Messages for which nobody looks after a look that found nothing."""
+_SHORTLY = threading.Lock()
+"""Held by the thread that looks for its client's next message."""
+C = TypeVar("C")
 _LENGTH = struct.Struct(">I")
 _TIMEVAL = struct.Struct("@ll")
 _HTTP_FIRST_BYTES = b"GPHDOTC"  # GET, POST or PUT, HEAD, DELETE, OPTIONS, TRACE, CONNECT
@@ -71,8 +87,10 @@ class ByteStream:
         self._buffer = bytearray()
         self._deadline: float | None = None
         self._timeout: float | None = None
+        self._skipped = 0
         connection.settimeout(None)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(*divmod(int(WRITE_S * 1e6), 10**6)))
+        wait_us = int(WRITE_S / _WAITS * 1e6)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(*divmod(wait_us, 10**6)))
 
     def set_deadline(self, seconds: float | None) -> None:
         """All reads from now on end within `seconds` together."""
@@ -83,6 +101,26 @@ class ByteStream:
         while not self._buffer:
             self._receive(_RECEIVE_BYTES)
         return self._buffer[0]
+
+    def await_shortly(self) -> None:
+        """Return when bytes have come, or soon. Raises `Disconnected`."""
+        if self._skipped:
+            self._skipped -= 1
+            return
+        if self._tls or self._buffer or not _SHORTLY.acquire(blocking=False):
+            return
+        try:
+            self._wait_at_most(None)
+            end = time.perf_counter() + _SHORTLY_S
+            while not self._buffer and time.perf_counter() < end:
+                with contextlib.suppress(BlockingIOError):
+                    self._take_in(self._socket.recv(_RECEIVE_BYTES, socket.MSG_DONTWAIT))
+            if not self._buffer:
+                self._skipped = _SHORTLY_SKIPPED
+        except OSError as error:
+            raise Disconnected() from error
+        finally:
+            _SHORTLY.release()
 
     def take_frame(self) -> bytes | None:
         """The content of a frame that has arrived, all of it and nothing else; None, and nothing taken, if not so."""
@@ -136,7 +174,7 @@ class ByteStream:
     def _send_pieces(self, pieces: tuple[bytes, ...]) -> None:
         try:
             self._wait_at_most(None)
-            sent = self._socket.sendmsg(pieces)
+            sent = _taken(self._socket.sendmsg, pieces)
         except OSError as error:
             raise Disconnected() from error
         for piece in pieces:  # the system may have taken a part of them
@@ -149,7 +187,7 @@ class ByteStream:
         try:
             self._wait_at_most(None)
             while left:
-                left = left[self._socket.send(left) :]
+                left = left[_taken(self._socket.send, left) :]
         except OSError as error:  # BlockingIOError is one, when the time is over
             raise Disconnected() from error
 
@@ -169,6 +207,9 @@ class ByteStream:
             received = self._socket.recv(count)
         except OSError as error:  # TimeoutError is one
             raise Disconnected() from error
+        self._take_in(received)
+
+    def _take_in(self, received: bytes) -> None:
         if not received:
             raise Disconnected()
         if self._tls:
@@ -188,6 +229,14 @@ class ByteStream:
         if left <= 0:
             raise Disconnected()
         return left
+
+
+def _taken(send: Callable[[C], int], content: C) -> int:
+    """How much of it the client took; raises BlockingIOError where that is nothing in all of the time."""
+    for _ in range(_WAITS - 1):
+        with contextlib.suppress(BlockingIOError):
+            return send(content)
+    return send(content)
 
 
 class MessageStream:
@@ -213,6 +262,10 @@ class MessageStream:
     def write(self, pieces: tuple[bytes, ...]) -> None:
         """One message."""
         self._stream.write((_LENGTH.pack(sum(map(len, pieces))), *pieces) if self._framed else pieces)
+
+    def await_shortly(self) -> None:
+        """Look for the next message for a moment, where it is about to come."""
+        self._stream.await_shortly()
 
     def _ensure_short(self, length: int) -> None:
         if length > self._bytes_max:

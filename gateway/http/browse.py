@@ -2,7 +2,8 @@
 
 So names that a user may not see are not there, and what it may not know of a table is refused as it is to SQL.
 
-    GET /api/2.0/catalog/catalogs                            names, and `system`, which SHOW CATALOGS leaves out
+    GET /api/2.0/catalog/catalogs                            names, and `system`, which SHOW CATALOGS leaves out;
+                                                             `current` is the one that statements begin in
     GET /api/2.0/catalog/schemas?catalog=
     GET /api/2.0/catalog/tables?catalog=&schema=             tables and views
     GET /api/2.0/catalog/columns?catalog=&schema=[&table=]   columns of all tables, for completion
@@ -17,7 +18,8 @@ Names are parameters and not parts of the path, since a name may have any charac
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -43,6 +45,7 @@ from gateway.http.errors import TooManyWaiting
 from gateway.http.queries import number_of, text_of
 from gateway.http.requests import SessionRequest
 from gateway.http.statements import StatementApi
+from gateway.session import Session
 
 API = "/api/2.0/catalog"
 ROWS_MAX = 100_000
@@ -58,8 +61,10 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.get(f"{API}/catalogs")
     def catalogs() -> dict[str, object]:
-        found = [{"name": row["catalog"]} for row in calls.rows(ShowCatalogs())]
-        return {"catalogs": [*found, {"name": SYSTEM_CATALOG}]}
+        with calls.session() as session:
+            found = [{"name": row["catalog"]} for row in _rows(session, ShowCatalogs())]
+            current = session.engine_session.current_catalog
+        return {"catalogs": [*found, {"name": SYSTEM_CATALOG}], "current": current}
 
     @routes.get(f"{API}/schemas")
     def schemas() -> dict[str, object]:
@@ -106,12 +111,18 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """Metadata calls in a session of their own."""
+    """Metadata calls in sessions of their own."""
 
     api: StatementApi
 
     def rows(self, statement: Statement) -> Rows:
-        """The rows by column name, as values of JSON; raises what the statement fails with."""
+        """The rows of one call, in a session of its own; raises what the statement fails with."""
+        with self.session() as session:
+            return _rows(session, statement)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A session where statements begin that name no catalog and no schema."""
         registry, identity = self.api.registry(), self.api.identity()
         with self.api.room.place() as may_wait:
             if not may_wait:
@@ -120,13 +131,17 @@ class _Calls:
                 SessionRequest(catalog=None, schema=None, settings={}), _OPEN_S, may_lack_schema=True
             )
             try:
-                operation = session.request(statement)
-                if not operation.wait(_ANSWER_S).is_settled:
-                    raise EngineNotAnswering(_ANSWER_S)
-                table = operation.page(0, ROWS_MAX).rows
+                yield session
             finally:
                 self.api.end(partial(registry.close_session, session.id, identity))
-        return json_values(table)
+
+
+def _rows(session: Session, statement: Statement) -> Rows:
+    """The rows by column name, as values of JSON."""
+    operation = session.request(statement)
+    if not operation.wait(_ANSWER_S).is_settled:
+        raise EngineNotAnswering(_ANSWER_S)
+    return json_values(operation.page(0, ROWS_MAX).rows)
 
 
 def json_values(table: pa.Table) -> Rows:

@@ -29,6 +29,7 @@ from typing import Protocol
 
 from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
+from gateway.call_context import request_id_of
 from gateway.http.channel import Channel, ChannelEnded
 from gateway.http.wire import (
     CONTINUE,
@@ -204,9 +205,10 @@ class Connection:
             self.close()
 
     def refuse(self, status: HTTPStatus, reason: str) -> None:
-        """Answer what is no request, and end."""
+        """Answer what is no request, or not all of one, and end."""
+        request_id = None if self._head is None else request_id_of(self._head.value("x-request-id"))
         self._incoming, self._head, self._searched = bytearray(), None, 0
-        self.answer(format_refusal(status, reason))
+        self.answer(format_refusal(status, reason, request_id))
         self.finish_writing()
 
     def close(self) -> None:

@@ -190,7 +190,7 @@ SCHEMAS: dict[str, Schema] = {
         condition=STRING,
     ),
     "Me": answer("userName", id=STRING, userName=STRING, displayName=STRING, active=BOOLEAN, groups=listed(ROW)),
-    "Catalogs": answer("catalogs", catalogs=listed(answer("name", name=STRING))),
+    "Catalogs": answer("catalogs current", catalogs=listed(answer("name", name=STRING)), current=STRING),
     "Schemas": answer("schemas", schemas=listed(answer("name catalog", name=STRING, catalog=STRING))),
     "Tables": answer(
         "tables",

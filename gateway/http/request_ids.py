@@ -1,6 +1,6 @@
 """Each request has an id: the client's `X-Request-Id` if it is well-formed, or a new one. Its answer and the lines of
-the log about it have it, and so does what is logged of the statements that it starts. A worker's own refusals, of what
-is no request of HTTP, have none.
+the log about it have it, and so does what is logged of the statements that it starts. Refusals of bytes that are no
+request of HTTP have none.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 
 from engine.runtime.trace_parent import trace_parent_of
 from gateway.call_context import CallContext, request_id_of, working_for
+from gateway.http.wire import REQUEST_ID
 from gateway.http.wsgi import Application
 
-REQUEST_ID = "X-Request-Id"
 TRACE_PARENT = "traceparent"
 
 

@@ -32,9 +32,9 @@ from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
 from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
 from gateway.http.hosts import KnownHosts
-from gateway.http.request_ids import REQUEST_ID, TRACE_PARENT, call_of
+from gateway.http.request_ids import TRACE_PARENT, call_of
 from gateway.http.row_links import RowLinkMaker
-from gateway.http.wire import Answer, Head, Request, format_answer
+from gateway.http.wire import REQUEST_ID, Answer, Head, Request, format_answer
 from gateway.row_links import LinkedRows
 from gateway.status import describe
 
@@ -123,7 +123,8 @@ class ThriftRoute:
         if self._conversations is None:
             raise ServerStarting()
         content = self._conversations.linked_rows(self._links.parse(head.target), peer)
-        return format_answer("200 OK", [("Content-Type", ARROW_STREAM), _NO_STORE], [content], head)
+        headers = [("Content-Type", ARROW_STREAM), _NO_STORE, (REQUEST_ID, current_call().request_id or "")]
+        return format_answer("200 OK", headers, [content], head)
 
     def _ensure_call(self, head: Head) -> None:
         self._hosts.ensure_known(head.value("host") or "localhost")
@@ -163,8 +164,7 @@ class ThriftRoute:
         status = failure.http_status
         content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
         headers = [("Content-Type", "application/json"), _NO_STORE, (_ERROR_HEADER, one_line(failure.message))]
-        if request_id := current_call().request_id:
-            headers.append((REQUEST_ID, request_id))
+        headers.append((REQUEST_ID, current_call().request_id or request_id_of(head.value("x-request-id"))))
         if status is HTTPStatus.UNAUTHORIZED:
             headers += challenges(self._authenticator)
         elif status is HTTPStatus.METHOD_NOT_ALLOWED:

@@ -20,6 +20,7 @@ HEAD_BYTES_MAX = 64 << 10
 """Longest request line and headers together."""
 HEADERS_MAX = 100
 SERVER_NAME = "delta-gateway"
+REQUEST_ID = "X-Request-Id"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -226,10 +227,12 @@ def _head_bytes(status: str, headers: Iterable[tuple[str, str]], head: Head | No
     return "\r\n".join(lines).encode("latin-1")
 
 
-def format_refusal(status: HTTPStatus, reason: str) -> Answer:
-    """The answer to what is no request, spelled like the application's own errors."""
+def format_refusal(status: HTTPStatus, reason: str, request_id: str | None = None) -> Answer:
+    """The answer to what the application never answers, spelled like its own errors."""
     content = json.dumps({"error_code": _ERROR_CODES.get(status, "MALFORMED_REQUEST"), "message": reason}).encode()
     headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
+    if request_id:
+        headers.append((REQUEST_ID, request_id))
     return format_answer(f"{status.value} {status.phrase}", headers, [content], None)
 
 

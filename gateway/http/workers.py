@@ -19,6 +19,7 @@ from http import HTTPStatus
 from queue import Empty, SimpleQueue
 
 from catalog.errors import SqlError
+from gateway.call_context import CallContext, request_id_of, working_for
 from gateway.http.connection import Connection
 from gateway.http.wire import Answer, Request, Rest, format_refusal
 
@@ -128,5 +129,8 @@ class Workers:
         try:
             return self._handler(request, connection)
         except BaseException:
-            logger.exception("%s %s ended by an error of ours", request.head.method, request.head.target[:200])
-            return format_refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "The server failed; its log has the reason.")
+            head, request_id = request.head, request_id_of(request.head.value("x-request-id"))
+            with working_for(CallContext(request_id=request_id)):
+                logger.exception("%s %s ended by an error of ours", head.method, head.target[:200])
+            reason = "The server failed; its log has the reason."
+            return format_refusal(HTTPStatus.INTERNAL_SERVER_ERROR, reason, request_id)

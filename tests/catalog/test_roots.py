@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import PathNotAllowed, StorageNotAvailable
-from catalog.roots import AllowedRoots, canonical_location, configured_location
+from catalog.rest.errors import RestTableInLake
+from catalog.rest.places import RestPlaces
+from catalog.roots import AllowedRoots, canonical_location, configured_location, is_below, is_same, overlap
 
 
 @pytest.fixture
@@ -180,3 +182,35 @@ def test_an_operator_may_write_a_relative_path(disk: Path, monkeypatch: pytest.M
 def test_what_an_operator_wrote_and_is_no_place_is_named(path: str) -> None:
     with pytest.raises(StorageNotAvailable):
         AllowedRoots([path])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "relation"),
+    [
+        ("s3a://b/t", "s3://b/t", "same"),
+        ("s3n://b/t/x", "s3a://b/t", "below"),
+        ("gcs://b/t/x", "gs://b/t", "below"),
+        ("abfss://c@a/t/x", "abfs://c@a/t", "below"),
+        ("s3a://b", "s3://b", "same"),
+        ("s3a://b/t", "s3://b", "below"),
+        ("s3://b/t10", "s3a://b/t1", "apart"),
+        ("s3a://b/t", "s3://c/t", "apart"),
+        ("gs://b/t", "s3://b/t", "apart"),
+        ("/b/t/x", "/b/t", "below"),
+        ("/b/t", "/b/t", "same"),
+        ("/b", "/", "below"),
+    ],
+)
+def test_folders_are_compared_by_the_store_that_they_are_in(one: str, other: str, relation: str) -> None:
+    assert is_same(one, other) is is_same(other, one) is (relation == "same")
+    assert is_below(one, other) is (relation == "below") and not is_below(other, one)
+    assert overlap(one, other) is overlap(other, one) is (relation != "apart")
+
+
+def test_a_folder_of_the_server_is_reserved_however_it_is_spelled() -> None:
+    places = RestPlaces(["s3://b/lake"])
+    assert places.is_reserved("s3a://b/lake") and places.is_reserved("s3a://b/lake/t")
+    assert not places.is_reserved("s3a://b/lake2")
+    for location in ("s3a://b/lake/t", "s3a://b"):
+        with pytest.raises(RestTableInLake):
+            places.ensure_allowed("t", location)

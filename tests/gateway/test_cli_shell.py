@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -219,7 +219,35 @@ def test_progress_is_one_line() -> None:
 def test_names_and_keywords_are_completed(live: Live) -> None:
     live.engine.tables["shop", "orders"] = pa.table({"id": [1]})
     with ApiClient(live.url) as client:
-        completer = Completer(client)
+        completer = Completer(client, None)
         assert completer.matches("shop.o") == ["shop.orders"]
         assert completer.matches("or") == ["orders", "or", "order"]
         assert [completer("SEL", at) for at in (0, 1)] == ["SELECT", None]
+
+
+class Catalogs:
+    """As much of a client as answers names: two catalogs with the same schema."""
+
+    def ask(self, method: str, path: str) -> Any:
+        found: dict[str, list[dict[str, str]]] = {
+            "schemas": [{"name": "sales"}],
+            "tables": [{"name": "orders_here" if "spark_catalog" in path else "orders_there"}],
+        }
+        kind = path.rpartition("/")[2].partition("?")[0]
+        if kind == "catalogs":
+            return {"catalogs": [{"name": "iceberg"}, {"name": "spark_catalog"}], "current": "spark_catalog"}
+        return {kind: found[kind]}
+
+
+@pytest.mark.parametrize(
+    ("catalog", "short", "long"),
+    [
+        (None, "sales.orders_here", "iceberg.sales.orders_there"),
+        ("ICEBERG", "sales.orders_there", "spark_catalog.sales.orders_here"),
+    ],
+)
+def test_names_of_the_sessions_catalog_are_completed_without_it(catalog: str | None, short: str, long: str) -> None:
+    """Whatever the order in which catalogs are listed."""
+    completer = Completer(Catalogs(), catalog)  # type: ignore[arg-type]
+    assert completer.matches("sales.") == [short] and completer.matches(long) == [long]
+    assert completer.matches("orders_") == [short.partition(".")[2]]

@@ -108,6 +108,17 @@ def test_batches_that_many_clients_are_in_the_middle_of_are_bounded(
     assert store.read_bytes == 0
 
 
+def test_a_part_of_a_batch_counts_as_what_was_read_for_it(folder: Path) -> None:
+    store = ResultStore(Spool(folder), 0)
+    stored = store.spool.writer(SCHEMA, "ann").add(batch(0, 1000))  # type: ignore[union-attr]
+    rows = HeldRows(SCHEMA, store, "ann")
+    rows.add(stored.slice(0, 10))
+    rows.read(0, 3)
+    assert store.read_bytes == batch(0, 1000).nbytes
+    rows.close()
+    assert store.read_bytes == 0
+
+
 @settings(deadline=None, max_examples=60)
 @given(sizes=SIZES, bytes_max=st.integers(1, 3000))
 def test_spans_follow_each_other_and_are_small(folder: Path, sizes: list[tuple[int, int]], bytes_max: int) -> None:

@@ -31,6 +31,17 @@ def condition(lake: GuardedLake, who: str | Identity, text: str) -> str | None:
     return None if error is None else error.condition
 
 
+def few(*columns: str) -> FunctionEntry:
+    """A row filter."""
+    return FunctionEntry(
+        name=TableName("spark_catalog", "shop", "few"),
+        parameters=tuple(FunctionParameter(name=each, type="BIGINT") for each in columns),
+        returns="BOOLEAN",
+        body=" AND ".join(f"{each} < 2" for each in columns) or "false",
+        current=SchemaName("spark_catalog", "shop"),
+    )
+
+
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory, server: RestServer) -> GuardedLake:
     folder = tmp_path_factory.mktemp("guarded") / "lake"
@@ -114,23 +125,42 @@ def test_a_path_leads_to_the_table_of_the_catalog(lake: GuardedLake, server: Res
     lake.do("root", "DESCRIBE elsewhere.shop.orders")
     assert lake.outcome("ann", f"SELECT * FROM {path}") == "R"
     assert condition(lake, "eve", f"SELECT * FROM {path}") == "INSUFFICIENT_PERMISSIONS"
-    few = FunctionEntry(
-        name=TableName("spark_catalog", "shop", "few"),
-        parameters=(FunctionParameter(name="id", type="BIGINT"),),
-        returns="BOOLEAN",
-        body="id < 2",
-        current=SchemaName("spark_catalog", "shop"),
-    )
-    lake.sources.catalog.change(CreateFunction(few))
-    orders, call = TableName("elsewhere", "shop", "orders"), PolicyFunction(few.name, (PolicyArgument(column="id"),))
+    lake.sources.catalog.change(CreateFunction(few("id")))
+    orders, call = TableName("elsewhere", "shop", "orders"), PolicyFunction(few().name, (PolicyArgument(column="id"),))
     lake.sources.catalog.change(SetRowFilter(orders, call))
     again = GuardedLake(lake.folder, (str(server.folder),), (server.options(),))  # which has loaded nothing
     for each in (lake, again):
         assert condition(each, "ann", f"SELECT * FROM {path}") == "PATH_NOT_ALLOWED"
         assert condition(each, "ann", f"SELECT * FROM {path}.files") in {"PATH_NOT_ALLOWED", "INSUFFICIENT_PERMISSIONS"}
     gone = GuardedLake(lake.folder, (str(server.folder),), (RestOptions(name="elsewhere", uri="http://127.0.0.1:9"),))
-    assert condition(gone, "ann", f"SELECT * FROM {path}") == "PATH_NOT_ALLOWED"
+    assert condition(gone, "ann", f"SELECT * FROM {path}") == "REST_CATALOG_NOT_AVAILABLE"
     lake.sources.catalog.change(SetRowFilter(orders, None))
+
+
+def test_the_policies_of_a_schema_count_for_paths_after_a_start(
+    tmp_path: Path, lake: GuardedLake, server: RestServer
+) -> None:
+    (tmp_path / "lake").mkdir()
+    allowed, warehouse = (str(server.folder),), (server.options(),)
+    before = GuardedLake(tmp_path / "lake", allowed, warehouse)
+    before.table("shop/d")
+    before.sources.catalog.change(CreateFunction(few()))
+    server.other_client().create_table("a.policed", ROWS.schema)
+    folder = server.folder / "a" / "policed"
+    path = f"iceberg.`{folder}`"
+    (folder / "metadata").mkdir(parents=True, exist_ok=True)
+    metadata = server.other_client().load_table("a.policed").metadata.model_dump_json()
+    (folder / "metadata" / "v1.metadata.json").write_text(metadata)
+    assert condition(GuardedLake(tmp_path / "lake", allowed, warehouse), ANYBODY, f"DESCRIBE {path}") is None
+    before.do("root", "GRANT EXECUTE ON FUNCTION shop.few TO root")
+    before.do("root", "CREATE POLICY some ON SCHEMA elsewhere.a ROW FILTER shop.few TO `account users` FOR TABLES")
+    after = GuardedLake(tmp_path / "lake", allowed, warehouse)  # which has loaded nothing
+    assert condition(after, ANYBODY, f"SELECT * FROM {path}") == "PATH_NOT_ALLOWED"
+    away = (RestOptions(name="elsewhere", uri="http://127.0.0.1:9", timeout_s=1),)
+    assert condition(GuardedLake(tmp_path / "lake", allowed, away), ANYBODY, f"SELECT * FROM {path}") == (
+        "REST_CATALOG_NOT_AVAILABLE"
+    )
+    server.other_client().drop_table("a.policed")
 
 
 def test_a_slow_catalog_holds_up_nobody_else(lake: GuardedLake, server: RestServer) -> None:

@@ -14,6 +14,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from catalog.credentials import Credential, use_credentials
 from catalog.names import ICEBERG
 from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
+from catalog.rest.names import RestCatalogs
 from catalog.rest.vended import GivenCredentials, LentOptions, StorageOptions, given_credentials, storage_options
 from engine.storage.errors import LentCredentialsNotInSpark
 from engine.storage.lent_storage import LentStorage, ensure_known_to_spark
@@ -86,6 +87,32 @@ def test_the_longest_prefix_wins() -> None:
     assert given_credentials({"config": 3, "storage-credentials": "x"}) == GivenCredentials()
 
 
+@pytest.mark.parametrize(
+    ("prefix", "location", "is_for"),
+    [
+        ("s3://b/t1/", "s3://b/t1", True),
+        ("s3://b/t1/", "s3a://b/t1", True),
+        ("s3a://b/t1", "s3://b/t1/inside", True),
+        ("s3://b/t1", "s3://b/t10", False),
+        ("s3://b", "s3://b2/t", False),
+        ("s3a://", "s3://b/t", True),
+        ("s3a", "s3://b/t", True),
+        ("gs:", "gcs://b/t", True),
+        ("gs", "s3://b/t", False),
+        ("abfs://c@acc.dfs.core.windows.net/", "abfss://c@acc.dfs.core.windows.net/t", True),
+        ("", "s3://b/t", False),
+    ],
+)
+def test_a_prefix_is_of_whole_segments(prefix: str, location: str, is_for: bool) -> None:
+    given = GivenCredentials(by_prefix=((prefix, {"k": "v"}),))
+    assert given.for_location(location) == ({"k": "v"} if is_for else {})
+
+
+def test_the_deeper_prefix_wins_over_the_longer_scheme() -> None:
+    given = GivenCredentials(by_prefix=(("s3://b/t", {"k": "deep"}), ("s3a://b/", {"k": "wide"})))
+    assert given.for_location("s3a://b/t") == {"k": "deep"}
+
+
 def test_remote_signing_is_refused() -> None:
     given = GivenCredentials(config={"s3.remote-signing-enabled": "true"})
     with pytest.raises(RestSigningNotSupported):
@@ -116,6 +143,29 @@ def test_credentials_are_asked_for_before_they_end() -> None:
         lent()
     now[0] = 4_000_000
     assert lent()["key"] not in {"1", "2"}
+
+
+def test_those_without_an_end_are_asked_for_again() -> None:
+    now, away = [0], [False]
+
+    def ask() -> StorageOptions:
+        if away[0]:
+            raise RestCatalogNotAvailable("c", "it is away")
+        return StorageOptions(options={"key": f"asked at {now[0]}"})
+
+    lent = LentOptions(StorageOptions(options={"key": "first"}), ask, lambda: now[0])
+    now[0] = 899_999
+    assert lent() == {"key": "first"}
+    now[0] = 900_000
+    assert lent() == {"key": "asked at 900000"}
+    now[0], away[0] = 1_800_000, True
+    assert lent() == {"key": "asked at 900000"}  # nobody says that they have ended
+    now[0], away[0] = 1_810_000, False
+    assert lent() == {"key": "asked at 1810000"}
+    lent.take(StorageOptions(options={"key": "newest"}, ends_ms=9_000_000))
+    assert lent() == {"key": "newest"}
+    lent.take(StorageOptions(options={"key": "not needed"}))
+    assert lent() == {"key": "newest"}
 
 
 class Bucket(MemoryFileSystem):
@@ -174,6 +224,22 @@ def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, buc
     ours = again.sources.formats[ICEBERG].load("iceberg-rest://elsewhere/a/one").storage
     assert ours.read_bytes("metadata/f") == b"one" and not isinstance(ours, LentStorage)
     server.vend()
+
+
+def test_those_that_come_with_a_table_replace_the_kept_ones(
+    tmp_path: Path, server: RestServer, bucket: type[Bucket]
+) -> None:
+    """The table is the same, and so is its ETag."""
+    address = "iceberg-rest://elsewhere/b/renewed"
+    server.other_client().create_table("b.renewed", ROWS, location="s3://b/one")
+    catalogs = RestCatalogs([server.options(vended_credentials=True)])
+    for key in ("key-1", "key-2"):
+        server.vend(config={**TOKEN, "s3.access-key-id": key})
+        assert catalogs.load(address) is not None
+        lent = catalogs.lent_options(address, "s3://b/one")
+        assert lent is not None and lent()["key"] == key
+    server.vend()
+    server.other_client().drop_table("b.renewed")
 
 
 def test_nothing_is_given_out_unasked(tmp_path: Path, server: RestServer, bucket: type[Bucket]) -> None:

@@ -73,7 +73,7 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
           out = new FileOutputStream(file).getChannel();
           for (ByteBuffer before = ByteBuffer.wrap(memory.toByteArray()); before.hasRemaining(); ) out.write(before);
         }
-        values += batches.size();
+        values += batches.valueBytes();
         size += batches.writeTo(out);
         if (file != null && context != null) {
           ResultSpool.grown(folder, context.partitionId(), file.getPath(), size - counted, size);

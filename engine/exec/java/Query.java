@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.SparkPlanner;
 class Query extends QueryExecution {
   private final SparkSession spark;
   private volatile boolean isAdaptive = true;
+  private volatile boolean inOneTask;
 
   Query(SparkSession spark, LogicalPlan plan) {
     super(
@@ -33,8 +34,13 @@ class Query extends QueryExecution {
     isAdaptive = false;
   }
 
+  /** Its joins are in one task, which makes the hash tables; to be said before the plan that runs is asked for. */
+  void joinInOneTask() {
+    inOneTask = true;
+  }
+
   public SparkPlanner planner() {
-    return new StatementPlanner(spark);
+    return new StatementPlanner(spark, inOneTask);
   }
 
   public scala.collection.immutable.Seq preparations() {

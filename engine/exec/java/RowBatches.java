@@ -5,19 +5,22 @@ import java.nio.channels.WritableByteChannel;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.BaseFixedWidthVector;
+import org.apache.arrow.vector.BaseVariableWidthVector;
+import org.apache.arrow.vector.BitVector;
 import org.apache.arrow.vector.DecimalVector;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.ValueVector;
 import org.apache.arrow.vector.VarCharVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.VectorUnloader;
+import org.apache.arrow.vector.complex.ListVector;
 import org.apache.arrow.vector.ipc.WriteChannel;
 import org.apache.arrow.vector.ipc.message.ArrowRecordBatch;
 import org.apache.arrow.vector.ipc.message.MessageSerializer;
 import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.arrow.ArrowFieldWriter;
 import org.apache.spark.sql.execution.arrow.ArrowWriter;
@@ -91,6 +94,34 @@ final class RowBatches implements AutoCloseable {
   /** About how many bytes the message of the batch has. */
   long size() {
     return batch.computeBodyLength();
+  }
+
+  /**
+   * How many bytes of values the batch has: never more than who reads it counts (`RecordBatch.nbytes` of pyarrow),
+   * who ends a result by that count. So there is no padding in it, no bits that say which values are null, since the
+   * reader drops them where none is, and one offset for each text or list.
+   */
+  long valueBytes() {
+    return valueBytes(root.getFieldVectors());
+  }
+
+  private static long valueBytes(List vectors) {
+    long bytes = 0;
+    for (Object each : vectors) {
+      FieldVector vector = (FieldVector) each;
+      bytes += ownBytes(vector) + valueBytes(vector.getChildrenFromFields());
+    }
+    return bytes;
+  }
+
+  private static long ownBytes(FieldVector vector) {
+    long count = vector.getValueCount();
+    if (vector instanceof BitVector) return (count + 7) / 8;
+    if (vector instanceof BaseFixedWidthVector) return count * ((BaseFixedWidthVector) vector).getTypeWidth();
+    if (vector instanceof BaseVariableWidthVector) {
+      return count * Integer.BYTES + ((BaseVariableWidthVector) vector).sizeOfValueBuffer();
+    }
+    return vector instanceof ListVector ? count * Integer.BYTES : 0;
   }
 
   /** Writes the message of the batch; the number of its bytes. */

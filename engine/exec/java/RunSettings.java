@@ -16,8 +16,8 @@ import org.apache.spark.sql.internal.SQLConf$;
  *
  * - A small one runs in one task without exchanges: its scans are marked as Spark marks those of single files, and rows
  *   that are all in one partition need not be exchanged for any operator. Nor are they broadcast, which takes a job for
- *   each join: the task makes the hash tables itself. Joins that have no keys in common and generators may make many rows
- *   of few, so they keep their tasks.
+ *   each join: the task makes the hash tables itself ({@link HashedInTask}). Joins that have no keys in common and
+ *   generators may make many rows of few, so they keep their tasks.
  * - Adaptive execution chooses joins and partitions again while a query runs, for some milliseconds a stage. Without a
  *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
  *   of a small query could only leave out files, of which there are few.
@@ -31,9 +31,6 @@ final class RunSettings {
   private static final String PARTITIONS = "spark.sql.shuffle.partitions";
 
   private static final String BROADCAST = "spark.sql.autoBroadcastJoinThreshold";
-
-  /** Of Spark's tests: where a join is not broadcast, rows are hashed and not sorted. */
-  private static final String HASH_JOIN = "spark.sql.join.forceApplyShuffledHashJoin";
 
   /** Spark's default, for sizes that are guessed from files. Those of estimates are of rows in memory. */
   private static final long SPARK_BROADCAST = 10L << 20;
@@ -100,10 +97,7 @@ final class RunSettings {
     long partitions = oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
     changes = new HashMap(changes);
     changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
-    if (oneTask && left.joins() && !session.hasSet(BROADCAST)) {
-      changes.put(BROADCAST, "-1");
-      changes.put(HASH_JOIN, "true");
-    }
+    if (oneTask && left.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
   }
 
   /** What a query wants of which it does not matter which rows they are; null: it is no such query. */

@@ -1,5 +1,7 @@
 package deltagateway;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.internal.SQLConf;
@@ -12,10 +14,13 @@ import org.apache.spark.sql.internal.SQLConf$;
  */
 final class StatementPlanner extends SparkPlanner {
   private final SparkPlanner planner;
+  private final boolean inOneTask;
 
-  StatementPlanner(SparkSession spark) {
+  /** `inOneTask`: all rows that are joined are in one partition. */
+  StatementPlanner(SparkSession spark, boolean inOneTask) {
     super(spark, spark.sessionState().experimentalMethods());
     this.planner = spark.sessionState().planner();
+    this.inOneTask = inOneTask;
   }
 
   public SQLConf conf() {
@@ -23,6 +28,9 @@ final class StatementPlanner extends SparkPlanner {
   }
 
   public scala.collection.immutable.Seq extraPlanningStrategies() {
-    return planner.extraPlanningStrategies();
+    if (!inOneTask) return planner.extraPlanningStrategies();
+    List strategies = new ArrayList(Scala.list(planner.extraPlanningStrategies()));
+    strategies.add(new HashedInTask(this));
+    return Scala.seq(strategies);
   }
 }

@@ -11,19 +11,21 @@ Source: Iceberg table specification, "Appendix A: Avro".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from engine.iceberg.manifests.avro import read_schema
+from engine.iceberg.manifests.avro import no_avro, read_schema
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.footers import FIELD_ID, FileColumns, MappedName, named_columns, schemas_of
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.spec.types import IcebergSchema, Kind, MapOfType, SimpleType, walk
 from engine.storage.storage import Storage
 from engine.table.scan import FileKind
 
 _DEPTH_MAX = 100
+_FIELDS_MAX = 100_000
+_PRIMITIVE = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 _NOT_READ = frozenset([Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
 
 
@@ -31,41 +33,90 @@ def read_avro_headers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
     """For each data file in Avro. Raises as `read_footers`."""
-    schemas = schemas_of(storage, paths, decoded, lambda file: pa.schema(_fields(read_schema(file, "A data file"))))
+    schemas = schemas_of(storage, paths, decoded, read_avro_columns)
     return [
         named_columns(schema, FIELD_ID, mapping, path, FileKind.AVRO)
         for schema, path in zip(schemas, paths, strict=True)
     ]
 
 
-def _fields(record: Any, depth: int = 0) -> list[pa.Field]:
-    """The fields of a record with their ids, as Arrow has those of other formats; types of values are left out."""
-    return [_field(each["name"], each.get("field-id"), each["type"], depth) for each in record["fields"]]
+def read_avro_columns(file: BinaryIO, path: str) -> pa.Schema:
+    """The columns of one file with their ids. Raises `MalformedIcebergFile`."""
+    with no_avro(path):
+        return _Schema().columns(read_schema(file, path))
 
 
-def _field(name: str, id: Any, kind: Any, depth: int) -> pa.Field:
-    if depth > _DEPTH_MAX:
-        raise MalformedIcebergFile("A data file", "its schema is too deep")
-    metadata = {} if id is None else {FIELD_ID: str(int(id)).encode()}
-    return pa.field(name, _type(kind, depth + 1), metadata=metadata)
+class _Schema:
+    """One file's schema as Arrow has those of other formats: fields with their ids, types of values left out.
+
+    A type that has a name may be used again by its name, with or without its namespace.
+    """
+
+    def __init__(self) -> None:
+        self._named: dict[str, tuple[pa.DataType, int]] = {}
+        self._count = 0
+
+    def columns(self, kind: Any) -> pa.Schema:
+        record = self._type(kind, "", 0)
+        if not pa.types.is_struct(record):
+            raise ValueError("its rows are no records")
+        return pa.schema(list(record))
+
+    def _field(self, name: str, id: Any, kind: Any, space: str, depth: int) -> pa.Field:
+        if depth > _DEPTH_MAX:
+            raise ValueError("its schema is too deep")
+        self._count_fields(1)
+        return pa.field(name, self._type(kind, space, depth + 1), metadata=_id(id))
+
+    def _type(self, kind: Any, space: str, depth: int) -> pa.DataType:
+        """`space` is the namespace of the record around."""
+        match kind:
+            case list():  # a union, most often with null
+                others = [self._type(each, space, depth) for each in kind if each != "null"]
+                return others[0] if len(others) == 1 else pa.null()
+            case {"type": "record", "fields": fields}:
+                full, before = _full_name(kind, space), self._count
+                inner = full.rpartition(".")[0]
+                found = pa.struct(
+                    [self._field(each["name"], each.get("field-id"), each["type"], inner, depth) for each in fields]
+                )
+                self._named[full] = found, self._count - before
+                return found
+            case {"type": "fixed" | "enum"}:
+                self._named[_full_name(kind, space)] = pa.null(), 0
+                return pa.null()
+            case {"type": "array", "items": items}:
+                return pa.list_(self._field("element", kind.get("element-id"), items, space, depth))
+            case {"type": "map", "values": values}:
+                key = pa.field("key", pa.string(), nullable=False, metadata=_id(kind.get("key-id")))
+                return pa.map_(key, self._field("value", kind.get("value-id"), values, space, depth))
+            case {"type": inner_kind}:
+                return self._type(inner_kind, space, depth)
+            case str() if kind in _PRIMITIVE:
+                return pa.null()
+            case str():
+                return self._again(kind, space)
+            case _:
+                raise ValueError("its schema has a type that Avro has not")
+
+    def _again(self, name: str, space: str) -> pa.DataType:
+        """The type of a name. One that is not complete yet, as of a record in itself, is none here."""
+        full = name if "." in name or not space else f"{space}.{name}"
+        known = self._named.get(full) or self._named.get(name)
+        if known is None:
+            raise ValueError(f"its schema has no complete type {name}")
+        self._count_fields(known[1])
+        return known[0]
+
+    def _count_fields(self, count: int) -> None:
+        self._count += count
+        if self._count > _FIELDS_MAX:
+            raise ValueError(f"its schema has more than {_FIELDS_MAX} fields")
 
 
-def _type(kind: Any, depth: int) -> pa.DataType:
-    if isinstance(kind, list):  # a union with null
-        others = [each for each in kind if each != "null"]
-        return _type(others[0], depth) if len(others) == 1 else pa.null()
-    match kind:
-        case {"type": "record"}:
-            return pa.struct(_fields(kind, depth))
-        case {"type": "array", "items": items}:
-            return pa.list_(_field("element", kind.get("element-id"), items, depth))
-        case {"type": "map", "values": values}:
-            key = pa.field("key", pa.string(), nullable=False, metadata=_id(kind.get("key-id")))
-            return pa.map_(key, _field("value", kind.get("value-id"), values, depth))
-        case {"type": dict() | list() as inner}:
-            return _type(inner, depth)
-        case _:
-            return pa.null()
+def _full_name(kind: Any, space: str) -> str:
+    name, own = str(kind["name"]), kind.get("namespace", space)
+    return name if "." in name or not own else f"{own}.{name}"
 
 
 def _id(id: Any) -> dict[bytes, bytes]:

@@ -91,7 +91,7 @@ def read_footers(
     its columns are one field.
     """
 
-    schemas = schemas_of(storage, paths, decoded, pq.read_schema)
+    schemas = schemas_of(storage, paths, decoded, lambda file, _: pq.read_schema(file))
     return [file_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
@@ -99,13 +99,15 @@ def read_orc_footers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
     """For each data file in ORC. Raises as `read_footers`, and for files that Spark would read by position."""
-    schemas = schemas_of(storage, paths, decoded, lambda file: po.ORCFile(file).schema)
+    schemas = schemas_of(storage, paths, decoded, lambda file, _: po.ORCFile(file).schema)
     return [_orc_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
 def schemas_of(
-    storage: Storage, paths: Sequence[str], decoded: Decoded, read: Callable[[Any], pa.Schema]
+    storage: Storage, paths: Sequence[str], decoded: Decoded, read: Callable[[Any, str], pa.Schema]
 ) -> list[pa.Schema]:
+    """`read` is given an open file and its path."""
+
     def schema_of(path: str) -> pa.Schema:
         return decoded.get(("footer", storage.root, path), lambda: _schema(storage, path, read), _size)
 
@@ -113,10 +115,10 @@ def schemas_of(
         return list(threads.map(schema_of, paths))
 
 
-def _schema(storage: Storage, path: str, read: Callable[[Any], pa.Schema]) -> pa.Schema:
+def _schema(storage: Storage, path: str, read: Callable[[Any, str], pa.Schema]) -> pa.Schema:
     try:
         with storage.open_input(path) as file:
-            return read(file)
+            return read(file, path)
     except (pa.ArrowException, OSError) as error:
         raise MalformedIcebergFile(path, str(error)[:100]) from error
 

@@ -39,6 +39,7 @@ from engine.types.sql_types import format_sql_type
 
 _EPOCH = datetime.date(1970, 1, 1)
 _NOT_ASKED = NoAnswer("it asks for more than counts, extremes and partition values of one table")
+_OTHER_COMPARISONS = NoAnswer("the session compares dates with texts as texts")
 _UNKNOWN_COLUMN = NoAnswer("a column is not one of the table's, as they are spelled")
 _GROUPED = frozenset(
     {
@@ -68,6 +69,8 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
     if not all(_is_plain(item, table.snapshot, called) for item in question.items):
         return _UNKNOWN_COLUMN
+    if question.condition is not None and table.has_dates_as_texts:
+        return _OTHER_COMPARISONS
     pruning = table.snapshot.pruning()
     selected = _selected(question, pruning)
     if isinstance(selected, NoAnswer):

@@ -34,6 +34,8 @@ def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[Bou
     (table,) = relations
     if not isinstance(table, BoundTable) or table.policy is not None or not table.snapshot.schema.fields:
         return relations
+    if table.has_dates_as_texts:
+        return relations
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         condition = needed_condition(query.needed, table.snapshot.columns())

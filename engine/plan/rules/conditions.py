@@ -61,7 +61,8 @@ def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching |
 
 def whole_files_matching(table: BoundTable, own: Expression) -> ReplaceWholeFiles | None:
     """The files for whose rows an own condition is true, where it is a plain one and the format tells them."""
-    plain = plain_condition(own.text) if table.snapshot.rules.has(Capability.WHOLE_FILES) else None
+    is_told = table.snapshot.rules.has(Capability.WHOLE_FILES) and not table.has_dates_as_texts
+    plain = plain_condition(own.text) if is_told else None
     typed = None if plain is None else typed_condition(plain, table.snapshot.columns())
     if typed is None or isinstance(typed, NoAnswer):
         return None

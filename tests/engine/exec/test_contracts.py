@@ -72,6 +72,7 @@ CALLED = {
 
 # Private fields that are set, by class. Without them all works as before, only slower, and nothing would show it.
 FIELDS = {
+    "org.apache.spark.scheduler.DAGScheduler": ("nextStageId", "java.util.concurrent.atomic.AtomicInteger"),
     f"{DATASOURCES}.RecordReaderIterator": ("rowReader", "org.apache.hadoop.mapreduce.RecordReader"),
     f"{DATASOURCES}.parquet.VectorizedParquetRecordReader": (
         "rowIndexGenerator",

@@ -102,15 +102,18 @@ def test_pools_have_weights_and_their_jobs_take_turns(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_statements_of_all_sessions_take_turns_in_one_pool(spark_driver: SparkDriver) -> None:
-    """Spark decides between pools by their names where none has a task running."""
+    """Spark decides between pools, and stages of one, by their names as texts where none has a task running."""
     context = own_spark(spark_driver).sparkContext()
     assert context.getPoolForName("default").get().schedulingMode().toString() == "FAIR"
-    pools = set()
+    pools, digits = set(), set()
     for session in (spark_driver.open_session(), spark_driver.open_session()):
         ran = StatementContext(identity=Identity("ann"))
         session.run_query(ReadPlan(text="SELECT sum(id) FROM range(10)", scans=()), ran).close()
         context.listenerBus().waitUntilEmpty()
         store, jobs = context.statusStore(), context.statusTracker().getJobIdsForGroup(ran.statement_id)
-        pools.add(store.lastStageAttempt(store.job(jobs[0]).stageIds().head()).schedulingPool())
+        stage = store.job(jobs[0]).stageIds().head()
+        pools.add(store.lastStageAttempt(stage).schedulingPool())
+        digits.add(len(str(stage)))
         session.close()
     assert pools == {"default"}
+    assert digits == {10}, "of the largest number that Spark can count up to"

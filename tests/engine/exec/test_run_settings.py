@@ -86,6 +86,23 @@ def test_what_a_session_sets_stays(small: LakeSession) -> None:
     assert rows(small, f"SET {PARTITIONS}") != [(PARTITIONS, "1")], "the setting is the session's, not the statement's"
 
 
+@pytest.mark.parametrize(
+    ("join", "kind"),
+    [
+        ("JOIN", "ShuffledHashJoin"),
+        ("LEFT JOIN", "ShuffledHashJoin"),
+        ("LEFT ANTI JOIN", "ShuffledHashJoin"),
+        ("FULL JOIN", "SortMergeJoin"),  # Spark would broadcast neither side
+    ],
+)
+def test_small_joins_are_hashed_in_their_task(small: LakeSession, join: str, kind: str) -> None:
+    text = f"SELECT count(*) FROM names n {join} (SELECT k FROM names WHERE name <> 'x') m ON n.k = m.k"
+    plan = _plan(small, text)
+    assert kind in plan and "Exchange" not in plan
+    hinted = _plan(small, text.replace("SELECT", "SELECT /*+ BROADCAST(m) */", 1))
+    assert ("BroadcastHashJoin" in hinted) == (join != "FULL JOIN"), "a hint is the user's"
+
+
 def test_joins_are_planned_by_the_statement_s_settings(spark_driver: SparkDriver, tmp_path: Path) -> None:
     """Tables that Spark's own limit of 10 MB would have sorted, and ours has broadcast."""
     ids = pa.array(range(500_000), pa.int64())  # of 24 bytes with the other column, as Spark counts

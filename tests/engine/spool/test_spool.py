@@ -94,13 +94,13 @@ def test_what_is_over_a_limit_is_refused_and_not_counted(tmp_path: Path, owner: 
     writers.pop("ann" if owner != "ann" else "eve")
     left = message * (2 if owner != "ann" else 1)
     reserved = spool.reservation("tom")
-    assert reserved.take(100 * message, 1) == left and spool.held_bytes() == 5 * message
+    assert reserved.take(100 * message, left) == left and spool.held_bytes() == 5 * message
 
 
 def test_bytes_that_others_write_count_until_they_are_kept(tmp_path: Path) -> None:
     spool = Spool(tmp_path, SpoolBudget(1000, setting="all"))
     first, second = spool.reservation("ann"), spool.reservation("bob")
-    assert (first.take(600, 10), second.take(600, 10), spool.held_bytes()) == (600, 400, 1000)
+    assert (first.take(600, 600), second.take(600, 400), spool.held_bytes()) == (600, 400, 1000)
     with pytest.raises(SpoolFull):
         second.take(600, 1)
     first.release()
@@ -108,6 +108,14 @@ def test_bytes_that_others_write_count_until_they_are_kept(tmp_path: Path) -> No
     first.release()
     second.release()
     assert (first.take(10, 10), spool.held_bytes()) == (0, 0), "its statement has ended"
+
+
+def test_nobody_is_refused_for_bytes_that_others_took_ahead_of_need(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, SpoolBudget(100 << 20, setting="all"))
+    reserved = [spool.reservation(f"user {number}") for number in range(20)]
+    taken = [one.take(32 << 20, 1 << 20) for one in reserved]
+    assert taken[0] == (100 << 20) // 8 and min(taken) == 1 << 20
+    assert spool.reservation("large").take(1 << 20, 1 << 10) < 1 << 20
 
 
 def test_without_a_budget_all_may_be_written(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from thrift.Thrift import TApplicationException
 
-from gateway.hs2.dispatch import RPCS
+from gateway.authenticators.peer import Peer
+from gateway.hs2.dispatch import RPCS, Dispatcher
 from gateway.hs2.gen import TCLIService
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from tests.gateway.hs2.wire import OK, execute, open_session
+from gateway.hs2.service import Client
+from tests.gateway.hs2.wire import OK, Lab, execute, open_session
 
 
 def test_every_method_of_the_interface_is_served() -> None:
@@ -39,6 +41,14 @@ def test_an_unknown_method_is_an_exception_and_the_connection_lives(
     error.read(client._iprot)
     assert (name, kind, sequence, error.type) == ("PingImpalaHS2Service", 3, 5, TApplicationException.UNKNOWN_METHOD)
     assert execute(client, session, "SELECT 1")
+
+
+def test_what_follows_an_answer_does_not_cost_it(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    client = Client(Peer("127.0.0.1"), afterwards=lambda: 1 / 0)  # type: ignore[arg-type,return-value]
+    dispatcher = Dispatcher(lab.service, client)
+    dispatcher.follow_up()
+    dispatcher.follow_up()
+    assert caplog.text.count("what follows an answer to 127.0.0.1 could not begin") == 1
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00", b"\x0c\x00\x01", b"\x0c\x00\x01\x0d\x00\x04\x08\x08\x7f\xff\xff\xff"])

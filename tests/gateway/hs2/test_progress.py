@@ -38,6 +38,17 @@ def test_tables_and_tasks(tasks: TaskCounts, ended: bool, state: str, numbers: s
     assert (update.progressedPercentage, update.startTime) == (share, 5)
 
 
+def test_the_tasks_of_a_script_are_those_of_its_statement_that_runs() -> None:
+    script = Profile()
+    part = script.begin_part()
+    part.count_tasks(TaskCounts(10, 2, 5))
+    update = progress_update(script, 5, has_ended=False)
+    assert update.rows == [["Spark", "tasks", "RUNNING", "10", "5", "2", "3", "0", "0"]]
+    assert (update.progressedPercentage, update.footerSummary) == (0.5, "TASKS: 5/10")
+    script.end_part(part)
+    assert progress_update(script, 5, has_ended=False).rows[0][2] == "PLANNING"
+
+
 def test_who_asks_for_it_gets_it(client: ThriftClient, session: t.TSessionHandle) -> None:
     operation = execute(client, session, "SLEEP 0.1", runAsync=True)
     assert settle(client, operation).progressUpdateResponse is None

@@ -52,7 +52,8 @@ def metadata(client: ThriftClient, operation: t.TOperationHandle) -> Any:
 
 
 def document(url: str) -> bytes:
-    with urlopen(url) as answer:
+    with urlopen(Request(url, headers={"X-Request-Id": "rows-1"})) as answer:
+        assert answer.headers.get_all("X-Request-Id") == ["rows-1"]
         assert answer.headers["Content-Type"] == "application/vnd.apache.arrow.stream"
         return bytes(answer.read())
 

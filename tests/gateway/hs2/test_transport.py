@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -38,6 +39,38 @@ def test_a_client_that_reads_nothing_is_given_up(
 
     threading.Thread(target=write, daemon=True).start()
     assert given_up.wait(60)
+
+
+@pytest.mark.parametrize("pieces", [(b"x" * 100,), (b"x" * 50_000, b"y" * 50_000)], ids=len)
+def test_the_time_of_a_client_that_reads_nothing_is_one_deadline(pieces: tuple[bytes, ...]) -> None:
+    """Though the system takes the begin of an answer for it, and once more when its buffer grows."""
+    full = FullSocket([10, 5])
+    with pytest.raises(Disconnected):
+        ByteStream(full).write(pieces)  # type: ignore[arg-type]
+    assert transport.WRITE_S <= full.waited_s <= 1.5 * transport.WRITE_S
+
+
+class FullSocket:
+    """Takes so many bytes at its first calls, none from then on, and says how long all of them would have waited."""
+
+    def __init__(self, taken: list[int]) -> None:
+        self._taken, self._wait_s, self.waited_s = taken, 0.0, 0.0
+
+    def settimeout(self, seconds: float | None) -> None:
+        assert seconds is None
+
+    def setsockopt(self, level: int, name: int, value: bytes) -> None:
+        assert (level, name) == (socket.SOL_SOCKET, socket.SO_SNDTIMEO)
+        seconds, micros = struct.unpack("@ll", value)
+        self._wait_s = seconds + micros / 1e6
+
+    def send(self, content: object) -> int:
+        self.waited_s += self._wait_s
+        if not self._taken:
+            raise BlockingIOError
+        return self._taken.pop(0)
+
+    sendmsg = send
 
 
 @pytest.mark.parametrize("pieces", ANSWERS, ids=len)
@@ -118,3 +151,32 @@ def test_an_answer_needs_room_once_where_messages_have_a_deadline(ends: tuple[By
     messages.write((answer,))
     reader.join(10)
     assert len(received) == len(answer) + 4
+
+
+def test_a_client_that_asks_at_once_is_looked_for_and_one_that_does_not_is_waited_for(
+    ends: tuple[ByteStream, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = ends
+    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    messages = MessageStream(ours, framed=True, bytes_max=100)
+    theirs.sendall(frame(b"at once"))
+    messages.await_shortly()
+    assert messages.read() == b"at once"
+    monkeypatch.setattr(transport, "_SHORTLY_S", 0)
+    messages.await_shortly()
+    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    messages.await_shortly()  # returns: nobody looks again so soon
+    theirs.sendall(frame(b"later"))
+    assert messages.read() == b"later"
+
+
+def test_a_client_that_leaves_while_it_is_looked_for(
+    ends: tuple[ByteStream, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = ends
+    monkeypatch.setattr(transport, "_SHORTLY_S", 60)
+    theirs.close()
+    with pytest.raises(Disconnected):
+        ours.await_shortly()
+    with pytest.raises(Disconnected):  # and the next one may look
+        ours.await_shortly()

@@ -22,7 +22,8 @@ def lake(api: Api) -> Api:
 
 
 def test_levels_of_the_catalog(lake: Api) -> None:
-    assert lake.ask("GET", f"{API}/catalogs") == {"catalogs": [{"name": "spark_catalog"}, {"name": "system"}]}
+    answer = lake.ask("GET", f"{API}/catalogs")
+    assert answer == {"catalogs": [{"name": "spark_catalog"}, {"name": "system"}], "current": "spark_catalog"}
     schemas = lake.ask("GET", f"{API}/schemas?catalog=spark_catalog")["schemas"]
     assert [schema["name"] for schema in schemas] == ["default", "lab"]
     tables = lake.ask("GET", f"{API}/tables?catalog=spark_catalog&schema=lab")["tables"]

@@ -123,6 +123,12 @@ def test_each_part_of_a_request_has_a_deadline(limits: dict[str, float], sent: b
         ensure_well(live)
 
 
+def test_a_request_that_comes_in_part_is_refused_under_its_id() -> None:
+    with serving_http(body_s=0.1) as live, connect(live) as connection:
+        connection.sendall(POST + b"Content-Length: 2\r\nX-Request-Id: late-1\r\n\r\n{")
+        assert b"\r\nX-Request-Id: late-1\r\n" in read_all(connection)
+
+
 def test_a_request_that_comes_bit_by_bit_has_one_deadline_and_not_many() -> None:
     with serving_http(head_s=0.5) as live, connect(live) as connection:
         began = time.monotonic()

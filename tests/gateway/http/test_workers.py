@@ -14,7 +14,9 @@ from gateway.http.workers import Workers
 from tests.gateway.http.conftest import eventually
 
 NAME = "pool-of-a-test"
-REQUEST = WholeRequest(head=parse_head(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 0), body=b"", peer="127.0.0.1")
+REQUEST = WholeRequest(
+    head=parse_head(b"GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: failing-1\r\n\r\n", 0), body=b"", peer="127.0.0.1"
+)
 
 
 class Asking:
@@ -23,9 +25,10 @@ class Asking:
     request, rest, peer = REQUEST, None, "127.0.0.1"
 
     def __init__(self) -> None:
-        self.answered = threading.Event()
+        self.answered, self.content = threading.Event(), b""
 
     def answer(self, answer: Answer) -> None:
+        self.content = answer.content
         self.answered.set()
 
 
@@ -99,7 +102,7 @@ def test_a_handler_that_raises_costs_no_thread(caplog: pytest.LogCaptureFixture)
     pool.workers._handler = lambda request, connection: 1 / 0  # type: ignore[assignment,return-value]
     for _ in range(3):
         (one,) = pool.put(1)
-        assert one.answered.wait(60)
+        assert one.answered.wait(60) and b"\r\nX-Request-Id: failing-1\r\n" in one.content
     assert caplog.text.count("ended by an error of ours") == 3
     pool.stop()
 

@@ -234,7 +234,8 @@ export const api = {
     return new Uint8Array(await answer.arrayBuffer());
   },
   fileUrl: (id: string, format: "csv" | "parquet") => query(`${SQL}/statements/${id}/result/file`, { format }),
-  catalogs: async () => (await ask<{ catalogs: { name: string }[] }>("GET", `${CATALOG}/catalogs`)).catalogs,
+  /** `current` is the one that statements begin in. */
+  catalogs: () => ask<{ catalogs: { name: string }[]; current: string }>("GET", `${CATALOG}/catalogs`),
   schemas: async (catalog: string) =>
     (await ask<{ schemas: { name: string }[] }>("GET", query(`${CATALOG}/schemas`, { catalog }))).schemas,
   tables: async (catalog: string, schema: string) =>

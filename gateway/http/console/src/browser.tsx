@@ -9,7 +9,7 @@ import { useLoad } from "./use_load";
 
 export function Browser({ reload }: { reload: number }) {
   const [filter, setFilter] = useState("");
-  const { value: catalogs, problem } = useLoad(() => api.catalogs(), [reload]);
+  const { value: found, problem } = useLoad(() => api.catalogs(), [reload]);
   return (
     <nav class="browser" aria-label="Catalog" onKeyDown={onKey}>
       <input
@@ -22,7 +22,7 @@ export function Browser({ reload }: { reload: number }) {
       />
       {problem && <p class="problem">{problem}</p>}
       <ul role="tree" class={filter ? "filtered" : ""}>
-        {(catalogs ?? []).map(({ name }, at) => <Catalog key={name} name={name} isOpen={at === 0} current={catalogs?.[0]?.name} filter={filter} reload={reload} />)}
+        {(found?.catalogs ?? []).map(({ name }) => <Catalog key={name} name={name} isOpen={name === found?.current} current={found?.current} filter={filter} reload={reload} />)}
       </ul>
     </nav>
   );

@@ -10,15 +10,18 @@ const ASKED_AT_ONCE_MAX = 20;
 type Columns = Record<string, string[]>;
 type Catalogs = Record<string, Record<string, Columns>>;
 
-/** As the editor completes them: schemas of the first catalog also without it, tables of `default` by name alone. */
+/** As the editor completes them: schemas of the catalog that statements begin in also without it, and
+ * tables of its `default` by name alone. */
 export const names = signal<SQLNamespace>({});
 
 let known: Catalogs = {};
+let current = "";
 const asked = new Set<string>();
 
 export async function loadNames(): Promise<void> {
   const found: Catalogs = {};
-  for (const { name: catalog } of await api.catalogs()) {
+  const answer = await api.catalogs();
+  for (const { name: catalog } of answer.catalogs) {
     const schemas: Record<string, Columns> = (found[catalog] = {});
     for (const { name: schema } of (await api.schemas(catalog)).slice(0, SCHEMAS_MAX)) {
       const tables = await api.tables(catalog, schema);
@@ -26,8 +29,9 @@ export async function loadNames(): Promise<void> {
     }
   }
   known = found;
+  current = answer.current;
   asked.clear();
-  names.value = namespace(known);
+  names.value = namespace(known, current);
 }
 
 /** Have the columns of the tables that `text` names. */
@@ -39,7 +43,7 @@ export async function loadColumns(text: string): Promise<void> {
     const tables = known[catalog]?.[schema];
     if (tables) tables[table] = columns.map((column) => column.name);
   }
-  if (wanted.length) names.value = namespace(known);
+  if (wanted.length) names.value = namespace(known, current);
 }
 
 /** The tables whose names are words of `text`. */
@@ -52,9 +56,9 @@ export function namedTables(catalogs: Catalogs, text: string): TableName[] {
   );
 }
 
-export function namespace(catalogs: Catalogs): SQLNamespace {
-  const first = Object.values(catalogs)[0] ?? {};
-  return { ...escaped(catalogs), ...escaped(first), ...escaped(first.default ?? {}) } as SQLNamespace;
+export function namespace(catalogs: Catalogs, current: string): SQLNamespace {
+  const own = catalogs[current] ?? {};
+  return { ...escaped(catalogs), ...escaped(own), ...escaped(own.default ?? {}) } as SQLNamespace;
 }
 
 /** Dots in the keys of a namespace would be levels of it. */

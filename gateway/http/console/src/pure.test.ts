@@ -137,8 +137,8 @@ test("a table of another catalog is written with it", () => {
 });
 
 test("names are escaped for the editor, and quoted for SQL", () => {
-  const found = namespace({ c: { "a.b": { t: ["x"] }, default: { u: [] } } }) as Record<string, unknown>;
-  assert.deepEqual(Object.keys(found), ["c", "a\\.b", "default", "u"]);
+  const found = namespace({ another: { s: {} }, c: { "a.b": { t: ["x"] }, default: { u: [] } } }, "c") as Record<string, unknown>;
+  assert.deepEqual(Object.keys(found), ["another", "c", "a\\.b", "default", "u"]);
   assert.deepEqual(["ok_1", "odd name", "a`b", "1x"].map(quoted), ["ok_1", "`odd name`", "`a``b`", "`1x`"]);
 });
 

@@ -16,6 +16,7 @@ from engine.main import EngineOptions, open_sources
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, ExplainPlan, ReadPlan
 from engine.runtime.identity import Identity
+from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState
 from engine.statement import EngineSources
 from tests.engine.planned import planned
@@ -99,6 +100,15 @@ GROUPED: list[tuple[str, set[tuple[Any, ...]]]] = [
     ("SELECT day FROM parted WHERE day > '2030-01-01' GROUP BY day", set()),
     ("SELECT count(*) FROM parted GROUP BY day", {(1,), (2,)}),
 ]
+
+
+def test_dates_that_are_compared_as_texts_are_read(sources: EngineSources) -> None:
+    """The text of a date after the year 9999 begins with a plus, which comes before all digits."""
+    state = STATE.with_value(DATES_AS_TEXTS, "true")
+    text = "SELECT count(*) FROM parted WHERE day < '2024-01-02'"
+    assert isinstance(planned(text, STATE, sources), AnswerPlan)
+    assert not isinstance(planned(text, state, sources), AnswerPlan)
+    assert isinstance(planned("SELECT count(*), max(day) FROM parted", state, sources), AnswerPlan)
 
 
 @pytest.mark.parametrize(("text", "row"), ANSWERED)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
+
 import pytest
 
-from engine.plan.reads.narrowing import needed_condition
+from engine.bind.bound import BoundTable
+from engine.plan.reads.narrowing import needed_condition, with_needed
+from engine.plan.rules.conditions import whole_files_matching
 from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction
 from engine.pruning.table_columns import TableColumns
+from engine.runtime.query_settings import DATES_AS_TEXTS
+from engine.sql.expressions import parse_expression
 from engine.sql.parser import parse
 from engine.statements.queries import Query
 from engine.types.schema import DecimalType, PrimitiveType, StructField, StructType
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.plan.lake import PlanningLake
 
 INTEGER, DATE, TIMESTAMP = PrimitiveType.INTEGER, PrimitiveType.DATE, PrimitiveType.TIMESTAMP
 COLUMNS = TableColumns(
@@ -70,3 +79,17 @@ def test_conditions(condition: str, expected: list[Predicate]) -> None:
     assert isinstance(query, Query)
     found = conjunction(()) if query.needed is None else needed_condition(query.needed, COLUMNS)
     assert found == conjunction(tuple(expected))
+
+
+def test_dates_that_are_compared_as_texts_narrow_nothing(tmp_path: Path) -> None:
+    planning = PlanningLake(tmp_path)
+    handmade = HandmadeTable(tmp_path / "t", columns=[{"id": 1, "name": "day", "required": False, "type": "date"}])
+    handmade.commit(handmade.data({"day": [date(2024, 1, 1)]}))
+    for settings, is_narrowed in (({}, True), ({DATES_AS_TEXTS: "true"}, False)):
+        bound = planning.bound("SELECT * FROM t WHERE day < '2024-01-02'", settings)
+        assert isinstance(bound.statement, Query)
+        assert (with_needed(bound.statement, bound.relations) is not bound.relations) is is_narrowed
+        (table,) = bound.relations
+        assert isinstance(table, BoundTable)
+        whole = whole_files_matching(table, parse_expression("day < '2024-01-02'"))
+        assert (whole is not None) is is_narrowed

@@ -1,0 +1,45 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import org.apache.spark.sql.catalyst.optimizer.BuildLeft$;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
+import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.SHUFFLE_HASH$;
+import org.apache.spark.sql.execution.SparkPlanner;
+import org.apache.spark.sql.execution.SparkStrategies;
+import org.apache.spark.sql.execution.SparkStrategy;
+
+/**
+ * Joins of a query of one task: the side that Spark would broadcast, by its size, is hashed by the task itself, which
+ * takes no job and no more memory. All other joins, those with hints among them, are left to Spark.
+ */
+final class HashedInTask extends SparkStrategy {
+  private final SparkPlanner planner;
+
+  HashedInTask(SparkPlanner planner) {
+    this.planner = planner;
+  }
+
+  public scala.collection.immutable.Seq apply(LogicalPlan plan) {
+    JoinHint hint = plan instanceof Join ? hint((Join) plan) : null;
+    if (hint == null) return Scala.seq(new ArrayList());
+    Join join = (Join) plan;
+    return planner.JoinSelection().apply(join.copy(join.left(), join.right(), join.joinType(), join.condition(), hint));
+  }
+
+  /** To hash one side; null for neither. */
+  private JoinHint hint(Join join) {
+    if (!join.hint().isEmpty() || ExtractEquiJoinKeys$.MODULE$.unapply(join).isEmpty()) return null;
+    SparkStrategies.JoinSelection$ selection = planner.JoinSelection();
+    scala.Option side = selection.getBroadcastBuildSide(join, false, planner.conf());
+    if (side.isEmpty()) return null;
+    boolean isLeft = side.get() == BuildLeft$.MODULE$;
+    if (isLeft && !selection.canBuildShuffledHashJoinLeft(join.joinType())) return null;
+    if (!isLeft && !selection.canBuildShuffledHashJoinRight(join.joinType())) return null;
+    scala.Option hashed = new scala.Some(new HintInfo(new scala.Some(SHUFFLE_HASH$.MODULE$)));
+    return isLeft ? new JoinHint(hashed, Scala.none()) : new JoinHint(Scala.none(), hashed);
+  }
+}
