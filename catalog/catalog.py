@@ -30,6 +30,7 @@ from catalog.changes import (
     RecordClone,
     RenameTable,
     SetComment,
+    SetFormat,
     SetLocation,
     SetRestOptions,
     apply,
@@ -281,7 +282,7 @@ class Catalog:
             case SetLocation(moved, place):
                 _ensure_recorded(view, moved)
                 return [SetLocation(moved, self._roots.ensure_allowed(place))]
-            case RecordClone() | ForgetClone():
+            case RecordClone() | ForgetClone() | SetFormat():
                 return [change]
             case SetComment(commented, _):
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
@@ -328,7 +329,7 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return (entry.name,)
         case DropSchema(name, _):
             return (name,)
-        case CreateTable(table, _):
+        case CreateTable(table, _) | SetFormat(table, _):
             return (table.name.schema_name,)
         case CreateView(view_entry, _):
             return (view_entry.name.schema_name,)
@@ -367,7 +368,7 @@ def _new_parts(change: Change) -> tuple[str, ...]:
             return (part,)
         case SetTags() | DropPolicy():
             return ()
-        case RecordClone() | ForgetClone() | SetRestOptions():
+        case RecordClone() | ForgetClone() | SetRestOptions() | SetFormat():
             return ()
         case _:
             assert_never(change)

@@ -131,6 +131,14 @@ class SetLocation:
 
 
 @dataclass(frozen=True, slots=True)
+class SetFormat:
+    """Of what the files of a table are from now on, if its location and format are still those of `entry`."""
+
+    entry: TableEntry
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetComment:
     """Of a catalog or a schema; None takes it away."""
 
@@ -175,6 +183,7 @@ Change = (
     | DropTable
     | RenameTable
     | SetLocation
+    | SetFormat
     | SetComment
     | CreateView
     | DropView
@@ -222,6 +231,8 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return _put_relation(_without_relation(state, old), renamed, False)
         case SetLocation(moved, location):
             return _put_relation(state, _moved(_relation(state, moved), location), True)
+        case SetFormat(known, format_):
+            return _put_relation(state, _reformatted(_relation(state, known.name), known, format_), True)
         case SetComment(commented, comment):
             return _commented(state, commented, comment)
         case RecordClone(clone):
@@ -330,6 +341,12 @@ def _moved(entry: Relation, location: str) -> TableEntry:
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
     return replace(entry, location=location)
+
+
+def _reformatted(entry: Relation, known: TableEntry, format: str) -> TableEntry:
+    if not isinstance(entry, TableEntry) or (entry.location, entry.format) != (known.location, known.format):
+        raise TableNotFound(str(known.name))
+    return replace(entry, format=format)
 
 
 def _commented(state: CatalogState, name: CatalogName | SchemaName, comment: str | None) -> CatalogState:

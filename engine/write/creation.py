@@ -13,11 +13,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from catalog.catalog import Catalog
-from catalog.changes import CreateTable, DropTable
+from catalog.changes import CreateTable, DropTable, SetFormat
 from catalog.entries import TableEntry
-from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
+from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists, TableNotFound
 from catalog.rest.names import is_rest, without_place
 from engine.bind.bound import BoundTable
 from engine.concurrency.retry import RetryPolicy
@@ -86,7 +87,7 @@ def _log_and_name(
         if staged.converts is not None:
             _ensure_unchanged(staged.converts)
         if not staged.is_path:
-            catalog.change(CreateTable(entry, replace=staged.converts is not None))
+            _name(entry, staged.converts, catalog)
     except CatalogOutcomeUnknown:
         raise
     except BaseException as error:
@@ -131,6 +132,17 @@ def removal_told(entry: TableEntry) -> Iterator[None]:
 def _ensure_whole(committed: TableCommit, entry: TableEntry, *, with_files: bool) -> None:
     if not committed.is_whole(with_files=with_files):
         raise ConcurrentDrop(str(entry.name))
+
+
+def _name(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> None:
+    """Raises `ConvertedTableChanged` where the name of the table that is converted has become another's."""
+    if converted is None:
+        catalog.change(CreateTable(entry))
+        return
+    try:
+        catalog.change(SetFormat(replace(entry, format=converted.entry.format), entry.format))
+    except TableNotFound as error:
+        raise ConvertedTableChanged(converted.label) from error
 
 
 def _ensure_unchanged(converted: BoundTable) -> None:

@@ -9,11 +9,11 @@ again; those who commit later see the log.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
-from catalog.errors import SqlError
+from catalog.files import LOG_FOLDER, is_version
 from engine.bind.bound import BoundTable, Outcome
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import file_lock
@@ -27,13 +27,14 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.planning.plans import ConvertPlan
 from engine.delta.schema.column_ids import keep_logical_name
-from engine.errors.conflict_errors import CommitOutcomeUnknown
+from engine.errors.copy_errors import FolderOfTwoTables
 from engine.exec.run import Run
 from engine.runtime.results import empty_result
 from engine.storage.storage import Storage
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.operations import with_metrics
 from engine.types.schema import PrimitiveType, StructType
+from engine.write.staged_files import discarded_on_failure
 from engine.write.staged_write import StagedWrite
 
 
@@ -75,7 +76,9 @@ def _convert_folder(plan: ConvertPlan, storage: Storage, run: Run) -> StagedWrit
 def _shared(
     plan: ConvertPlan, source: BoundTable, storage: Storage, sources: Sources, run: Run
 ) -> Iterator[StagedWrite]:
-    """The files of vectors go if nothing comes of it."""
+    """The files of vectors go if nothing comes of it. Raises `FolderOfTwoTables`."""
+    if any(map(is_version, storage.list_names(LOG_FOLDER))):  # of a conversion that was killed before the name
+        raise FolderOfTwoTables(source.label, "CONVERT TO DELTA", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
     sharing = Sharing(
         label=source.label,
         shared=source.snapshot.shared_files(source.label, DEFAULT_FORMAT),
@@ -85,15 +88,8 @@ def _shared(
         now_ms=run.context.now_ms(),
     )
     table = share_files(sharing, run.context.cancel.ensure_live)
-    try:
+    with discarded_on_failure(storage, table.written, run):
         yield _staged(plan, storage, table.definition, table.files, run)
-    except CommitOutcomeUnknown:
-        raise
-    except BaseException:
-        for name in table.written:
-            with suppress(SqlError, OSError):
-                storage.delete(name)
-        raise
 
 
 def _staged(

@@ -87,7 +87,7 @@ class IcebergDefinition(NoRules):
         """Raises `IcebergFeatureNotSupported`."""
         for path, each in walk(self.iceberg_schema.struct):
             if isinstance(each.type, SimpleType) and each.type.kind in _UNWRITTEN:
-                what = f"the column {'.'.join(path)} of the type {type_name(each.type)}, which is only read,"
+                what = f"the column {'.'.join(path)} of the type {type_name(each.type)}, which is only read"
                 raise IcebergFeatureNotSupported(self.name, what)
         clash = sorted({*self.partition_keys} & {*self.schema.names})
         if clash:

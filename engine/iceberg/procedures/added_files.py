@@ -9,6 +9,7 @@ Source: Iceberg documentation, "Spark procedures", "add_files".
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -33,8 +34,10 @@ from engine.iceberg.procedures.foreign_files import (
     partition_fields,
     partition_values,
 )
-from engine.iceberg.snapshot.footers import parse_name_mapping, read_footers
+from engine.iceberg.snapshot.footers import MappedName, file_columns, parse_name_mapping, read_footers
+from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
+from engine.iceberg.spec.types import walk
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of
 from engine.runtime.accesses import Commit
@@ -65,9 +68,10 @@ def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"{procedure.folder}: {error}") from error
     if not data:
         return small_result(_COUNTS, [(0, 0)])
-    _ensure_columns(plan, storage, data, definition, frozenset(column.id for _, column in fields.values()), run)
+    mapping = _mapping(plan, definition)
+    _ensure_columns(plan, storage, data, mapping, frozenset(column.id for _, column in fields.values()), run)
     new = _described(storage, data, definition)
-    transaction = _begin(plan, definition)
+    transaction = _begin(plan, definition, mapping)
     if procedure.check_duplicate_files:
         transaction.read_whole_table()  # another one may be adding them now
         _ensure_new(plan, new)
@@ -96,23 +100,35 @@ def _ensure_columns(
     plan: CallPlan,
     storage: Storage,
     files: list[DataFile],
-    definition: IcebergDefinition,
+    mapping: tuple[MappedName, ...],
     in_folders: frozenset[int],
     run: Run,
 ) -> None:
+    struct = plan.snapshot.iceberg_schema.struct
+    called = {field.id: field.name for _, field in walk(struct)}
+
     def look(file: DataFile) -> None:
         run.context.cancel.ensure_live()
         try:
             with storage.open_input(file.path) as source:
                 footer: Any = pq.read_metadata(source)
-            ensure_foreign(footer, definition.iceberg_schema.struct.fields, in_folders)
-        except (NotTaken, pa.ArrowException) as error:
+            ensure_foreign(footer, struct.fields, in_folders)
+            found = file_columns(footer.schema.to_arrow_schema(), mapping, file.path)
+            _ensure_called_so(found.names or (), called)
+        except (NotTaken, MalformedIcebergFile, pa.ArrowException) as error:
             reason = f"{storage.root}/{file.path}: {error}"
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason) from error
 
     with ThreadPoolExecutor(_READERS, "footers") as threads:
         for _ in threads.map(look, files):
             pass
+
+
+def _ensure_called_so(names: Iterable[tuple[int, str]], called: Mapping[int, str]) -> None:
+    """Types, nulls and bounds are looked at by the names that columns have now. Raises `NotTaken`."""
+    for id, name in names:
+        if called.get(id, name) != name:
+            raise NotTaken(f"its column {name} would be read as {called[id]}, which was called so before")
 
 
 def _described(storage: Storage, files: list[DataFile], definition: IcebergDefinition) -> IcebergNewFiles:
@@ -126,39 +142,43 @@ def _described(storage: Storage, files: list[DataFile], definition: IcebergDefin
     return describe_files(storage, schema, files)
 
 
-def _begin(plan: CallPlan, definition: IcebergDefinition) -> IcebergTransaction:
-    """A transaction that gives the table the name mapping that it needs. Raises `IcebergProcedureRefused`."""
+def _begin(plan: CallPlan, definition: IcebergDefinition, mapping: tuple[MappedName, ...]) -> IcebergTransaction:
+    """A transaction that gives the table this name mapping."""
     description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.APPEND)
     transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
     assert isinstance(transaction, IcebergTransaction)
-    mapping = _mapping(plan, definition)
-    if mapping is not None:
-        transaction.define(definition, [SetProperty(key=NAME_MAPPING, value=mapping)])
+    known = definition.properties.get(NAME_MAPPING)
+    if known is None or parse_name_mapping(known) != mapping:
+        text = json.dumps(mapping_json(mapping))
+        transaction.define(definition, [SetProperty(key=NAME_MAPPING, value=text)])
         transaction.read_whole_table()  # whose files are read by it
     return transaction
 
 
-def _mapping(plan: CallPlan, definition: IcebergDefinition) -> str | None:
-    """The name mapping that the table needs; None where it has it. Raises `IcebergProcedureRefused`."""
+def _mapping(plan: CallPlan, definition: IcebergDefinition) -> tuple[MappedName, ...]:
+    """The name mapping that the table needs; its files are read as before. Raises `IcebergProcedureRefused`."""
     fields = definition.iceberg_schema.struct.fields
     known = definition.properties.get(NAME_MAPPING)
     if known is None:
-        return json.dumps(name_mapping(fields))
+        return parse_name_mapping(json.dumps(name_mapping(fields)))
     before = parse_name_mapping(known)
     try:
         after = extended_mapping(before, fields)
     except NotTaken as error:
         raise IcebergProcedureRefused(plan.table.label, plan.name, str(error)) from error
     if after == before:
-        return None
+        return before
     snapshot = plan.snapshot
     paths = snapshot.files["path"].to_pylist()
-    footers = (read_footers(snapshot.storage, paths, mapping, snapshot.decoded) for mapping in (before, after))
+    try:
+        footers = [read_footers(snapshot.storage, paths, mapping, snapshot.decoded) for mapping in (before, after)]
+    except MalformedIcebergFile as error:
+        raise IcebergProcedureRefused(plan.table.label, plan.name, error.message) from error
     for path, was, is_ in zip(paths, *footers, strict=True):
-        if was.ids != is_.ids:
+        if (was.ids, was.names) != (is_.ids, is_.names):
             reason = f"{path} has a column that was none of the table's when it was added, and would become one"
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
-    return json.dumps(mapping_json(after))
+    return after
 
 
 def _ensure_new(plan: CallPlan, new: IcebergNewFiles) -> None:

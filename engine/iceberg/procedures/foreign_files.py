@@ -149,6 +149,12 @@ def has_id(column: pa.Field) -> bool:
     return field_id(column) is not None
 
 
+def has_ids(column: pa.Field) -> bool:
+    """Whether a column of a file, or a field at any depth of it, has one."""
+    inner = [column.type.field(number) for number in range(column.type.num_fields)]
+    return has_id(column) or any(map(has_ids, inner))
+
+
 def field_id(column: pa.Field) -> int | None:
     """Of a column of a file."""
     text = (column.metadata or {}).get(_FIELD_ID)

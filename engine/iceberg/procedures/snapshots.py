@@ -9,8 +9,9 @@ Source: Iceberg documentation, "Spark procedures", "snapshot"; table specificati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any
@@ -29,7 +30,7 @@ from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.definition.shared_columns import shared_definition
 from engine.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.planning.snapshots import NAME
-from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, field_id, value_text
+from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, field_id, has_ids, value_text
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, ListType, MapOfType, StructOfType
@@ -44,6 +45,7 @@ from engine.table.row_files import RowFiles
 from engine.table.shared_files import SharedFiles
 from engine.table.transaction import DataFile
 from engine.types.schema import PrimitiveType
+from engine.write.staged_files import discarded_on_failure
 from engine.write.staged_write import StagedWrite
 
 _READERS = 8
@@ -64,9 +66,10 @@ class _Shared:
         return IcebergProcedureRefused(self.table, NAME, f"{self.label}: {reason}")
 
 
-def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> StagedWrite:
-    """Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, and as
-    `shared_definition`.
+@contextmanager
+def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """Its files of deletes go if nothing comes of it. Raises `IcebergProcedureRefused` for files, values and columns
+    that the format cannot have, and as `shared_definition`.
     """
     source, own, now_ms = plan.source, sources.formats[FORMAT], run.context.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
@@ -85,15 +88,17 @@ def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> StagedWrit
     transaction = own.create(plan.entry.location, table.definition, plan.description, now_ms)
     assert isinstance(transaction, IcebergTransaction)
     transaction.add_entries(entries)
-    _delete_rows(table, source.snapshot.row_files, entries, transaction)
+    written = _delete_rows(table, source.snapshot.row_files, entries, transaction)
     clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
-    return StagedWrite(
+    staged = StagedWrite(
         outcome=Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)])),
         transaction=transaction,
         label=str(plan.entry.name),
         creates=replace(plan.entry, created_ms=now_ms),
         clone=clone,
     )
+    with discarded_on_failure(transaction.store.storage, written, run) if written else nullcontext():
+        yield staged
 
 
 # --- What the files are -----------------------------------------------------------------------------------------------
@@ -111,7 +116,9 @@ def _ensure_files(table: _Shared, run: Run) -> None:
         try:
             with table.storage.open_input(path) as source:
                 footer: Any = pq.read_metadata(source)
-            columns = _named(list(footer.schema.to_arrow_schema()), table.stored, by_names=table.shared.by_names)
+            found = list(footer.schema.to_arrow_schema())
+            rules = _Naming(by_names=table.shared.by_names, has_ids=any(map(has_ids, found)))
+            columns = _named(found, table.stored, rules)
             ensure_columns(columns, footer, table.stored, partitioned)
         except (NotTaken, pa.ArrowException) as error:
             raise table.refused(f"{path}: {error}") from error
@@ -125,38 +132,45 @@ def _sources(definition: IcebergDefinition) -> frozenset[int]:
     return frozenset(each.source_id for each in definition.spec.fields)
 
 
-def _named(columns: Sequence[pa.Field], fields: Sequence[IcebergField], *, by_names: bool) -> list[pa.Field]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Naming:
+    """Whether the other table reads a file `by_names`, and whether any field of the file has an id."""
+
+    by_names: bool
+    has_ids: bool
+
+
+def _named(columns: Sequence[pa.Field], fields: Sequence[IcebergField], rules: _Naming) -> list[pa.Field]:
     """The columns of a file by the names of `fields`; what is none of them by its id is left out.
 
-    Files with ids are read by these, also where the other table reads them `by_names`. Raises `NotTaken` where that is
+    Files with ids are read by these, also where the other table reads them by names. Raises `NotTaken` where that is
     not the same.
     """
     by_id, by_name = ({each.id: each for each in fields}, {each.name: each for each in fields})
-    has_ids = any(field_id(column) is not None for column in columns)
     found = []
     for column in columns:
         number, named = field_id(column), by_name.get(column.name)
         known = named if number is None else by_id.get(number)
-        if has_ids and number is None and named is not None:
+        if rules.has_ids and number is None and named is not None:
             raise NotTaken(f"its column {column.name} has no field id, and others have ones")
-        if by_names and known is not named:
+        if rules.by_names and known is not named:
             raise NotTaken(
                 f"its column {column.name} has the field id {number}, which is not that of the table's column"
             )
         if known is None and number is not None:
             continue
         if known is not None:
-            column = column.with_name(known.name).with_type(_named_type(column, known, by_names=by_names))
+            column = column.with_name(known.name).with_type(_named_type(column, known, rules))
         found.append(column)
     return found
 
 
-def _named_type(column: pa.Field, field: IcebergField, *, by_names: bool) -> pa.DataType:
+def _named_type(column: pa.Field, field: IcebergField, rules: _Naming) -> pa.DataType:
     """Of a column. Raises `NotTaken` too where what is in its lists and maps has other ids, or none."""
     found, known = column.type, field.type
     match known:
         case StructOfType(fields) if pa.types.is_struct(found):
-            return pa.struct(_named(list(found), fields, by_names=by_names))
+            return pa.struct(_named(list(found), fields, rules))
         case ListType(element) if pa.types.is_list(found):
             parts = [(found.value_field, element)]
         case MapOfType(key, value) if pa.types.is_map(found):
@@ -165,7 +179,7 @@ def _named_type(column: pa.Field, field: IcebergField, *, by_names: bool) -> pa.
             return found
     if field_id(column) is not None and any(field_id(part) != inner.id for part, inner in parts):
         raise NotTaken(f"what its column {field.name} consists of has not the field ids that the table gives it")
-    typed = [part.with_type(_named_type(part, inner, by_names=by_names)) for part, inner in parts]
+    typed = [part.with_type(_named_type(part, inner, rules)) for part, inner in parts]
     return pa.list_(typed[0]) if len(typed) == 1 else pa.map_(*typed)
 
 
@@ -205,20 +219,23 @@ def _zone(table: _Shared, run: Run) -> tzinfo:
     return UTC
 
 
-def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> None:
-    """The rows that are deleted by position in files of the other table, of which `rows` are."""
+def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> tuple[str, ...]:
+    """The rows that are deleted by position in files of the other table, of which `rows` are. The names of the files
+    that were written for them.
+    """
     files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
     if not files.num_rows:
-        return
+        return ()
     deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True))
     root = table.storage.root
     prefix = f"{root if '://' in root else f'file://{root}'}/"
     paths = [path.removeprefix(prefix) for path in entries["file_path"].to_pylist()]
     marked = np.array([len(deleted.get(path, ())) > 0 for path in paths], bool)
     if not marked.any():
-        return
+        return ()
     store = transaction.store
     writer = MarkWriter(store.storage, store.location, table.definition.format_version)
     found = [deleted[path] for path, is_marked in zip(paths, marked, strict=True) if is_marked]
-    added, _ = writer.write(entries.filter(pa.array(marked)), found)
+    added, written = writer.write(entries.filter(pa.array(marked)), found)
     transaction.add_entries(added)
+    return written

@@ -67,8 +67,9 @@ class IcebergWriter:
                     sources.locks.hold(file_lock(source.snapshot.table_root), run.context.cancel),
                     naming(source.label),
                     removal_told(own.entry),
+                    snapshot_table(own, sources, run) as staged,
                 ):
-                    yield snapshot_table(own, sources, run)
+                    yield staged
             case ReferencePlan(table=table):
                 with naming(table.label):
                     yield _changing_reference(own)

@@ -87,10 +87,12 @@ def _mapped(values: Any) -> tuple[MappedName, ...]:
 def read_footers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
-    """For each data file. Raises `MalformedIcebergFile` for a file without ids where there is no mapping."""
+    """For each data file. Raises `MalformedIcebergFile` for one without ids where there is no mapping, or where two of
+    its columns are one field.
+    """
 
     schemas = schemas_of(storage, paths, decoded, lambda file, _: pq.read_schema(file))
-    return [_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
+    return [file_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
 
 def read_orc_footers(
@@ -125,16 +127,28 @@ def _size(schema: pa.Schema) -> int:
     return _ENTRY_BYTES * (len(schema) + 1)
 
 
-def _columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
+def file_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
+    """Of a Parquet file. Raises as `read_footers`."""
     ids = frozenset(_ids(list(schema)))
     if ids:
         return FileColumns(ids, None, fields=tuple(_all_fields(_columns_of(schema))))
     if mapping is None:
         raise MalformedIcebergFile(path, f"its columns have no ids, and the table has no property {NAME_MAPPING}")
     names = tuple(_names(list(schema), mapping))
+    _ensure_one_name(names, path)
     return FileColumns(
         frozenset(id for id, _ in names), names, fields=tuple(_mapped_fields(_columns_of(schema), mapping))
     )
+
+
+def _ensure_one_name(names: Iterable[tuple[int, str]], path: str) -> None:
+    """Raises `MalformedIcebergFile` where nothing tells which of two columns is the table's."""
+    known: dict[int, str] = {}
+    for id, name in names:
+        if id in known:
+            detail = f"its columns {known[id]} and {name} are both the field {id} by the property {NAME_MAPPING}"
+            raise MalformedIcebergFile(path, detail)
+        known[id] = name
 
 
 def _orc_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
@@ -151,7 +165,7 @@ def named_columns(
     """
     fields = list(_identified(list(schema), key))
     if not fields:
-        return replace(_columns(schema, mapping, path), kind=kind)
+        return replace(file_columns(schema, mapping, path), kind=kind)
     return FileColumns(frozenset(id for id, _ in fields), tuple((id, field.name) for id, field in fields), kind=kind)
 
 

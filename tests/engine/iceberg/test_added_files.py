@@ -168,6 +168,28 @@ def test_names_that_files_have_for_something_else(bare: BareLake, files: Path) -
     assert [each["names"] for each in mapping] == [["id"], ["s"]]
 
 
+def test_a_file_has_one_name_of_a_column(bare: BareLake, files: Path) -> None:
+    """Of files that are there, of those that are added, and of those that others have added."""
+    bare.answer("CREATE TABLE t (k BIGINT, old BIGINT) USING iceberg")
+    write(files, "1.parquet", {"k": [1], "old": [10], "new": [666]})
+    added(bare, files)
+    bare.answer("ALTER TABLE t RENAME COLUMN old TO new")
+    write(files, "more/2.parquet", {"k": [2], "new": [20]})
+    text = f"CALL system.add_files('t', 'parquet.`{files}/more`')"
+    assert "its columns old and new are both the field 2" in str(bare.refuse(text))
+    mapping = json.loads(dict(bare.rows("SHOW TBLPROPERTIES t"))["schema.name-mapping.default"])
+    assert [each["names"] for each in mapping] == [["k"], ["old"]]
+    bare.answer("TRUNCATE TABLE t")
+    added(bare, files / "more")
+    for number, column in enumerate((["x"], [30])):
+        write(files, f"{number}/3.parquet", {"k": [3], "old": column})
+        text = f"CALL system.add_files('t', 'parquet.`{files}/{number}`')"
+        assert "its column old would be read as new" in str(bare.refuse(text))
+    write(files, "both/3.parquet", {"k": [3], "new": [30], "old": [40]})
+    assert "are both the field 2" in str(bare.refuse(f"CALL system.add_files('t', 'parquet.`{files}/both`')"))
+    assert read(bare) == [{"k": 2, "new": 20}]
+
+
 def test_files_of_others_stay(bare: BareLake, files: Path) -> None:
     """Iceberg's own engines would remove them with the table."""
     bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import StaticTable
 
-from catalog.errors import SqlError
+from catalog.changes import SetFormat
+from catalog.entries import TableEntry
+from catalog.errors import CatalogOutcomeUnknown, SqlError
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.write import creation
 from tests.engine.bare_lake import BareLake
@@ -319,6 +322,52 @@ def test_others_commit_before_the_log_is_there(bare: BareLake, monkeypatch: pyte
     assert ensure_read(bare, ["id"]) == [(1,), (2,)]
 
 
+def test_a_conversion_that_was_killed_before_the_name(bare: BareLake) -> None:
+    bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
+    (entry,) = bare.sources.catalog.view().recorded_at(str(bare.path("t")))
+    bare.answer("CONVERT TO DELTA t")
+    bare.sources.catalog.change(SetFormat(replace(entry, format="delta"), "iceberg"))
+    error = bare.refuse("CONVERT TO DELTA t")
+    assert error.condition == "FOLDER_OF_TWO_TABLES" and "remove its folder _delta_log" in str(error)
+
+
+RENAMED: list[tuple[list[str], str | None, dict[str, str]]] = [
+    (["ALTER TABLE t RENAME TO u"], "TABLE_OR_VIEW_NOT_FOUND", {"u": "iceberg"}),
+    (["DROP TABLE t"], "TABLE_OR_VIEW_NOT_FOUND", {}),
+    (["DROP TABLE t", "CREATE TABLE t (other STRING)"], None, {"t": "delta"}),
+]
+
+
+@pytest.mark.parametrize(("others", "condition", "names"), RENAMED)
+def test_the_name_is_anothers_by_then(
+    bare: BareLake,
+    monkeypatch: pytest.MonkeyPatch,
+    others: list[str],
+    condition: str | None,
+    names: dict[str, str],
+) -> None:
+    """The statement begins again with what has the name now; the files stay those of one table."""
+    place = bare.folder / "elsewhere" / "t"
+    place.parent.mkdir()
+    bare.answer(f"CREATE TABLE t (id BIGINT) USING iceberg LOCATION '{place}'")
+    commit, pending = creation._commit, list(others)
+
+    def slow(*arguments: Any) -> Any:
+        done = commit(*arguments)
+        while pending:
+            bare.answer(pending.pop(0))
+        return done
+
+    monkeypatch.setattr(creation, "_commit", slow)
+    if condition is None:
+        bare.answer("CONVERT TO DELTA t")
+    else:
+        assert bare.refuse("CONVERT TO DELTA t").condition == condition
+    recorded = bare.sources.catalog.view().state.relations.values()
+    assert {each.name.table: each.format for each in recorded if isinstance(each, TableEntry)} == names
+    assert not list(place.glob("_delta_log/*.json"))
+
+
 FOREIGN = (
     "iceberg_v1_deprecated/default/legacy_v1",
     "map_stats/default.db/map_stats",
@@ -354,6 +403,27 @@ def test_a_fault_leaves_nothing(bare: BareLake, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "_staged", fail)
     bare.refuse("CONVERT TO DELTA t")
     assert not list(bare.path("t").glob("*.bin"))
+
+
+@pytest.mark.parametrize("error", [CatalogOutcomeUnknown(9, "timed out"), MemoryError()])
+def test_what_may_be_converted_keeps_its_vectors(
+    bare: BareLake, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """The error comes once the log is there, and may come behind the name."""
+    made = table_of(bare, column(1, "id", "long"), version=3)
+    one = made.data({"id": [1, 2, 3]})
+    made.commit(one)
+    made.commit(*made.vectors({one["file_path"]: [0]}), operation="delete")
+
+    def fail(*arguments: Any) -> None:
+        commit(*arguments)
+        raise error
+
+    commit = creation._commit
+    monkeypatch.setattr(creation, "_commit", fail)
+    with pytest.raises(type(error)):
+        bare.answer("CONVERT TO DELTA t")
+    assert PEERS["duckdb"](bare.path("t"), ["id"]) == [(2,), (3,)]
 
 
 def test_a_name_that_cannot_be_changed_takes_the_log_back(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table import StaticTable
 
+from catalog.errors import TableAlreadyExists
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.write import creation
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.iceberg.handmade import HandmadeTable
@@ -141,6 +143,17 @@ def test_ids_of_files_that_mean_something_else(bare: BareLake) -> None:
             assert "field id" in str(bare.refuse(f"CALL system.snapshot('d{number}', 'u')"))
 
 
+def test_a_struct_with_an_id_of_fields_without(bare: BareLake) -> None:
+    """Iceberg's readers take no field of a file by its name if another one has an id."""
+    folder = bare.path("d")
+    folder.mkdir(parents=True)
+    inner = pa.struct([pa.field("x", pa.int64())])
+    field = pa.field("s", inner, metadata={"PARQUET:field_id": "1"})
+    pq.write_table(pa.table([pa.array([{"x": 5}], inner)], schema=pa.schema([field])), folder / "1.parquet")
+    bare.answer(f"CONVERT TO DELTA parquet.`{folder}`")
+    assert "its column x has no field id" in str(bare.refuse("CALL system.snapshot('d', 't')"))
+
+
 def test_elements_without_the_ids_of_the_table(bare: BareLake) -> None:
     """A Delta log has none for elements, so that readers would look for others than files have."""
     kind = {"type": "list", "element-id": 9, "element": "long", "element-required": False}
@@ -149,6 +162,22 @@ def test_elements_without_the_ids_of_the_table(bare: BareLake) -> None:
     made.commit(made.data(pa.table({"l": pa.array([[1]], pa.list_(element))})))
     bare.answer("CONVERT TO DELTA d")
     assert "consists of" in str(bare.refuse("CALL system.snapshot('d', 't')"))
+
+
+def test_a_snapshot_that_fails_leaves_no_files(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [{"id": 1, "name": "id", "required": False, "type": "long"}]
+    made = HandmadeTable(bare.path("d"), columns=columns, version=3)
+    one = made.data({"id": [1, 2]})
+    made.commit(one)
+    made.commit(*made.vectors({one["file_path"]: [0]}), operation="delete")
+    bare.answer("CONVERT TO DELTA d")
+
+    def fail(*_: Any) -> None:
+        raise TableAlreadyExists("t")
+
+    monkeypatch.setattr(creation, "_commit", fail)
+    assert bare.refuse("CALL system.snapshot('d', 't')").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    assert not [path for path in bare.path("t").rglob("*") if path.is_file() and path.suffix in (".parquet", ".puffin")]
 
 
 REFUSED = [
