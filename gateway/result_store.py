@@ -159,7 +159,7 @@ class HeldRows:
         """Let go of all; closing twice does nothing."""
         files = {batch.file for batch in self._batches if isinstance(batch, StoredBatch)}
         for file in (*files, *([] if self._writer is None else [self._writer.file])):
-            file.close()  # whoever still holds the batches, such as the trace of an error
+            file.close()  # also where something still has the batches, such as the trace of an error
         self._batches, self._starts, self._writer = [], [], None
         self._store.note_read(self, 0, None)
         self._store.give_back(self._memory)

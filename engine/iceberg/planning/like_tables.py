@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from engine.bind.bound import BoundStatement, BoundTable
-from engine.errors.definition_errors import LocationNotEmpty
+from engine.bind.bound import BoundStatement
+from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.like_tables import define_like, define_like_other
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.plan.ddl.table_ddl import describe_creation, free_name, new_entry, tolerated
+from engine.plan.ddl.table_ddl import plan_create_like
 from engine.plans.ddl import CreateTablePlan
 from engine.statements.tables import CreateTableLike
+from engine.table.snapshot import TableSnapshot
 
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
-    """Raises `TableAlreadyExists`, `LocationNotEmpty`, and as `define_like` and `define_like_other`."""
-    (source,) = bound.relations
-    assert isinstance(source, BoundTable)
-    target = free_name(bound, if_not_exists=statement.if_not_exists)
-    if target is None:
-        return CreateTablePlan(entry=None)
-    if target.found is not None:
-        raise LocationNotEmpty(str(target.name), target.location)
-    label, written, snapshot = str(target.name), dict(statement.properties), source.snapshot
+    """Raises as `plan_create_like`, `define_like` and `define_like_other`."""
+    return plan_create_like(bound, statement, _defined)
+
+
+def _defined(label: str, snapshot: TableSnapshot, written: dict[str, str]) -> IcebergDefinition:
     if isinstance(snapshot, IcebergSnapshot):
-        definition = define_like(label, snapshot.definition, written)
-    else:
-        columns = snapshot.partition_columns
-        definition = define_like_other(label, snapshot.schema, columns, snapshot.details, snapshot.checks, written)
-    return CreateTablePlan(
-        entry=new_entry(bound, target),
-        is_path=target.is_path,
-        definition=definition,
-        description=describe_creation("CREATE TABLE", bound, target.managed, definition),
-        tolerated=tolerated(if_not_exists=statement.if_not_exists),
-    )
+        return define_like(label, snapshot.definition, written)
+    columns = snapshot.partition_columns
+    return define_like_other(label, snapshot.schema, columns, snapshot.details, snapshot.checks, written)

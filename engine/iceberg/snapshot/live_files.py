@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,8 @@ from engine.iceberg.manifests.manifest import (
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.spec.errors import MalformedIcebergFile
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.types import IcebergSchema
 
 PARTITION = "partition"
 """A number for each pair of a spec and a partition of it."""
@@ -47,6 +49,25 @@ class LiveFiles:
 
     data: pa.Table
     deletes: pa.Table
+
+
+class FilesOfTable(Protocol):
+    """A table and its files. `files` and `live_files.data` are row for row of the same data files."""
+
+    @property
+    def metadata(self) -> TableMetadata: ...
+
+    @property
+    def iceberg_schema(self) -> IcebergSchema: ...
+
+    @property
+    def files(self) -> pa.Table: ...
+
+    @property
+    def live_files(self) -> LiveFiles: ...
+
+    @property
+    def has_equality_deletes(self) -> bool: ...
 
 
 def live_files(

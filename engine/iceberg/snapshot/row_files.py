@@ -18,12 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.snapshot.deletes import own_marks, rows_of
-from engine.iceberg.snapshot.live_files import LiveFiles
+from engine.iceberg.snapshot.live_files import FilesOfTable
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning
 from engine.iceberg.snapshot.scans import ScanSource, with_partition_values
 from engine.iceberg.spec.errors import IcebergOperationNotSupported
-from engine.iceberg.spec.metadata import TableMetadata
-from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import partitions_of, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.predicates import Predicate
@@ -36,26 +34,11 @@ from engine.table.scan import ComposedScan, Scan
 from engine.types.arrow_types import Array, RecordBatch
 
 
-class RowSource(Protocol):
-    """What a snapshot knows of its files."""
+class RowSource(FilesOfTable, Protocol):
+    """What a snapshot knows of its files and their rows."""
 
     @property
     def storage(self) -> Storage: ...
-
-    @property
-    def metadata(self) -> TableMetadata: ...
-
-    @property
-    def iceberg_schema(self) -> IcebergSchema: ...
-
-    @property
-    def files(self) -> pa.Table: ...
-
-    @property
-    def live_files(self) -> LiveFiles: ...
-
-    @property
-    def has_equality_deletes(self) -> bool: ...
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns: ...
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant
 from engine.iceberg.snapshot.file_kinds import file_kinds
 from engine.iceberg.snapshot.footers import MappedName, parse_name_mapping
-from engine.iceberg.snapshot.live_files import LiveFiles
+from engine.iceberg.snapshot.live_files import FilesOfTable
 from engine.iceberg.snapshot.scans import identities
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
@@ -44,25 +44,6 @@ from engine.types.schema import DataType, StructField, StructType, map_fields
 _REWRITE = "CALL system.rewrite_data_files with options => map('rewrite-all', 'true') writes all its files again first."
 _OWN = frozenset({Kind.UUID, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN})
 """Types that tables show as others."""
-
-
-class TableSource(Protocol):
-    """What a snapshot knows of its table. `files` and `live_files.data` are row for row of the same data files."""
-
-    @property
-    def metadata(self) -> TableMetadata: ...
-
-    @property
-    def iceberg_schema(self) -> IcebergSchema: ...
-
-    @property
-    def files(self) -> pa.Table: ...
-
-    @property
-    def live_files(self) -> LiveFiles: ...
-
-    @property
-    def has_equality_deletes(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +66,7 @@ def ensure_not_converted(storage: Storage, label: str) -> None:
         raise FolderOfTwoTables(label, "A change", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
 
 
-def shared_files(source: TableSource, label: str, wanted: str) -> SharedFiles:
+def shared_files(source: FilesOfTable, label: str, wanted: str) -> SharedFiles:
     """For a table of the format `wanted`. Raises `FilesNotShareable`."""
     data = source.live_files.data
     table = _Table(label=label, wanted=wanted, metadata=source.metadata, schema=source.iceberg_schema, data=data)

@@ -7,10 +7,12 @@ registered as it is, if the statement does not contradict it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
 from catalog.policies import NO_POLICIES, Policies
-from engine.bind.bound import BoundStatement, FreeName, TakenName
+from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.definition_errors import (
     ClusteredAndPartitioned,
     ClusteringDiffers,
@@ -25,7 +27,7 @@ from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_
 from engine.plan.ddl.policies import new_policies
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
-from engine.statements.tables import CreateMode, CreateTable, DropTable
+from engine.statements.tables import CreateMode, CreateTable, CreateTableLike, DropTable
 from engine.table.definition import TableDefinition
 from engine.table.formats import TableFormat
 from engine.table.operations import CommitDescription, TableOperation
@@ -58,6 +60,29 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
         expression_checks=plan_expression_checks(
             schema, [(name, check.expression) for name, check in checks_of(statement)], target.location
         ),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+    )
+
+
+LikeDefinition = Callable[[str, TableSnapshot, dict[str, str]], TableDefinition]
+"""The definition of a table that is made like a snapshot's: its label, the snapshot, and the properties written."""
+
+
+def plan_create_like(bound: BoundStatement, statement: CreateTableLike, define_: LikeDefinition) -> CreateTablePlan:
+    """CREATE TABLE … LIKE in the format that `define_` is of. Raises `LocationNotEmpty`, and as `define_` does."""
+    (source,) = bound.relations
+    assert isinstance(source, BoundTable)
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    if target.found is not None:
+        raise LocationNotEmpty(str(target.name), target.location)
+    definition = define_(str(target.name), source.snapshot, dict(statement.properties))
+    return CreateTablePlan(
+        entry=new_entry(bound, target),
+        is_path=target.is_path,
+        definition=definition,
+        description=describe_creation("CREATE TABLE", bound, target.managed, definition),
         tolerated=tolerated(if_not_exists=statement.if_not_exists),
     )
 

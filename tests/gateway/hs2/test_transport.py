@@ -133,7 +133,7 @@ def test_a_frame_longer_than_allowed_is_refused(ends: tuple[ByteStream, socket.s
 
 
 def test_an_answer_needs_room_once_where_messages_have_a_deadline(ends: tuple[ByteStream, socket.socket]) -> None:
-    """A client without a session has one for its next message; what it is sent meanwhile has its own."""
+    """A client without a session has one for its next message; what it is sent in between has its own."""
     stream, client = ends
     messages = MessageStream(stream, framed=True, bytes_max=3)
     client.sendall(frame(b"one"))
