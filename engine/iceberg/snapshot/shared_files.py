@@ -41,7 +41,18 @@ from engine.types.partition_values import format_partition_value, parse_partitio
 from engine.types.schema import DataType, StructField, StructType, map_fields
 
 _REWRITE = "CALL system.rewrite_data_files with options => map('rewrite-all', 'true') writes all its files again first."
-_OWN = frozenset({Kind.UUID, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN})
+_OWN = frozenset(
+    {
+        Kind.UUID,
+        Kind.TIME,
+        Kind.TIMESTAMP_NS,
+        Kind.TIMESTAMPTZ_NS,
+        Kind.UNKNOWN,
+        Kind.VARIANT,
+        Kind.GEOMETRY,
+        Kind.GEOGRAPHY,
+    }
+)
 """Types that tables show as others."""
 
 
