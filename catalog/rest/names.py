@@ -18,7 +18,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from catalog.credentials import options_for
@@ -289,7 +288,7 @@ class RestCatalogs:
         if newest is not None:
             lent.take(newest)
 
-    def lent_options(self, address: str, location: str) -> Callable[[], Mapping[str, Any]] | None:
+    def lent_options(self, address: str, location: str) -> LentOptions | None:
         """What fsspec is given for the files of the table at an address, which lie at a location: what the catalog gave
         out, unless the server has credentials of its own for it. Raises `RestSigningNotSupported`.
         """
@@ -297,13 +296,6 @@ class RestCatalogs:
         if not at.client.vends or options_for(location):
             return None
         label, key = str(table_at(address).name), (without_place(address), location)
-
-        def ask() -> StorageOptions:
-            found = storage_options(label, location, at.client.credentials(at.namespace, at.table))
-            if found is None:
-                raise RestCatalogNotAvailable(at.client.name, f"it gives out no credentials for {label} any more")
-            return found
-
         with self._lock:
             if key in self._lent:
                 self._lent.move_to_end(key)
@@ -313,10 +305,32 @@ class RestCatalogs:
         if first is None:
             return None
         with self._lock:
-            lent = self._lent.setdefault(key, LentOptions(first, ask))
+            lent = self._lent.setdefault(key, LentOptions(first, self._asker(address, location)))
             while len(self._lent) > _LENT_MAX:
                 self._lent.popitem(last=False)
             return lent
+
+    def _asker(self, address: str, location: str) -> Callable[[], StorageOptions]:
+        at, label = self.place(address), str(table_at(address).name)
+
+        def ask() -> StorageOptions:
+            found = storage_options(label, location, at.client.credentials(at.namespace, at.table))
+            if found is None:
+                raise RestCatalogNotAvailable(at.client.name, f"it gives out no credentials for {label} any more")
+            return found
+
+        return ask
+
+    def keep_staged(self, address: str, location: str, staged: RestTable) -> None:
+        """The credentials that came with a table that is not there yet, for its files at a location. They are not to be
+        had again before it is made. Raises `RestSigningNotSupported`.
+        """
+        at = self.place(address)
+        given = storage_options(str(table_at(address).name), location, staged.given)
+        if not at.client.vends or options_for(location) or given is None:
+            return
+        with self._lock:
+            self._lent[without_place(address), location] = LentOptions(given, self._asker(address, location))
 
     def place(self, location: str) -> RestAddress:
         """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""
