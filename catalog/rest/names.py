@@ -31,6 +31,7 @@ from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
 from catalog.rest.vended import LentOptions, StorageOptions, storage_options
 from catalog.rest.views import listed_view, view_entry
+from catalog.roots import overlap
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ class RestNames:
         self.name = CatalogName(client.name)
         self.client, self.is_nested, self.places = client, is_nested, places or RestPlaces()
         self._listed_until = self._known_until = -math.inf
+        self._looked_for: dict[str, float] = {}
         self._listing = Lock()
 
     def schemas(self) -> list[str]:
@@ -143,18 +145,38 @@ class RestNames:
         """Whether it has told where all of its tables lie since the start."""
         return self._known_until > -math.inf
 
-    def learn_places(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`."""
+    def learn_places(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sought: str | None = None,
+        is_table: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`.
+
+        Where no table is known at `sought`, a canonical location, and one lies there (`is_table`), it may be one that
+        was made again elsewhere under its name: all are asked for once more.
+        """
         with self._listing:
             now = clock()
-            if now < self._listed_until:
+            is_old = now >= self._known_until or (
+                sought is not None and self._looked_for.get(sought, now) <= now and self._is_new(sought) and is_table()
+            )
+            if not is_old and now < self._listed_until:
                 return
-            is_old = now >= self._known_until
             for address, place in self.all_places(() if is_old else self.places.all()):
                 self.places.put(address, place)
             self._listed_until = now + _LISTED_S
             if is_old:
                 self._known_until = now + _PLACES_S
+                self._looked_for = {place: until for place, until in self._looked_for.items() if until > now}
+                if sought is not None:
+                    self._looked_for[sought] = now + _PLACES_S
+
+    def _is_new(self, location: str) -> bool:
+        """Whether no table of this catalog is known at a location."""
+        start = f"{SCHEME}{quote(self.client.name, safe='')}/"
+        known = self.places.all().items()
+        return not any(address.startswith(start) and overlap(place.location, location) for address, place in known)
 
     def drop(self, namespace: Namespace, table: str, *, purge: bool = False) -> None:
         """Raises as `RestClient.drop`."""

@@ -275,8 +275,7 @@ class Handler(BaseHTTPRequestHandler):
         return found
 
     def _load(self, namespace: tuple[str, ...], name: str) -> tuple[int, Any, str | None]:
-        version, _ = self._table(namespace, name)
-        etag = f'"{name}-{version}"'
+        etag = self._etag(namespace, name)
         if self.headers.get("If-None-Match") == etag:
             return 304, {}, etag
         return 200, self._described(namespace, name), etag
@@ -328,7 +327,11 @@ class Handler(BaseHTTPRequestHandler):
             base = TableMetadataV1.model_construct(last_column_id=-1, schema=Schema())
         metadata = update_table_metadata(base, request.updates, enforce_validation=version < 0)
         self.state.tables[namespace, name] = (version + 1, metadata)
-        return 200, self._described(namespace, name), f'"{name}-{version + 1}"'
+        return 200, self._described(namespace, name), self._etag(namespace, name)
+
+    def _etag(self, namespace: tuple[str, ...], name: str) -> str:
+        version, metadata = self._table(namespace, name)
+        return f'"{metadata.table_uuid}-{version}"'
 
 
 def main() -> None:

@@ -244,7 +244,7 @@ def test_those_that_come_with_a_table_replace_the_kept_ones(
 def test_file_systems_are_not_kept(monkeypatch: pytest.MonkeyPatch, bucket: type[Bucket]) -> None:
     monkeypatch.setattr(bucket, "cachable", True)
     bucket.clear_instance_cache()
-    keys = iter(["key-1", "key-2", "key-1"])
+    keys = iter(["key-0", "key-1", "key-2", "key-1"])
 
     def ask() -> StorageOptions:
         return StorageOptions(options={"key": next(keys)}, ends_ms=0)
