@@ -81,6 +81,7 @@ class ScanSource:
     footers: Sequence[FileColumns] | None
     pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
+    lease: str | None = None
     hidden: HiddenColumns = NO_HIDDEN_COLUMNS
 
 
@@ -353,6 +354,7 @@ class _Builder:
             empty_is_null=False,
             format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
             allowed_roots=self.source.allowed_roots,
+            lease=self.source.lease,
         )
 
     def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
