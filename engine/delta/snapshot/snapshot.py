@@ -43,7 +43,7 @@ from engine.delta.log.log_segment import LogSegment, extend_segment, find_segmen
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
 from engine.delta.schema.column_mapping import physical_names, physical_schema
 from engine.delta.schema.type_widening import ensure_readable_changes
-from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_stats, stats_schema
+from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_counts, parse_stats, stats_schema
 from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.live_files import LiveFiles, Rows
 from engine.delta.snapshot.replay import (
@@ -333,13 +333,11 @@ class Snapshot:
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
         """The live files with all of their statistics, or with the numbers of rows alone where no data column is asked
-        for: these take a quarter of the time and little memory.
+        for: these take little time and memory.
         """
         self.ensure_files_allowed()
         if set(columns) <= set(self.partition_columns):
-            counts = self.live_files.derive(
-                COUNTS_SCHEMA, lambda batch: parse_stats(batch.column("stats"), COUNTS_SCHEMA)
-            )
+            counts = self.live_files.derive(COUNTS_SCHEMA, lambda batch: parse_counts(batch.column("stats")))
             return CountedFiles(files=self.files, statistics=counts)
         return CountedFiles(files=self.files, statistics=self.stats())
 
