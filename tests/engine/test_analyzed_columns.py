@@ -37,9 +37,10 @@ def expected(session: LakeSession, text: str) -> int:
 
 @pytest.fixture
 def table(session: LakeSession) -> LakeSession:
+    run(session, "DROP TABLE IF EXISTS t")
     run(
         session,
-        "CREATE OR REPLACE TABLE t (id BIGINT, k INT, s STRING, m DECIMAL(9,2), a ARRAY<INT>, n STRUCT<x: INT>)",
+        "CREATE TABLE t (id BIGINT, k INT, s STRING, m DECIMAL(9,2), a ARRAY<INT>, n STRUCT<x: INT>)",
     )
     values = (
         "id, CAST(id % 7 * 1000 AS INT), 's' || id % 5, CAST(id % 3 AS DECIMAL(9,2)), array(1), named_struct('x', 1)"
