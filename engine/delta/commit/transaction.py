@@ -326,7 +326,7 @@ class Transaction:
             return None
 
         try:
-            file, attempts = (policy or RetryPolicy()).rebase(attempt)
+            file, attempts = (policy or RetryPolicy()).rebase(attempt, self.storage.root)
             if file is None:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
         except CommitOutcomeUnknown:
