@@ -135,4 +135,4 @@ def test_a_look_up_is_joined_in_one_task(
     again, others = worked(spark_driver, orders, text)
     for setting in ("shuffle.partitions", "adaptive.enabled"):
         run(orders, f"RESET spark.sql.{setting}")
-    assert again == rows and others.tasks > 1
+    assert again == rows and others.tasks != 1  # none, where a join finds out that there is nothing
