@@ -180,17 +180,15 @@ class _Builder:
         return ComposedScan(relation=self.relation, label=self.label, parts=tuple(self.parts), text=text)
 
     def _is_plain(self, group: _Group) -> bool:
-        """Whether the columns of the files are those of the table."""
+        """Whether one scan has the columns of the table, which Spark finds without regard to case."""
         columns = self.source.schema.fields
-        if group.kind is not FileKind.PARQUET:
+        if group.kind is not FileKind.PARQUET or len({each.name.casefold() for each in columns}) < len(columns):
             return False
-        if len({column.name.casefold() for column in columns}) < len(columns):
-            return False  # Spark finds columns without regard to case
         return all(is_constant(_type_of(self.source.schema, each)) for each in group.constants)
 
     def _shown_scan(self, scan: Scan, group: _Group) -> Scan:
-        columns, keys = self.source.schema.fields, scan.partition_columns
-        schema, read_as = shown_columns(columns, scan.schema, frozenset(keys), group.missing, self.label)
+        keys = frozenset(scan.partition_columns)
+        schema, read_as = shown_columns(self.source.schema.fields, scan.schema, keys, group.missing, self.label)
         return replace(scan, schema=schema, read_as=read_as)
 
     def _with_partition(self, files: pa.Table, group: _Group) -> tuple[pa.Table, tuple[str, ...]]:

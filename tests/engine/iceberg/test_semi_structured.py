@@ -112,7 +112,6 @@ def test_geometries_are_their_wkb(session: LakeSession, lake: Path, mode: str) -
     run(session, f"ALTER TABLE {name} ADD COLUMN more INT")
     kinds = [each["type"] for each in _schema(table)["fields"]]
     assert kinds == ["long", "geometry(srid:3857)", "geography", "geography(OGC:CRS84, karney)", "string", "int"]
-    assert len(open_duckdb().execute(f"SELECT id, name FROM iceberg_scan('{newest(table)}')").fetchall()) == 3
 
 
 def _schema(table: HandmadeTable) -> Any:
