@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from catalog.changes import CreateView
-from catalog.entries import CatalogEntry, ViewEntry
+from catalog.entries import CatalogEntry, FunctionEntry
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.connections import RestPolicy, RestSecret, options_of
 from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
 from catalog.rest.names import RestCatalogs
+from catalog.right_changes import CreateFunction
 from engine.main import EngineOptions, open_sources
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer
@@ -102,8 +102,11 @@ def test_a_catalog_is_made_and_dropped(lake: GuardedLake, server: RestServer, tm
     again = open_sources(EngineOptions(lake_folder=str(lake.folder), catalog_folder=f"{lake.folder}-catalog"))
     assert again.catalog.view().has_catalog(again.catalog.view().catalogs()[0].name)  # without the secret it starts
     assert condition(lake, "bob", "DROP CATALOG away") == "INSUFFICIENT_PERMISSIONS"
-    view = ViewEntry(name=TableName("away", "shop", "v"), text="SELECT 1", current=SchemaName("away", "shop"))
-    lake.sources.catalog.change(CreateView(view))
+    shop = SchemaName("away", "shop")
+    one = FunctionEntry(
+        name=TableName("away", "shop", "f"), parameters=(), returns="INT", body="1", current=shop, owner="ann"
+    )
+    lake.sources.catalog.change(CreateFunction(one))
     assert condition(lake, "ann", "DROP CATALOG away") == "CATALOG_NOT_EMPTY"
     lake.do("ann", "DROP CATALOG away CASCADE", "DROP CATALOG IF EXISTS away")
     assert condition(lake, "ann", "SELECT * FROM away.shop.orders") in {"CATALOG_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}
