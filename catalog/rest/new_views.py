@@ -35,7 +35,8 @@ _TYPES = {
 """By the names of Spark; Iceberg has no narrow integers."""
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _TEXT = re.compile(r"(?:char|varchar)\(\d+\)|string collate \w+")
-_NAME = re.compile(r"`((?:[^`]|``)*)`|([^:\s<>,]+)")
+_NAME = re.compile(r"`((?:[^`]|``)*)`|([^:]+)")
+"""Of a field in a struct; Spark quotes it in some texts alone, so that not all names can be told."""
 
 
 def creation(entry: ViewEntry, namespace: Namespace) -> dict[str, Any]:

@@ -90,6 +90,7 @@ class Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if url.path == "/faults":
             state.faults = json.loads(data)
+            state.released.clear()
             return self._answer(200, {})
         if url.path == "/requests":
             found, state.requests = state.requests, []
