@@ -11,7 +11,7 @@ from catalog.entries import CatalogEntry, FunctionEntry
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.connections import RestPolicy, RestSecret, options_of
 from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
-from catalog.rest.names import RestCatalogs
+from catalog.rest.names import RestCatalogs, RestNames
 from catalog.right_changes import CreateFunction
 from engine.main import EngineOptions, open_sources
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
@@ -156,6 +156,13 @@ def test_a_catalog_is_described_and_altered(lake: GuardedLake, server: RestServe
     schemas = lake.rows("ann", "SHOW SCHEMAS IN away")
     lake.do("ann", "ALTER CATALOG away SET OPTIONS (nested 'true', token 'secret:token')")
     assert ("shop.eu",) in lake.rows("ann", "SHOW SCHEMAS IN away") and ("shop.eu",) not in schemas
+    lake.do("ann", "ALTER CATALOG away OPTIONS ('vended-credentials' 'true')")
+    server.vend(config={"s3.access-key-id": "k"})
+    names = lake.sources.catalog.view().sources[CatalogName("away")]
+    assert isinstance(names, RestNames) and names.client.vends
+    given = names.client.given(("shop",), "orders")
+    assert given is not None and given.config == {"s3.access-key-id": "k"}
+    server.vend()
     assert condition(lake, "root", "ALTER CATALOG spark_catalog OPTIONS (scope 'x')") == "UNSUPPORTED_FEATURE.STATEMENT"
     assert dict(lake.rows("root", "DESCRIBE CATALOG spark_catalog"))["Catalog Name"] == "spark_catalog"
     lake.do("ann", "ALTER CATALOG away OWNER TO bob")
