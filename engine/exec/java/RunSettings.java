@@ -82,7 +82,7 @@ final class RunSettings {
 
   /**
    * Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. What is to be run
-   * is another query where some of its sums are tried in longs
+   * is another query where some of it is cheaper otherwise ({@link DateKeys}), as sums that are tried in longs
    * ({@link LongSums}).
    */
   Query choose(Query query, boolean triesLongs) {
@@ -90,7 +90,7 @@ final class RunSettings {
     some = SomeRows.wantedBy(optimized);
     FilesLeft left = new FilesLeft(optimized);
     if (left.isEmpty()) return query;
-    LogicalPlan cheaper = triesLongs ? LongSums.of(optimized, left) : optimized;
+    LogicalPlan cheaper = triesLongs ? LongSums.of(DateKeys.in(optimized), left) : optimized;
     Query chosen = cheaper == optimized ? query : new OptimizedQuery(spark, query.analyzed(), cheaper);
     choose(chosen, left);
     return chosen;
