@@ -16,8 +16,7 @@ from catalog.names import ICEBERG
 from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
 from catalog.rest.names import RestCatalogs
 from catalog.rest.vended import GivenCredentials, LentOptions, StorageOptions, given_credentials, storage_options
-from engine.storage.errors import LentCredentialsNotInSpark
-from engine.storage.lent_storage import LentStorage, ensure_known_to_spark
+from engine.storage.lent_storage import LentStorage, lease_of
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
 
@@ -216,8 +215,8 @@ def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, buc
     path = lake.sources.formats[ICEBERG].folder("s3://b/one")
     with pytest.raises(OSError, match="one"):  # a path has none of them
         path.read_bytes("metadata/f")
-    with pytest.raises(LentCredentialsNotInSpark):
-        ensure_known_to_spark(found["one"])
+    leases = [lease_of(each) for each in (*found.values(), path)]
+    assert leases[0] and leases[1] and leases[0] != leases[1] and leases[2] is None
     own = Credential(name="own", urls=("s3://b",), options={"key": "key-1"})
     use_credentials([own])
     again = GuardedLake(tmp_path / "lake", ("s3://b",), (server.options(vended_credentials=True),))
@@ -245,8 +244,12 @@ def test_those_that_come_with_a_table_replace_the_kept_ones(
 def test_file_systems_are_not_kept(monkeypatch: pytest.MonkeyPatch, bucket: type[Bucket]) -> None:
     monkeypatch.setattr(bucket, "cachable", True)
     bucket.clear_instance_cache()
-    keys = iter(["key-1", "key-2", "key-1"])
-    storage = LentStorage("s3://b/one", lambda: {"key": next(keys)})
+    keys = iter(["key-0", "key-1", "key-2", "key-1"])
+
+    def ask() -> StorageOptions:
+        return StorageOptions(options={"key": next(keys)}, ends_ms=0)
+
+    storage = LentStorage("s3://b/one", LentOptions(ask(), ask))
     assert [storage.fs.key for _ in range(2)] == ["key-2", "key-1"]
     assert not bucket._cache
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from io import BytesIO
 
 import numpy as np
 import pyarrow as pa
@@ -91,21 +92,18 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
     if staged.metadata is not None:
         actions.append(metadata)
     actions += [*staged.set_transactions, *domains]
-    data = b"".join(
-        (
-            format_actions(actions),
-            format_lines("remove", wire_columns(staged.removes)),
-            format_lines("add", wire_columns(adds)),
-            format_actions(staged.cdc_files),
-        )
-    )
+    data = BytesIO()  # which keeps the text once, where a join would have its parts as well
+    data.write(format_actions(actions))
+    for name, files in (("remove", staged.removes), ("add", adds)):
+        data.writelines(format_lines(name, wire_columns(files)))
+    data.write(format_actions(staged.cdc_files))
     return CommitFile(
         version=version,
         timestamp_ms=timestamp_ms,
         config=config,
         adds=adds,
         domain_metadata=domains,
-        data=data,
+        data=data.getvalue(),
     )
 
 

@@ -356,6 +356,7 @@ class Transaction:
         removes = one_batch(
             [*self._remove_batches, *([removes_of(self._removes)] if self._removes else [])], TOMBSTONES_SCHEMA
         )
+        self._add_batches, self._remove_batches = [], []  # a commit of many files has them in one
         before = self.config
         metadata = self._metadata[0] if self._metadata else None
         protocol = self._protocols[0] if self._protocols else None

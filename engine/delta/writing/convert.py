@@ -88,8 +88,10 @@ def _shared(
         now_ms=run.context.now_ms(),
     )
     table = share_files(sharing, run.context.cancel.ensure_live)
-    with discarded_on_failure(storage, table.written, run):
-        yield _staged(plan, storage, table.definition, table.files, run)
+    written, staged = table.written, _staged(plan, storage, table.definition, table.files, run)
+    del table  # its files are the transaction's now
+    with discarded_on_failure(storage, written, run):
+        yield staged
 
 
 def _staged(

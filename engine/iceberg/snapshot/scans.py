@@ -11,7 +11,7 @@ Most tables are one group: files that are read by field ids, with deletion vecto
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
 
-Columns of types that Spark does not have are made of what was read (`column_types`).
+Columns of types that Spark does not have are made of what was read (`value_sql`).
 
 Source: Iceberg table specification, "Column Projection", "Scan Planning", "Equality Delete Files".
 """
@@ -31,8 +31,9 @@ from engine.iceberg.definition.column_types import (
     has_sql_default,
     quoted,
     scanned_field,
-    shown_sql,
+    table_type,
 )
+from engine.iceberg.definition.value_sql import shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
@@ -51,6 +52,7 @@ from engine.table.scan import (
     FileFormat,
     FileKind,
     FileLayout,
+    ReadColumn,
     RowTracking,
     Scan,
     ScanPart,
@@ -79,6 +81,7 @@ class ScanSource:
     footers: Sequence[FileColumns] | None
     pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
+    lease: str | None = None
     hidden: HiddenColumns = NO_HIDDEN_COLUMNS
 
 
@@ -152,7 +155,7 @@ class _Builder:
         groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]) and source.hidden.are_of_scans:
             files, keys = self._with_partition(source.files, groups[0])
-            return self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
+            return self._shown_scan(self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys), groups[0])
         texts = [text for group in groups for text in self._texts(group, deletes)]
         return ComposedScan(
             relation=self.relation,
@@ -184,9 +187,19 @@ class _Builder:
             return False
         if len({column.name.casefold() for column in columns}) < len(columns):
             return False  # Spark finds columns without regard to case
-        if any(not is_constant(_type_of(self.source.schema, each)) for each in group.constants):
-            return False
-        return all(shown_sql("x", column, group.missing) is None for column in columns)
+        return all(is_constant(_type_of(self.source.schema, each)) for each in group.constants)
+
+    def _shown_scan(self, scan: Scan, group: _Group) -> Scan:
+        """With the columns as the table shows them, of which some are made of what is read."""
+        fields, read_as = [], {}
+        constants = frozenset(scan.partition_columns)
+        for column, read in zip(self.source.schema.fields, scan.schema.fields, strict=True):
+            text = None if read.name in constants else shown_sql(quoted(read.name), column, group.missing)
+            if text is not None:
+                read_as[read.name] = ReadColumn(data_type=read.data_type, text=text)
+                read = replace(read, data_type=table_type(column.type, self.label))
+            fields.append(read)
+        return replace(scan, schema=StructType(tuple(fields)), read_as=read_as) if read_as else scan
 
     def _with_partition(self, files: pa.Table, group: _Group) -> tuple[pa.Table, tuple[str, ...]]:
         """Files with the partition values that Spark takes for constants, and the names of these columns."""
@@ -341,6 +354,7 @@ class _Builder:
             empty_is_null=False,
             format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
             allowed_roots=self.source.allowed_roots,
+            lease=self.source.lease,
         )
 
     def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
@@ -368,7 +382,7 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
     constants = {spec.spec_id: identities(source.schema, spec) for spec in source.specs.values()}
     present = np.unique(specs).tolist()
-    if len({constants[spec] for spec in present}) > 1:
+    if len({constants[spec] for spec in present}) > 1 or not _are_constants(source.schema, constants):
         constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
     kinds: dict[Any, list[Codes]] = {}
     for spec in present:
@@ -407,6 +421,11 @@ def _by_common_names(
             return
     for each, rows in by_names.items():
         yield None if each is None else dict(each), rows
+
+
+def _are_constants(schema: IcebergSchema, fields: Mapping[int, Sequence[PartitionField]]) -> bool:
+    """Whether Spark has constants of the types of all these."""
+    return all(is_constant(_type_of(schema, each)) for spec in fields.values() for each in spec)
 
 
 def _not_in_files(

@@ -68,7 +68,7 @@ from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
-from engine.storage.lent_storage import ensure_known_to_spark
+from engine.storage.lent_storage import lease_of
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -389,7 +389,6 @@ class IcebergSnapshot:
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
         """Of these data files, without equality deletes and footers."""
-        ensure_known_to_spark(self.storage)
         none = self._equality.slice(0, 0)
         return ScanSource(
             root=self.storage.root,
@@ -403,6 +402,7 @@ class IcebergSnapshot:
             footers=None,
             pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
+            lease=lease_of(self.storage),
         )
 
     @property
