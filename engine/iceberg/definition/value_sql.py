@@ -56,7 +56,6 @@ def shown_columns(
     read: StructType,
     constants: frozenset[str],
     missing: frozenset[int],
-    table: str,
 ) -> tuple[StructType, Mapping[str, ReadColumn]]:
     """The columns of a scan as the table shows them, and those that are made of what is read, which is no constant."""
     fields, made = [], {}
@@ -64,7 +63,7 @@ def shown_columns(
         text = None if found.name in constants else shown_sql(quoted(found.name), column, missing)
         if text is not None:
             made[found.name] = ReadColumn(data_type=found.data_type, text=text)
-        fields.append(found if text is None else replace(found, data_type=table_type(column.type, table)))
+        fields.append(found if text is None else replace(found, data_type=table_type(column.type)))
     return StructType(tuple(fields)), made
 
 

@@ -84,7 +84,7 @@ class IcebergChanges:
         layout = FileLayout(schema=StructType((*stored, *FEED_COLUMNS)), partition_keys=_CONSTANTS, by_id=True)
         columns = self.table.iceberg_schema.fields
         read = StructType(tuple(scanned_field(column) for column in columns))
-        _, read_as = shown_columns(columns, read, frozenset(), frozenset(), self.table.label)
+        _, read_as = shown_columns(columns, read, frozenset(), frozenset())
         return (ChangeFiles(self.files, _CONSTANTS, layout, read_as),)
 
     def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
