@@ -38,6 +38,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "metadata": scan.metadata,
         "root": scan.table_root,
         "allowed_roots": list(scan.allowed_roots),
+        "lease": scan.lease,
         "source": source,
         "hidden": scan.is_hidden,
         "bytes": pc.sum(scan.files["size"]).as_py() or 0,

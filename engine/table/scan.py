@@ -167,7 +167,8 @@ class Scan:
     `engine.types.partition_values`; a timestamp without an offset is read in the session's zone) and, with the fields
     of Delta's descriptor, `deletion_vector` if some of their rows are deleted, `selected_rows` if no others than these
     are read, and `told_rows` if all others have a negative row index; absolute paths in descriptors are decoded too.
-    Beside the table's folder files may lie below `allowed_roots`.
+    Beside the table's folder files may lie below `allowed_roots`. `lease` is that of credentials for them alone; None:
+    the server's are used.
     `choice` answers which of `files` a condition leaves; None: all.
     `metadata` is what the text calls the hidden column that tells the place of a row.
     `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
@@ -184,6 +185,7 @@ class Scan:
     read_as: Mapping[str, ReadColumn] = field(default_factory=lambda: MappingProxyType({}))
     """Of columns of `schema` that `layout` has as what is read; no constants."""
     allowed_roots: tuple[str, ...] = ()
+    lease: str | None = None
     row_tracking: RowTracking | None = None
     metadata: str = FILE_METADATA
     format: FileFormat | None = None

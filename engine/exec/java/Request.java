@@ -102,6 +102,8 @@ final class Request {
     final String metadata;
     final String root;
     final String[] allowedRoots;
+    /** Of credentials for its files alone, or null. */
+    final String lease;
     final int source;
     /** Whether nothing may be seen of which of its files a filter leaves. */
     final boolean hidden;
@@ -127,6 +129,7 @@ final class Request {
       for (int i = 0; i < allowedRoots.length; i++) {
         allowedRoots[i] = ((JsonNode) node.get("allowed_roots").get(i)).textValue();
       }
+      lease = node.get("lease").textValue();
       source = node.get("source").intValue();
       hidden = node.get("hidden").booleanValue();
       bytes = node.get("bytes").longValue();

@@ -79,6 +79,7 @@ class ScanSource:
     footers: Sequence[FileColumns] | None
     pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
+    lease: str | None = None
     hidden: HiddenColumns = NO_HIDDEN_COLUMNS
 
 
@@ -152,9 +153,8 @@ class _Builder:
         groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]) and source.hidden.are_of_scans:
             files, keys = self._with_partition(source.files, groups[0])
-            return self._shown_scan(
-                self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys), groups[0]
-            )
+            scan = self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
+            return self._shown_scan(scan, groups[0])
         texts = [text for group in groups for text in self._texts(group, deletes)]
         return ComposedScan(
             relation=self.relation,
@@ -344,6 +344,7 @@ class _Builder:
             empty_is_null=False,
             format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
             allowed_roots=self.source.allowed_roots,
+            lease=self.source.lease,
         )
 
     def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
