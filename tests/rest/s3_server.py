@@ -121,7 +121,8 @@ class Handler(BaseHTTPRequestHandler):
             case "PUT" if self.headers.get("If-None-Match") == "*" and path in store.objects:
                 status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
             case "PUT":
-                self._put(path, data)
+                if not self.path.endswith("/"):  # the mark of a folder
+                    self._put(path, data)
                 status, body, headers = 200, b"", {"ETag": _etag(data)}
             case "POST" if "uploads" in query:
                 upload = f"upload-{len(store.parts)}"

@@ -38,8 +38,8 @@ def driver() -> Iterator[SparkDriver]:
         conf={
             "spark.sql.shuffle.partitions": "4",
             "spark.driver.extraClassPath": jars,
-            "spark.sql.files.maxPartitionBytes": "1",
-            "spark.sql.files.openCostInBytes": "1",
+            "spark.sql.files.maxPartitionBytes": "1m",  # a task for each file
+            "spark.sql.files.openCostInBytes": "1m",
         }
     )
     yield found
