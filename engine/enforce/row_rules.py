@@ -33,6 +33,7 @@ from engine.plans.file_writes import (
 from engine.plans.write_plan import AlongCurve, FilePerPartition, LiteralRows, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.query.composed import Names
+from engine.table.rules import PartitionSource
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
@@ -60,7 +61,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         file_bytes=target or FILE_BYTES,
         small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
         partitions=tuple(
-            PartitionValue(name=name, text=".".join(map(quote, each.path)), transform=each.transform, width=each.width)
+            PartitionValue(name=name, text=_source(each), transform=each.transform, width=each.width)
             for name, each in zip(config.partition_keys, config.partition_sources, strict=False)
         ),
         order=tuple(
@@ -76,6 +77,11 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         names=tuple(field.name for field in config.schema.fields if is_stored(field)),
     )
     return _arranged(rules, plan)
+
+
+def _source(source: PartitionSource) -> str:
+    column = ".".join(map(quote, source.path))
+    return column if source.divisor == 1 else f"{column} div {source.divisor}"
 
 
 def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
@@ -153,6 +159,9 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     stored = (*stored_columns(plan.schema).names, *(column.name for column in plan.extra_columns))
     if stored != names:
         yield _columns(stored, _of_before(plan))
+    values = {name: each.text for name, each in plan.config.stored_values.items() if each.text is not None}
+    if values:
+        yield _columns(stored, values)
 
 
 def _of_changed(plan: WritePlan, text: str) -> str:

@@ -6,17 +6,18 @@ file (partition values, a deletion vector, row-id bases) travels beside its path
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
-from engine.types.schema import StructField, StructType
+from engine.types.schema import DataType, StructField, StructType
 
 FILE_METADATA = "_metadata"
 """The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
@@ -145,6 +146,16 @@ class FileFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadColumn:
+    """A column that is read as another type than the table shows: `text` is SQL over the column as it is read, and
+    means the same whatever the settings of a session are.
+    """
+
+    data_type: DataType
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """One table of a statement, pinned at one version.
 
@@ -171,6 +182,8 @@ class Scan:
     partition_columns: tuple[str, ...]
     files: pa.Table
     layout: FileLayout | None = None
+    read_as: Mapping[str, ReadColumn] = field(default_factory=lambda: MappingProxyType({}))
+    """Of columns of `schema` that `layout` has as what is read; no constants."""
     allowed_roots: tuple[str, ...] = ()
     lease: str | None = None
     row_tracking: RowTracking | None = None

@@ -6,7 +6,7 @@ their ids, or by names that they have there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -25,14 +25,14 @@ class SharedFiles:
     out.
 
     `files` are the live files with the columns of `Scan.files`: paths relative to the table's folder, or absolute.
-    `partition_values` has, of each of them, the texts of the Delta protocol by the names of `partition_columns`.
+    `partition_values` has the texts of the Delta protocol, one for each file, by the names of `partition_columns`.
     Fields with an id of `filled` are not null in files that lack them. With `by_names` the table finds columns by their
     names alone, whatever ids files have.
     """
 
     schema: StructType
     partition_columns: tuple[str, ...]
-    partition_values: Sequence[Mapping[str, str | None]]
+    partition_values: Mapping[str, pa.Array]
     files: pa.Table
     max_id: int = 0
     filled: frozenset[int] = frozenset()

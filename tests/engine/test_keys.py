@@ -106,6 +106,21 @@ def test_show_keys_as_databricks_has_them(shop: BareLake) -> None:
     ]
 
 
+@pytest.mark.parametrize("where", ["IN orders", "IN TABLE shop.orders", "FROM spark_catalog.shop.`orders`"])
+def test_show_keys_of_a_table_by_its_name(shop: BareLake, where: str) -> None:
+    long = "IN CATALOG spark_catalog IN SCHEMA shop IN TABLE orders"
+    for kind in ("KEYS", "PRIMARY KEYS", "FOREIGN KEYS"):
+        assert shop.answer(f"SHOW {kind} {where}").equals(shop.answer(f"SHOW {kind} {long}"))
+
+
+def test_show_keys_of_tables_with_odd_names(shop: BareLake) -> None:
+    shop.answer("CREATE TABLE catalog (id INT PRIMARY KEY)")
+    assert shop.answer("SHOW KEYS IN catalog")["tableName"].to_pylist() == ["catalog"]
+    assert shop.refuse("SHOW KEYS IN nowhere").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert shop.refuse("SHOW KEYS IN CATALOG spark_catalog").condition == "PARSE_SYNTAX_ERROR"
+    assert shop.refuse("SHOW KEYS").condition == "PARSE_SYNTAX_ERROR"
+
+
 def test_keys_come_and_go(shop: BareLake) -> None:
     shop.answer("CREATE TABLE items (id BIGINT NOT NULL, buyer BIGINT, place INT)")
     shop.answer("ALTER TABLE items ADD PRIMARY KEY (ID) NORELY")

@@ -23,6 +23,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.copy_errors import FilesNotShareable
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import DeltaError
+from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -230,6 +231,10 @@ class FolderSnapshot:
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         statistics = pa.table({"num_records": self.files["rows"], "tight_bounds": pa.nulls(self.num_files, pa.bool_())})
         return CountedFiles(files=self.files, statistics=statistics)
+
+    @property
+    def distinct_counts(self) -> DistinctCounts:
+        return DistinctCounts()
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
         raise FilesNotShareable(label, wanted, "nothing says the ids of its columns")

@@ -9,7 +9,6 @@ Protocol: "Column Mapping" (mode `id`), "Type Widening".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,12 +139,3 @@ def _as(kind: type[Any], known: DataType | None, column: pa.Field) -> Any:
     if known is not None and not isinstance(known, kind):
         raise NotShared(f"its column {column.name} is stored as {column.type}, not as {format_data_type(known)}")
     return known
-
-
-def narrower_types(found: Iterator[FooterColumns]) -> Mapping[int, tuple[DataType, ...]]:
-    """The types that files have of fields, beside those of the table."""
-    types: dict[int, dict[DataType, None]] = {}
-    for each in found:
-        for number, data_type in each.narrower.items():
-            types.setdefault(number, {})[data_type] = None
-    return {number: tuple(each) for number, each in types.items()}

@@ -10,11 +10,12 @@ Protocol: "Column Mapping", "Type Widening", "Deletion Vectors", "Per-file Stati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from engine.delta.commit.footer_stats import FooterStats
@@ -24,12 +25,12 @@ from engine.delta.conversion.footer_columns import (
     FooterColumns,
     NotShared,
     footer_columns,
-    narrower_types,
     stored_name,
 )
 from engine.delta.definition.metadata_changes import MetadataChange, define_table
+from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.file_table import FILES_SCHEMA, make_batch, map_array
+from engine.delta.log.file_table import FILES_SCHEMA, make_batch, map_array, with_entries
 from engine.delta.schema.column_ids import keep_logical_name
 from engine.delta.schema.column_mapping import BY_ID, BY_NAME, PHYSICAL_NAME
 from engine.delta.schema.type_widening import TYPE_CHANGES
@@ -41,7 +42,7 @@ from engine.delta.spec.properties import (
 )
 from engine.delta.spec.stats import FileStats
 from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable
-from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.paths import encode_path, is_absolute_path
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
@@ -49,9 +50,11 @@ from engine.table.column_metadata import COLUMN_ID
 from engine.table.definition_changes import SetProperty
 from engine.table.scan import FIELD_ID
 from engine.table.shared_files import STORED_NAMES, SharedFiles
+from engine.types.arrow_types import RecordBatch
 from engine.types.schema import DataType, StructField, StructType, format_data_type, map_fields
 
 _DELTA = "delta"
+_BATCH_FILES = 4096
 _REWRITE = "Its own format may write the files again first (CALL system.rewrite_data_files)."
 _DEFAULT = "CURRENT_DEFAULT"
 _ALLOWS_DEFAULTS = "delta.feature.allowColumnDefaults"
@@ -86,34 +89,100 @@ class Sharing:
 
 
 def share_files(sharing: Sharing, ensure_live: Callable[[], None]) -> SharedTable:
-    """Raises `FilesNotShareable`, `FooterNotReadable`, and the errors of `define_table`."""
-    shared = sharing.shared
-    paths = shared.files["path"].to_pylist()
-    elsewhere = next(filter(is_absolute_path, paths), None)
+    """Raises `FilesNotShareable`, `FooterNotReadable`, and the errors of `define_table`.
+
+    What is kept of a file between two batches is its row.
+    """
+    files = sharing.shared.files
+    elsewhere = next((path for path in _texts(files["path"]) if is_absolute_path(path)), None)
     if elsewhere is not None:
         raise sharing.refused(f"{elsewhere} lies outside of the folder of the table")
-    has_vectors = shared.files["deletion_vector"].null_count < len(paths)
+    has_vectors = files["deletion_vector"].null_count < files.num_rows
     plain = _definition(sharing, BY_ID, {}, has_vectors=has_vectors)
-    stats = FooterStats(sharing.storage, plain.config(sharing.label))
+    looking = _Looking(sharing, plain.config(sharing.label))
+    marks = _marks(sharing)
+    with ThreadPoolExecutor(READERS_MAX, "footers") as threads:
+        for first in range(0, files.num_rows, _BATCH_FILES):
+            looking.look(slice(first, min(first + _BATCH_FILES, files.num_rows)), marks, threads, ensure_live)
+    definition = _definition(sharing, looking.mode(), looking.narrower, has_vectors=has_vectors)
+    ensure_live()
+    batches, written = _with_vectors(sharing, looking.batches, marks)
+    converted = ConvertedFiles(
+        schema=definition.config(sharing.label).schema,
+        batches=batches,
+        num_files=files.num_rows,
+        num_bytes=looking.num_bytes,
+    )
+    return SharedTable(definition=definition, files=converted, written=written)
 
-    def look(path: str) -> tuple[FooterColumns, FileStats, int]:
-        ensure_live()
+
+def _texts(column: pa.ChunkedArray) -> Iterator[str]:
+    """Some at a time."""
+    for batch in pa.table([column], ["texts"]).to_batches(max_chunksize=_BATCH_FILES):
+        yield from batch.column(0).to_pylist()
+
+
+class _Looking:
+    """What the footers say: rows of files, and what all files have in common."""
+
+    def __init__(self, sharing: Sharing, config: TableConfig) -> None:
+        self._sharing, self._config = sharing, config
+        self._stats = FooterStats(sharing.storage, config)
+        self._has_ids = True
+        self._has_names = all(STORED_NAMES in each.metadata for each in sharing.shared.schema.fields)
+        self.narrower: dict[int, dict[DataType, None]] = {}
+        """The types that files have of fields, beside those of the table."""
+        self.batches: list[RecordBatch] = []
+        self.num_bytes = 0
+
+    def mode(self) -> str:
+        """How columns are found in all these files. Raises `FilesNotShareable`."""
+        if self._has_ids or self._has_names:
+            return BY_ID if self._has_ids else BY_NAME
+        reason = "some of its files have no field ids, and names alone do not tell the columns of all"
+        raise self._sharing.refused(reason, _REWRITE)
+
+    def look(
+        self, at: slice, marks: Mapping[int, Rows], threads: ThreadPoolExecutor, ensure_live: Callable[[], None]
+    ) -> None:
+        """Takes up the files of these rows; those that are among `marks` have rows that are deleted."""
+        shared, count = self._sharing.shared, at.stop - at.start
+        paths = shared.files["path"].slice(at.start, count).to_pylist()
+
+        def read(place: int, path: str) -> tuple[FooterColumns, str, int]:
+            ensure_live()
+            return self._read(path, is_marked=place in marks)
+
+        texts, sizes = [], []
+        for columns, text, size in threads.map(read, range(at.start, at.stop), paths):
+            self._take_up(columns)
+            texts.append(text)
+            sizes.append(size)
+        self.num_bytes += sum(sizes)
+        keys = zip(self._config.partition_columns, self._config.partition_keys, strict=True)
+        values = {key: shared.partition_values[name].slice(at.start, count) for name, key in keys}
+        rows = {
+            "log_path": pa.array(map(encode_path, paths), pa.string()),
+            "size": pa.array(sizes, pa.int64()),
+            "modification_time": pa.repeat(self._sharing.now_ms, count),
+            "partition_values": with_entries(map_array([{}] * count), values),
+            "stats": pa.array(texts, pa.string()),
+        }
+        self.batches.append(make_batch(FILES_SCHEMA, rows, count))
+
+    def _read(self, path: str, *, is_marked: bool) -> tuple[FooterColumns, str, int]:
+        sharing = self._sharing
         footer, size = read_sized_footer(sharing.storage, path)  # what a table says of sizes, few readers look at
         columns = _columns(sharing, footer, path)
-        found = stats.of_footer(footer, columns.positions) if sharing.has_bounds else FileStats()
-        return columns, replace(found, num_records=footer.num_rows), size
+        found = self._stats.of_footer(footer, columns.positions) if sharing.has_bounds else FileStats()
+        found = replace(found, num_records=footer.num_rows, tight_bounds=False if is_marked else None)
+        return columns, found.to_json(), size
 
-    with ThreadPoolExecutor(READERS_MAX, "footers") as threads:
-        found = list(threads.map(look, paths))
-    narrower = narrower_types(columns for columns, _, _ in found)
-    definition = _definition(sharing, _mode(sharing, [each for each, _, _ in found]), narrower, has_vectors=has_vectors)
-    ensure_live()
-    vectors, written = _vectors(sharing)
-    batch = _batch(sharing, found, vectors, definition)
-    num_bytes = sum(size for _, _, size in found)
-    config = definition.config(sharing.label)
-    files = ConvertedFiles(schema=config.schema, batches=(batch,), num_files=len(paths), num_bytes=num_bytes)
-    return SharedTable(definition=definition, files=files, written=written)
+    def _take_up(self, columns: FooterColumns) -> None:
+        self._has_ids &= columns.has_ids
+        self._has_names &= columns.has_names
+        for number, data_type in columns.narrower.items():
+            self.narrower.setdefault(number, {})[data_type] = None
 
 
 def _columns(sharing: Sharing, footer: Any, path: str) -> FooterColumns:
@@ -128,22 +197,11 @@ def _columns(sharing: Sharing, footer: Any, path: str) -> FooterColumns:
     return found
 
 
-def _mode(sharing: Sharing, found: Sequence[FooterColumns]) -> str:
-    """How columns are found in all these files."""
-    if all(each.has_ids for each in found):
-        return BY_ID
-    has_names = all(STORED_NAMES in each.metadata for each in sharing.shared.schema.fields)
-    if has_names and all(each.has_names for each in found):
-        return BY_NAME
-    reason = "some of its files have no field ids, and names alone do not tell the columns of all"
-    raise sharing.refused(reason, _REWRITE)
-
-
 # --- The definition ---------------------------------------------------------------------------------------------------
 
 
 def _definition(
-    sharing: Sharing, mode: str, narrower: Mapping[int, Sequence[DataType]], *, has_vectors: bool
+    sharing: Sharing, mode: str, narrower: Mapping[int, Iterable[DataType]], *, has_vectors: bool
 ) -> Definition:
     schema = _schema(sharing.shared.schema, narrower)
     changes: list[MetadataChange] = [SetProperty(key=COLUMN_MAPPING_MODE.key, value=mode), *sharing.changes]
@@ -164,7 +222,7 @@ def _definition(
     return replace(definition, metadata=replace(definition.metadata, configuration=configuration))
 
 
-def _schema(schema: StructType, narrower: Mapping[int, Sequence[DataType]]) -> StructType:
+def _schema(schema: StructType, narrower: Mapping[int, Iterable[DataType]]) -> StructType:
     """With ids and physical names as Delta has them."""
 
     def mapped(item: StructField) -> StructField:
@@ -182,40 +240,27 @@ def _schema(schema: StructType, narrower: Mapping[int, Sequence[DataType]]) -> S
 # --- The files --------------------------------------------------------------------------------------------------------
 
 
-def _vectors(sharing: Sharing) -> tuple[pa.Array, tuple[str, ...]]:
-    """Those of the new table, and the names of the files that were written for them."""
+def _marks(sharing: Sharing) -> dict[int, Rows]:
+    """The rows that are deleted by position, by the number of their file."""
     column = sharing.shared.files["deletion_vector"]
     if column.null_count == len(column):
-        return pa.nulls(len(column), DELETION_VECTOR), ()
-    found = column.to_pylist()
-    rows = [read_vector(sharing.storage, each) for each in found]
-    marked = [at for at, each in enumerate(rows) if len(each)]
-    if not marked:
-        return pa.nulls(len(column), DELETION_VECTOR), ()
-    written, name = write_vectors(sharing.storage, [rows[at] for at in marked])
-    vectors: list[Any] = [None] * len(rows)
-    for at, vector in zip(marked, written, strict=True):
-        vectors[at] = vector
-    return pa.array(vectors, DELETION_VECTOR), (name,)
+        return {}
+    numbers = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+    found = (read_vector(sharing.storage, each) for each in column.take(pa.array(numbers)).to_pylist())
+    return {number: rows for number, rows in zip(numbers.tolist(), found, strict=True) if len(rows)}
 
 
-def _batch(
-    sharing: Sharing, found: Sequence[tuple[FooterColumns, FileStats, int]], vectors: pa.Array, definition: Definition
-) -> pa.RecordBatch:
-    paths = sharing.shared.files["path"].to_pylist()
-    config = definition.config(sharing.label)
-    names = dict(zip(config.partition_columns, config.partition_keys, strict=True))
-    values = [{names[name]: text for name, text in each.items()} for each in sharing.shared.partition_values]
-    texts = [
-        (replace(each, tight_bounds=False) if is_marked else each).to_json()
-        for (_, each, _), is_marked in zip(found, vectors.is_valid().to_pylist(), strict=True)
-    ]
-    columns = {
-        "log_path": pa.array(map(encode_path, paths), pa.string()),
-        "size": pa.array([size for _, _, size in found], pa.int64()),
-        "modification_time": pa.repeat(sharing.now_ms, len(paths)),
-        "partition_values": map_array(values),
-        "stats": pa.array(texts, pa.string()),
-        "deletion_vector": vectors,
-    }
-    return make_batch(FILES_SCHEMA, columns, len(paths))
+def _with_vectors(
+    sharing: Sharing, batches: Sequence[RecordBatch], marks: Mapping[int, Rows]
+) -> tuple[tuple[RecordBatch, ...], tuple[str, ...]]:
+    """The files with the vectors of the new table, and the names of the files that were written for them."""
+    if not marks:
+        return tuple(batches), ()
+    written, name = write_vectors(sharing.storage, list(marks.values()))
+    vectors, first, marked = dict(zip(marks, written, strict=True)), 0, []
+    at = FILES_SCHEMA.get_field_index("deletion_vector")
+    for batch in batches:
+        column = pa.array(map(vectors.get, range(first, first + batch.num_rows)), DELETION_VECTOR)
+        marked.append(batch.set_column(at, FILES_SCHEMA.field(at), column))
+        first += batch.num_rows
+    return tuple(marked), (name,)

@@ -8,6 +8,7 @@ Python per row except for strings with control characters, which `json.dumps` es
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -15,8 +16,8 @@ import pyarrow.compute as pc
 
 Array: TypeAlias = Any
 
-_LINES_AT_ONCE = 1 << 16
-"""So that the text of one step stays far below what an Arrow string can hold."""
+_LINES_AT_ONCE = 1 << 12
+"""So that what a step makes on its way to the text is small beside the text of many files."""
 _CONTROL = r"[\x00-\x1f]"
 
 
@@ -57,18 +58,20 @@ def is_json_scalar(data_type: Any) -> bool:
     return any(is_kind(data_type) for is_kind in kinds)
 
 
-def format_lines(name: str, batch: Any) -> bytes:
-    """One line `{"<name>":{...}}` for each row of a record batch with the columns `batch.schema.names`."""
-    return b"".join(
-        _format_lines(name, batch.slice(start, _LINES_AT_ONCE)) for start in range(0, batch.num_rows, _LINES_AT_ONCE)
-    )
+def format_lines(name: str, batch: Any) -> Iterator[Any]:
+    """One line `{"<name>":{...}}` for each row of a record batch with the columns `batch.schema.names`.
+
+    Comes as buffers of many lines each.
+    """
+    for start in range(0, batch.num_rows, _LINES_AT_ONCE):
+        yield _format_lines(name, batch.slice(start, _LINES_AT_ONCE))
 
 
-def _format_lines(name: str, batch: Any) -> bytes:
+def _format_lines(name: str, batch: Any) -> Any:
     rows = _join_fields(list(batch.schema.names), list(batch.columns), batch.num_rows)
     lines = pc.binary_join_element_wise(f'{{"{name}":', rows, "}\n", "")
     offsets = pa.array([0, len(lines)], pa.int32())
-    return bytes(pc.binary_join(pa.ListArray.from_arrays(offsets, lines), "")[0].as_buffer())
+    return pc.binary_join(pa.ListArray.from_arrays(offsets, lines), "")[0].as_buffer()
 
 
 def _strings(array: Array) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import BY_ID, NO_MAPPING, column_id, physical_name
@@ -30,11 +31,11 @@ def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
         metadata |= {STORED_NAMES: (physical_name(item, mode),), **({} if number is None else {FIELD_ID: number})}
         return replace(item, metadata=metadata)
 
-    names = dict(zip(config.partition_keys, config.partition_columns, strict=True))
-    values = [
-        {names[key]: text for key, text in pairs or () if key in names}
-        for pairs in files["partition_values"].to_pylist()
-    ]
+    maps = files["partition_values"]
+    values = {
+        name: pc.map_lookup(maps, query_key=key, occurrence="last").combine_chunks()
+        for name, key in zip(config.partition_columns, config.partition_keys, strict=True)
+    }
     return SharedFiles(
         schema=map_fields(config.schema, stored),
         partition_columns=config.partition_columns,

@@ -109,6 +109,9 @@ final class Request {
     final boolean hidden;
     final long bytes;
     final StructType schema;
+    /** The columns as they are read, of which {@link #shown} makes those of `schema`. */
+    final StructType read;
+    final Map shown;
     final StructType physical;
     final boolean byId;
     final String deletionVectors;
@@ -131,6 +134,12 @@ final class Request {
       hidden = node.get("hidden").booleanValue();
       bytes = node.get("bytes").longValue();
       schema = columns(node.get("schema"));
+      shown = new HashMap();
+      for (Iterator names = node.get("shown").fieldNames(); names.hasNext(); ) {
+        String name = (String) names.next();
+        shown.put(name, node.get("shown").get(name).textValue());
+      }
+      read = shown.isEmpty() ? schema : columns(node.get("read"));
       physical = columns(node.get("physical"));
       byId = node.get("by_id").booleanValue();
       deletionVectors = vectors(node, "deletion_vector");

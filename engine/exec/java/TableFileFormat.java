@@ -40,7 +40,7 @@ public final class TableFileFormat extends ParquetFileFormat {
 
   /** `showsRowIds`: are the fields of row tracking among those of the column `_metadata`? */
   TableFileFormat(Request.Scan scan, boolean showsRowIds) {
-    this.columns = new PhysicalColumns(scan.schema, scan.physical);
+    this.columns = new PhysicalColumns(scan.read, scan.physical);
     this.byId = scan.byId;
     this.showsRowIds = showsRowIds;
     this.metadata = scan.metadata;

@@ -53,6 +53,11 @@ _NEW: Mapping[PrimitiveType, Kind] = {
     PrimitiveType.TIMESTAMP: Kind.TIMESTAMPTZ,
     PrimitiveType.TIMESTAMP_NTZ: Kind.TIMESTAMP,
 }
+_NEW_3: Mapping[PrimitiveType, Kind] = {
+    PrimitiveType.VOID: Kind.UNKNOWN,
+    PrimitiveType.VARIANT: Kind.VARIANT,
+}
+"""Since version 3 of the format."""
 _PROMOTIONS = frozenset({(Kind.INT, Kind.LONG), (Kind.FLOAT, Kind.DOUBLE)})
 _PROMOTIONS_3 = frozenset({(Kind.DATE, Kind.TIMESTAMP)})
 
@@ -190,8 +195,8 @@ class ColumnReader:
         if isinstance(new, DecimalType):
             return SimpleType(Kind.DECIMAL, precision=new.precision, scale=new.scale)
         kind = _NEW.get(new)
-        if kind is None and new is PrimitiveType.VOID and self.format_version >= 3:
-            kind = Kind.UNKNOWN
+        if kind is None and self.format_version >= 3:
+            kind = _NEW_3.get(new)
         if kind is None:
             raise IcebergChangeNotSupported(self.table, f"the column {'.'.join(path)} of the type {new.value}")
         return SimpleType(kind)

@@ -197,13 +197,15 @@ def _entries(table: _Shared, zone: tzinfo) -> pa.Table:
     )
     columns = {each.id: each for each in definition.iceberg_schema.fields}
     fields = [(partition_key(each), columns[each.source_id]) for each in definition.spec.fields]
-    rows = zip(
-        *(table.shared.files[name].to_pylist() for name in ("path", "size")), table.shared.partition_values, strict=True
-    )
+    shared = table.shared
+    texts = [shared.partition_values[field.name].to_pylist() for _, field in fields]
     files = []
-    for path, size, said in rows:
+    for path, size, *said in zip(*(shared.files[name].to_pylist() for name in ("path", "size")), *texts, strict=True):
         try:
-            values = {key: value_text(said.get(field.name) or None, field, definition, zone) for key, field in fields}
+            values = {
+                key: value_text(text or None, field, definition, zone)
+                for text, (key, field) in zip(said, fields, strict=True)
+            }
         except NotTaken as error:
             raise table.refused(f"{path}: {error}") from error
         files.append(DataFile(path=path, size=size, modification_time=0, partition_values=values))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +41,18 @@ from engine.types.partition_values import format_partition_value, parse_partitio
 from engine.types.schema import DataType, StructField, StructType, map_fields
 
 _REWRITE = "CALL system.rewrite_data_files with options => map('rewrite-all', 'true') writes all its files again first."
-_OWN = frozenset({Kind.UUID, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN})
+_OWN = frozenset(
+    {
+        Kind.UUID,
+        Kind.TIME,
+        Kind.TIMESTAMP_NS,
+        Kind.TIMESTAMPTZ_NS,
+        Kind.UNKNOWN,
+        Kind.VARIANT,
+        Kind.GEOMETRY,
+        Kind.GEOGRAPHY,
+    }
+)
 """Types that tables show as others."""
 
 
@@ -77,12 +87,11 @@ def shared_files(source: FilesOfTable, label: str, wanted: str) -> SharedFiles:
     _ensure_types(table)
     found = _partitioning(table)
     schema = _schema(table)
-    values: list[dict[str, str | None]] = [{} for _ in range(data.num_rows)]
+    values = {}
     for column, fields in found:
         type_ = schema.field(column.name)
         assert type_ is not None
-        for row, text in _values(table, column, fields, type_.data_type):
-            values[row][column.name] = text
+        values[column.name] = _values(table, column, fields, type_.data_type)
     filled = (each.id for _, each in walk(table.schema.struct) if each.initial_default is not None)
     return SharedFiles(
         schema=schema,
@@ -150,20 +159,19 @@ def _has_texts(type_: SimpleType) -> bool:
     return is_constant(type_) or type_.kind is Kind.DECIMAL
 
 
-def _values(
-    table: _Table, column: IcebergField, fields: Mapping[int, PartitionField], data_type: DataType
-) -> Iterator[tuple[int, str | None]]:
-    """The value of a partition column in each file: its row, and the text."""
+def _values(table: _Table, column: IcebergField, fields: Mapping[int, PartitionField], data_type: DataType) -> pa.Array:
+    """The text of a partition column in each file."""
     specs = table.data[SPEC_ID].to_numpy()
     assert isinstance(column.type, SimpleType)
-    known: dict[Any, str | None] = {None: None}
-    for spec, field in fields.items():
-        rows = np.flatnonzero(specs == spec)
-        texts = constant_texts(table.data.take(pa.array(rows)), field, column.type).to_pylist()
-        for row, text in zip(rows.tolist(), texts, strict=True):
-            if text not in known:
-                known[text] = _text(table, column, text, data_type)
-            yield row, known[text]
+    places = [np.flatnonzero(specs == spec) for spec in fields]
+    parts = []
+    for field, rows in zip(fields.values(), places, strict=True):
+        found = constant_texts(table.data.take(pa.array(rows)), field, column.type).dictionary_encode()
+        texts = [_text(table, column, text, data_type) for text in found.dictionary.to_pylist()]
+        parts.append(pa.array(texts, pa.string()).take(found.indices))
+    if not parts:
+        return pa.nulls(0, pa.string())
+    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
 
 
 def _text(table: _Table, column: IcebergField, text: str, data_type: DataType) -> str:

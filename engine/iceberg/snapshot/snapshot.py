@@ -41,7 +41,7 @@ from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrow
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
 from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
+from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, distinct_counts, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
 from engine.iceberg.snapshot.scans import (
@@ -62,6 +62,7 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files
+from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -430,7 +431,7 @@ class IcebergSnapshot:
         return shown_partitions(self.live_files.data, self.metadata)
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
-        """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
+        """With equality deletes nobody knows how many rows are left. Nested columns have no bounds here."""
         data = self.live_files.data
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
@@ -440,6 +441,10 @@ class IcebergSnapshot:
             files=self.files, statistics=pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
         )
 
+    @property
+    def distinct_counts(self) -> DistinctCounts:
+        return distinct_counts(self.metadata, self.info, self.iceberg_schema)
+
     def history(self, limit: int | None = None) -> pa.Table:
         return snapshot_history(self.metadata, self.info, limit)
 
@@ -448,9 +453,8 @@ class IcebergSnapshot:
         return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
-        source = TableMetadataSource(
-            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self.manifests_of, self._entries
-        )
+        file = f"{self.metadata.location}/{self.metadata_name}"
+        source = TableMetadataSource(self.metadata, self.info, file, self.manifests_of, self._entries, self.removed_of)
         return metadata_table(source, name)
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:

@@ -238,7 +238,9 @@ class IcebergTransaction:
             self.store.storage.ensure_writable()
         attempts = _Attempts(self)
         try:
-            done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(attempts.attempt)
+            done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(
+                attempts.attempt, self.store.storage.root
+            )
             if done is None:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:
