@@ -26,7 +26,8 @@ from tests.rest.conftest import RestServer, S3Server
 from tests.rest.s3_keys import give_out, secret_of
 
 JARS = ROOT / ".oracle-s3a"
-pytestmark = [pytest.mark.oracle, pytest.mark.spark]
+pytestmark = pytest.mark.spark
+with_connector = pytest.mark.oracle
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,7 @@ def scopes(requests: list[tuple[str, str, str, int]]) -> set[tuple[str, str]]:
     return found
 
 
+@with_connector
 def test_rows_are_written_changed_and_read_with_the_keys_of_their_table(
     session: LakeSession, server: RestServer, store: S3Server, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -119,6 +121,7 @@ def test_rows_are_written_changed_and_read_with_the_keys_of_their_table(
         assert not any(secret_of(key) in each or key in each for each in shown)
 
 
+@with_connector
 def test_the_keys_of_one_table_open_no_other(session: LakeSession, server: RestServer, store: S3Server) -> None:
     """Nor does a path, though it is in the same bucket and was read just now."""
     run(session, "CREATE TABLE elsewhere.a.own AS SELECT id FROM range(3)")
@@ -135,6 +138,7 @@ def test_the_keys_of_one_table_open_no_other(session: LakeSession, server: RestS
     assert keys["s3.secret-access-key"] not in str(error) and keys["s3.session-token"] not in str(error)
 
 
+@with_connector
 def test_keys_are_renewed_while_a_statement_runs(
     tmp_path: Path, session: LakeSession, server: RestServer, store: S3Server, driver: SparkDriver
 ) -> None:

@@ -68,19 +68,46 @@ final class Statement {
   }
 
   byte[] run() throws Exception {
-    final RunSettings settings = new RunSettings(session.settings());
-    final Query execution = toRun(settings);
+    RunSettings settings = new RunSettings(spark, session.settings());
+    Query query = toRun(settings);
     session.ensureLive(request.id);
-    final StructType schema = execution.analyzed().schema();
+    StructType schema = query.analyzed().schema();
+    ResultSpool rows = rows(query, settings, schema);
+    if (rows.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
+    steps.end("last stage");
+    return Frame.ofResult(schema, timeZone, rows, repeatable(), steps);
+  }
+
+  /** What the query answers. Where sums do not fit in their longs it runs again, as it was. */
+  private ResultSpool rows(Query query, RunSettings settings, StructType schema) throws Exception {
+    Query chosen = settings.choose(query, true);
+    ResultSpool rows = spool(schema);
+    try {
+      run(chosen, settings, schema, rows);
+      return rows;
+    } catch (Throwable failure) {
+      if (chosen == query || !LongSums.failed(failure)) throw failure;
+      if (rows.hasAnnounced()) throw new Refusal("sum beyond statistics", "");
+    }
+    ResultSpool again = spool(schema);
+    run(settings.choose(query, false), settings, schema, again);
+    return again;
+  }
+
+  private ResultSpool spool(StructType schema) {
     RowAnnouncer announcer =
         request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
-    final ResultSpool spool = new ResultSpool(request, session.questions(), announcer);
+    return new ResultSpool(request, session.questions(), announcer);
+  }
+
+  /** Fills the spool, and closes it. */
+  private void run(
+      final Query query, final RunSettings settings, final StructType schema, final ResultSpool spool) throws Exception {
     try {
-      settings.choose(execution);
       steps.end("optimization");
       settings.during(new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          collect(execution, settings.some(), schema, spool);
+          collect(query, settings.some(), schema, spool);
           return null;
         }
       });
@@ -89,9 +116,6 @@ final class Statement {
     } finally {
       spool.close();
     }
-    if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-    steps.end("last stage");
-    return Frame.ofResult(schema, timeZone, spool, repeatable(), steps);
   }
 
   /** The query, which may have been planned before. */

@@ -174,7 +174,7 @@ def _parquet_type(type_: IcebergType) -> str | None:
     """What `IdentifiedWriteSupport` calls a type that Spark does not have."""
     match type_:
         case SimpleType(kind=Kind.UUID | Kind.TIME | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS as kind):
-            return kind.value
+            return str(kind.value)
         case SimpleType(kind=Kind.FIXED):
             return f"fixed {type_.length}"
         case SimpleType(kind=Kind.GEOMETRY):

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.definition.column_types import file_field
-from engine.iceberg.definition.value_sql import shown_sql
 from engine.iceberg.definition.properties import NAME_MAPPING
+from engine.iceberg.definition.value_sql import shown_sql
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES
 from engine.iceberg.snapshot.file_kinds import file_kinds
 from engine.iceberg.snapshot.live_files import LiveFiles

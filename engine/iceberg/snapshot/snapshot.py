@@ -452,9 +452,8 @@ class IcebergSnapshot:
         return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
-        source = TableMetadataSource(
-            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self.manifests_of, self._entries
-        )
+        file = f"{self.metadata.location}/{self.metadata_name}"
+        source = TableMetadataSource(self.metadata, self.info, file, self.manifests_of, self._entries, self.removed_of)
         return metadata_table(source, name)
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
