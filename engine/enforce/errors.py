@@ -51,8 +51,8 @@ class ValueNotOfType(SqlError, condition="CAST_INVALID_INPUT.STORED_TYPE", sqlst
     type_name: str
     template = (
         "The column {column} is of the type {type_name}, and {value} is no value of it. Nothing was written. Write a "
-        "uuid as 8-4-4-4-12 hexadecimal digits, a time as HH:MM:SS[.ffffff], a fixed[n] as exactly n bytes, a timestamp "
-        "of nanoseconds between 1677-09-21 and 2262-04-11, a geometry as its WKB."
+        "uuid as 8-4-4-4-12 hexadecimal digits, a time as HH:MM:SS[.ffffff], a fixed[n] as exactly n bytes, a "
+        "timestamp of nanoseconds between 1677-09-21 and 2262-04-11, a geometry as its WKB."
     )
 
 

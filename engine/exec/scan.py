@@ -56,9 +56,9 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
 
 def _read(scan: Scan) -> StructType:
     """The columns as they are read."""
-    fields = scan.schema.fields
-    read = (replace(each, data_type=found.data_type) if (found := scan.read_as.get(each.name)) else each for each in fields)
-    return StructType(tuple(read))
+    types = {name: each.data_type for name, each in scan.read_as.items()}
+    fields = (replace(each, data_type=types.get(each.name, each.data_type)) for each in scan.schema.fields)
+    return StructType(tuple(fields))
 
 
 def _format(format_: FileFormat, *, infers: bool) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from engine.exec.errors import (
     RelationNotBound,
     RowsNotTracked,
     SparkRestarting,
+    StatisticsExceeded,
     ValueTooLarge,
     ViewChanged,
 )
@@ -168,6 +169,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return OutOfMemory()
         case "result too large":
             return ResultTooLarge(int(subject))
+        case "sum beyond statistics":
+            return StatisticsExceeded()
         case "place":
             return PlacesUnderPolicy(subject)
         case "view column":

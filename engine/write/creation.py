@@ -19,6 +19,7 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateTable, DropTable, SetFormat
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists, TableNotFound
+from catalog.files import LOG_FOLDER, is_version
 from catalog.rest.names import is_rest, without_place
 from engine.bind.bound import BoundTable
 from engine.concurrency.retry import RetryPolicy
@@ -46,7 +47,10 @@ def commit_creation(
     """
     if staged.transaction is None:
         policy.cancel.seal()
-        catalog.change(CreateTable(entry))
+        if staged.converts is None:
+            catalog.change(CreateTable(entry))
+        else:
+            _finish(entry, staged.converts, catalog, has_name=not staged.is_path)
         return None
     if not is_rest(entry.location):
         catalog.view().ensure_location(entry.location)
@@ -143,6 +147,18 @@ def _name(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> 
         catalog.change(SetFormat(replace(entry, format=converted.entry.format), entry.format))
     except TableNotFound as error:
         raise ConvertedTableChanged(converted.label) from error
+
+
+def _finish(entry: TableEntry, converted: BoundTable, catalog: Catalog, *, has_name: bool) -> None:
+    """The log that somebody else made gets the name, which it loses again if it was taken back in between."""
+    _ensure_unchanged(converted)
+    if not has_name:
+        return
+    _name(entry, converted, catalog)
+    storage = open_storage(entry.location, allowed_roots=catalog.allowed_roots)
+    if not any(map(is_version, storage.list_names(LOG_FOLDER))):
+        catalog.change(SetFormat(entry, converted.entry.format))
+        raise ConvertedTableChanged(converted.label)
 
 
 def _ensure_unchanged(converted: BoundTable) -> None:

@@ -270,6 +270,9 @@ class FolderRowFiles:
     def partitions(self, files: Any) -> None:
         return None
 
+    def keep_partitions(self, files: pa.Table) -> bool:
+        return True
+
     def live_rows(self, files: pa.Table) -> pa.Array:
         return files["rows"]
 

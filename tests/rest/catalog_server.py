@@ -90,6 +90,7 @@ class Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if url.path == "/faults":
             state.faults = json.loads(data)
+            state.released.clear()
             return self._answer(200, {})
         if url.path == "/requests":
             found, state.requests = state.requests, []
@@ -204,6 +205,8 @@ class Handler(BaseHTTPRequestHandler):
                 return 200, self._view(namespace, unquote(view)), None
             case "POST", ["views"]:
                 return 200, self._create_view(namespace, body), None
+            case "POST", ["views", view]:
+                return 200, self._replace_view(namespace, unquote(view), body), None
             case "DELETE", ["views", view]:
                 self._view(namespace, unquote(view))
                 del self.state.views[namespace, unquote(view)]
@@ -242,6 +245,33 @@ class Handler(BaseHTTPRequestHandler):
         }
         self.state.views[key] = {"metadata-location": "file:///none", "metadata": metadata}
         return self.state.views[key]
+
+    def _replace_view(self, namespace: tuple[str, ...], name: str, body: Any) -> Any:
+        """As the view spec has it: an id of -1 is that of what was added last."""
+        metadata = self._view(namespace, name)["metadata"]
+        if any(each["uuid"] != metadata["view-uuid"] for each in body["requirements"]):
+            raise Refusal(409, "it is another view")
+        for update in body["updates"]:
+            match update["action"]:
+                case "add-schema":
+                    added = max(each["schema-id"] for each in metadata["schemas"]) + 1
+                    metadata["schemas"].append({**update["schema"], "schema-id": added})
+                case "add-view-version":
+                    version = update["view-version"]
+                    if version["schema-id"] == -1:
+                        version["schema-id"] = metadata["schemas"][-1]["schema-id"]
+                    metadata["versions"].append(version)
+                case "set-current-view-version":
+                    asked = update["view-version-id"]
+                    metadata["current-version-id"] = metadata["versions"][-1]["version-id"] if asked == -1 else asked
+                case "set-properties":
+                    metadata["properties"] |= update["updates"]
+                case "remove-properties":
+                    for key in update["removals"]:
+                        metadata["properties"].pop(key, None)
+                case other:
+                    raise Refusal(400, f"no update {other}")
+        return self.state.views[namespace, name]
 
     def _rename(self, body: Any) -> tuple[int, Any, str | None]:
         old, new = ((tuple(body[key]["namespace"]), body[key]["name"]) for key in ("source", "destination"))

@@ -15,7 +15,14 @@ from catalog.credentials import Credential, use_credentials
 from catalog.names import ICEBERG
 from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
 from catalog.rest.names import RestCatalogs
-from catalog.rest.vended import GivenCredentials, LentOptions, StorageOptions, given_credentials, storage_options
+from catalog.rest.vended import (
+    GivenCredentials,
+    LentOptions,
+    StorageOptions,
+    given_credentials,
+    lent_by,
+    storage_options,
+)
 from engine.storage.lent_storage import LentStorage, lease_of
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
@@ -67,6 +74,60 @@ def test_what_fsspec_is_given(location: str, config: dict[str, str], expected: A
     found = storage_options("t", location, GivenCredentials(config=config))
     assert (found and (dict(found.options), found.ends_ms)) == (expected and (expected, ends_ms))
     assert "s3cret" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("location", "config", "expected"),
+    [
+        (
+            "s3://b/t",
+            {**TOKEN, "s3.session-token": "s", "s3.endpoint": "http://h:1", "s3.path-style-access": "TRUE"},
+            {
+                "fs.s3a.bucket.b.aws.credentials.provider": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+                "fs.s3a.bucket.b.access.key": "k",
+                "fs.s3a.bucket.b.secret.key": "the-s3cret",
+                "fs.s3a.bucket.b.session.token": "s",
+                "fs.s3a.bucket.b.endpoint": "http://h:1",
+                "fs.s3a.bucket.b.path.style.access": "true",
+            },
+        ),
+        (
+            "s3a://b/t",
+            {**TOKEN, "client.region": "r"},
+            {
+                "fs.s3a.bucket.b.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+                "fs.s3a.bucket.b.access.key": "k",
+                "fs.s3a.bucket.b.secret.key": "the-s3cret",
+                "fs.s3a.bucket.b.endpoint.region": "r",
+            },
+        ),
+        (
+            "abfss://c@acc.dfs.core.windows.net/t",
+            {"adls.sas-token.acc.dfs.core.windows.net": "x"},
+            {
+                "fs.azure.account.auth.type.acc.dfs.core.windows.net": "SAS",
+                "fs.azure.sas.fixed.token.acc.dfs.core.windows.net": "x",
+            },
+        ),
+        ("wasbs://c@acc.blob.core.windows.net/t", {"adls.sas-token.acc": "x"}, None),
+        ("gs://b/t", {"gcs.oauth2.token": "o"}, None),
+    ],
+)
+def test_what_hadoop_is_told(location: str, config: dict[str, str], expected: dict[str, str] | None) -> None:
+    found = storage_options("t", location, GivenCredentials(config=config))
+    assert found is not None
+    assert (None if found.hadoop is None else dict(found.hadoop.settings)) == expected
+    assert "s3cret" not in repr(found)
+
+
+def test_a_lease_is_good_while_somebody_uses_it() -> None:
+    given = StorageOptions(options={"key": "0"})
+    one, two = (LentOptions(given, lambda: given) for _ in range(2))
+    assert one.lease != two.lease and lent_by(one.lease) is given
+    lease = one.lease
+    del one
+    with pytest.raises(KeyError):
+        lent_by(lease)
 
 
 def test_the_longest_prefix_wins() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -85,7 +86,10 @@ def _protocol_never_weakens(pending: PendingCommit) -> None:
 def _one_action_per_file(pending: PendingCommit) -> None:
     adds, removes = pending.staged.adds, pending.staged.removes
     # Two adds of a path are wrong whatever their deletion vectors; an add and a remove may share the path only.
-    for keys in (adds.column("path"), pa.concat_arrays([file_keys(adds), file_keys(removes)])):
+    texts = [adds.column("path")]
+    if removes.num_rows:
+        texts.append(pa.concat_arrays([file_keys(adds), file_keys(removes)]))
+    for keys in texts:
         twice = _first_duplicate(keys)
         if twice is not None:
             raise DuplicateActions(pending.after.table, f"the file {twice.partition(chr(0))[0]}")
@@ -160,7 +164,7 @@ def _has_key(maps: Array, key: str) -> Array:
     keys = pa.ListArray.from_arrays(maps.offsets, pc.equal(maps.keys, key))
     parents, found = pc.list_parent_indices(keys), pc.list_flatten(keys)
     rows = parents.filter(found)
-    return pc.is_in(pa.array(range(len(maps)), parents.type), value_set=rows)
+    return pc.is_in(pa.array(np.arange(len(maps)), parents.type), value_set=rows)
 
 
 def _first_duplicate(keys: Array) -> str | None:

@@ -32,6 +32,7 @@ from engine.delta.snapshot.row_files import num_records
 from engine.delta.spec import properties
 from engine.delta.spec.actions import (
     Action,
+    AddCdcFile,
     CommitInfo,
     DomainMetadata,
     Json,
@@ -42,6 +43,7 @@ from engine.delta.spec.errors import RowIdsWithoutStatistics
 from engine.types.arrow_types import Array, RecordBatch
 
 ENGINE_INFO = "delta-gateway"
+_MANY_FILES = 10_000
 ROW_IDS_PRESERVED = "delta.rowTracking.preserved"
 ROW_TRACKING_ONLY = "rowTrackingEnablementOnly"
 """The tag of commits whose metadata does nothing but enable row tracking: delta-spark rebases other commits on them."""
@@ -64,7 +66,21 @@ class CommitFile:
     """As committed, with row ids."""
     domain_metadata: tuple[DomainMetadata, ...]
     """As committed, row tracking's high-water mark included."""
-    data: bytes
+    actions: tuple[Action, ...]
+    """Those that are no file's."""
+    removes: RecordBatch
+    cdc_files: tuple[AddCdcFile, ...]
+
+    def to_bytes(self) -> bytes:
+        """The text is made when it is put: with many files it is large."""
+        if self.adds.num_rows > _MANY_FILES:
+            pa.default_memory_pool().release_unused()  # what the checks took is not needed beside it
+        data = BytesIO()  # which keeps the text once, where a join would have its parts as well
+        data.write(format_actions(self.actions))
+        for name, files in (("remove", self.removes), ("add", self.adds)):
+            data.writelines(format_lines(name, wire_columns(files)))
+        data.write(format_actions(self.cdc_files))
+        return data.getvalue()
 
 
 def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, now_ms: int) -> CommitFile:
@@ -92,18 +108,15 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
     if staged.metadata is not None:
         actions.append(metadata)
     actions += [*staged.set_transactions, *domains]
-    data = BytesIO()  # which keeps the text once, where a join would have its parts as well
-    data.write(format_actions(actions))
-    for name, files in (("remove", staged.removes), ("add", adds)):
-        data.writelines(format_lines(name, wire_columns(files)))
-    data.write(format_actions(staged.cdc_files))
     return CommitFile(
         version=version,
         timestamp_ms=timestamp_ms,
         config=config,
         adds=adds,
         domain_metadata=domains,
-        data=data.getvalue(),
+        actions=tuple(actions),
+        removes=staged.removes,
+        cdc_files=staged.cdc_files,
     )
 
 

@@ -120,8 +120,14 @@ def remove_rows(files: RecordBatch, deletion_timestamp_ms: int, *, data_change: 
 
 
 def one_batch(batches: Iterable[RecordBatch], schema: Any) -> RecordBatch:
-    """All rows in one batch."""
+    """All rows in one batch, in which columns share what they share in `make_batch`."""
     rows = list(batches)
     if len(rows) == 1:
         return rows[0]
-    return pa.concat_batches(rows) if rows else pa.RecordBatch.from_pylist([], schema=schema)
+    columns = {
+        field.name: pa.concat_arrays([batch.column(field.name) for batch in rows])
+        for field in schema
+        if field.name != "path" and any(batch.column(field.name).null_count < batch.num_rows for batch in rows)
+    }
+    length = sum(batch.num_rows for batch in rows)
+    return make_batch(schema, columns, length) if length else pa.RecordBatch.from_pylist([], schema=schema)

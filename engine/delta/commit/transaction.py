@@ -312,11 +312,15 @@ class Transaction:
         retries = storage_retries or StorageRetries()
         begun_ms = clock_ms()
 
+        size_bytes = 0
+
         def attempt() -> CommitFile | None:
-            nonlocal staged, head
+            nonlocal staged, head, size_bytes
             file, level = self._attempt(staged, head)
             self._ensure_there()
-            if put_commit(self.storage, file.version, file.data, self._txn_id, retries):
+            data = file.to_bytes()
+            size_bytes = len(data)
+            if put_commit(self.storage, file.version, data, self._txn_id, retries):
                 self._ensure_there(file.version)
                 return file
             before = head
@@ -325,8 +329,13 @@ class Transaction:
                 retries.pause(1)
             return None
 
+        def catch_up() -> None:
+            nonlocal staged, head
+            self._ensure_there()
+            staged, head = self._take_up_winners(staged, head, staged.isolation_level(_isolation_of(head.config)))
+
         try:
-            file, attempts = (policy or RetryPolicy()).rebase(attempt, self.storage.root)
+            file, attempts = (policy or RetryPolicy()).rebase(attempt, self.storage.root, catch_up)
             if file is None:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
         except CommitOutcomeUnknown:
@@ -342,7 +351,7 @@ class Transaction:
             config=file.config,
             attempts=attempts,
             txn_id=self._txn_id,
-            size_bytes=len(file.data),
+            size_bytes=size_bytes,
             staged=staged,
             adds=file.adds,
             domain_metadata=file.domain_metadata,
@@ -356,7 +365,7 @@ class Transaction:
         removes = one_batch(
             [*self._remove_batches, *([removes_of(self._removes)] if self._removes else [])], TOMBSTONES_SCHEMA
         )
-        self._add_batches, self._remove_batches = [], []  # a commit of many files has them in one
+        self._add_batches = []  # they may be many, and are in `adds` by now
         before = self.config
         metadata = self._metadata[0] if self._metadata else None
         protocol = self._protocols[0] if self._protocols else None

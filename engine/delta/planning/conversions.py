@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,6 +21,9 @@ from engine.statements.copies import ConvertTable
 from engine.table.definition_changes import set_properties
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.operations import CommitDescription, TableOperation
+
+SOURCE_STAMP = "sourceStamp"
+"""The parameter of the commit that tells of which version of the other table its files are."""
 
 
 def plan_convert(bound: BoundStatement, statement: ConvertTable) -> ConvertPlan | CreateTablePlan:
@@ -64,7 +68,8 @@ def _plan_table(bound: BoundStatement, statement: ConvertTable, source: BoundTab
     settings = default_properties(bound.state.values)
     kept = {key: value for key, value in settings.items() if key != COLUMN_MAPPING_MODE.key}
     snapshot = source.snapshot
-    parameters = {"sourceFormat": snapshot.format, "sourceSnapshot": str(snapshot.version)}
+    stamp = hashlib.sha256(snapshot.stamp.encode()).hexdigest()
+    parameters = {"sourceFormat": snapshot.format, "sourceSnapshot": str(snapshot.version), SOURCE_STAMP: stamp}
     return ConvertPlan(
         entry=_entry(source, recorded),
         partition_columns=(),

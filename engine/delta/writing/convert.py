@@ -3,7 +3,7 @@
 The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
 says the positions again. The table that was there stays what it was. It is read at one version. The commit looks at it
 again once the log is there (`engine.write.creation`), and what others have committed to it lets the statement begin
-again; those who commit later see the log.
+again; those who commit later see the log. A statement that finds the log of one that was killed gives it the name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,13 @@ from engine.delta.conversion.shared_tables import Sharing, share_files
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
+from engine.delta.log.commit_reader import parse_commit_info
+from engine.delta.planning.conversions import SOURCE_STAMP
 from engine.delta.planning.plans import ConvertPlan
 from engine.delta.schema.column_ids import keep_logical_name
+from engine.delta.spec.paths import commit_name
 from engine.errors.copy_errors import FolderOfTwoTables
+from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.run import Run
 from engine.runtime.results import empty_result
 from engine.storage.storage import Storage
@@ -77,8 +81,16 @@ def _shared(
     plan: ConvertPlan, source: BoundTable, storage: Storage, sources: Sources, run: Run
 ) -> Iterator[StagedWrite]:
     """The files of vectors go if nothing comes of it. Raises `FolderOfTwoTables`."""
-    if any(map(is_version, storage.list_names(LOG_FOLDER))):  # of a conversion that was killed before the name
-        raise FolderOfTwoTables(source.label, "CONVERT TO DELTA", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
+    if any(map(is_version, storage.list_names(LOG_FOLDER))):
+        _ensure_begun(plan, source, storage)
+        yield StagedWrite(
+            outcome=Outcome(result=empty_result()),
+            label=str(plan.entry.name),
+            creates=plan.entry,
+            is_path=not plan.has_entry,
+            converts=source,
+        )
+        return
     sharing = Sharing(
         label=source.label,
         shared=source.snapshot.shared_files(source.label, DEFAULT_FORMAT),
@@ -88,10 +100,23 @@ def _shared(
         now_ms=run.context.now_ms(),
     )
     table = share_files(sharing, run.context.cancel.ensure_live)
-    written, staged = table.written, _staged(plan, storage, table.definition, table.files, run)
-    del table  # its files are the transaction's now
-    with discarded_on_failure(storage, written, run):
+    with discarded_on_failure(storage, table.written, run):
+        staged = _staged(plan, storage, table.definition, table.files, run)
+        del table  # its files are the transaction's now
         yield staged
+
+
+def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> None:
+    """The log is that of a conversion of this very version, which was killed before the name was the new table's: only
+    that is left to do, whatever was written to the new table since. Raises `FolderOfTwoTables` for any other log.
+    """
+    try:
+        info = parse_commit_info(storage.read_bytes(f"{LOG_FOLDER}/{commit_name(0)}"), commit_name(0))
+    except (OSError, MalformedLogEntry):
+        info = None
+    said = {} if info is None or info.operation != plan.description.name else info.operation_parameters or {}
+    if said.get(SOURCE_STAMP) != plan.description.parameters[SOURCE_STAMP]:
+        raise FolderOfTwoTables(source.label, "CONVERT TO DELTA", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
 
 
 def _staged(

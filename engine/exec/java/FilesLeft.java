@@ -22,6 +22,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnionLoop;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -34,6 +36,9 @@ import org.apache.spark.sql.types.StructType;
 final class FilesLeft {
   /** That are made of one. */
   private static final int FEW_ROWS = 8;
+
+  /** Of a table: to ask what is in fewer takes longer than it may save. */
+  private static final long ASKED_BYTES_MIN = 1L << 20;
 
   /** More are no look-up. */
   private static final long LOOKED_UP_MAX = 1000;
@@ -175,6 +180,22 @@ final class FilesLeft {
       estimated.put(leaf, new EstimatedRelation(leaf, index(leaf).estimated(known, asked, keysOf(leaf))));
     }
     return estimated;
+  }
+
+  /** What is known of the rows of a relation and of the numbers that are read of it; null: it was not asked. */
+  Estimate values(LogicalRelation leaf) {
+    for (int i = 0; i < relations.size(); i++) {
+      if (relations.get(i) != leaf) continue;
+      if (index(leaf).scan().hidden || index(leaf).scan().bytes < ASKED_BYTES_MIN) return null;
+      Set numbers = new HashSet();
+      for (int j = 0; j < leaf.output().size(); j++) {
+        Attribute column = (Attribute) leaf.output().apply(j);
+        boolean isNumber = column.dataType() instanceof DecimalType || column.dataType() instanceof IntegralType;
+        if (isNumber && ((Set) columns.get(i)).contains(column.name())) numbers.add(column.name());
+      }
+      return index(leaf).listing().estimate((scala.collection.immutable.Seq) filters.get(i), numbers);
+    }
+    return null;
   }
 
   /**

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.MarkSingleTaskExecution$;
 import org.apache.spark.sql.internal.SQLConf;
@@ -63,11 +64,13 @@ final class RunSettings {
   /** Files of one scan that are read sooner than a join can say that they need not be. */
   private static final long FEW_FILES = 3;
 
+  private final SparkSession spark;
   private final SessionSettings session;
   private Map changes = new HashMap();
   private SomeRows some;
 
-  RunSettings(SessionSettings session) {
+  RunSettings(SparkSession spark, SessionSettings session) {
+    this.spark = spark;
     this.session = session;
   }
 
@@ -81,12 +84,23 @@ final class RunSettings {
     });
   }
 
-  /** Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. */
-  void choose(Query query) {
+  /**
+   * Optimizes the query, and chooses how it is planned and run, which is to happen in {@link #during}. What is to be run
+   * is another query where some of it is cheaper otherwise ({@link DateKeys}), as sums that are tried in longs
+   * ({@link LongSums}).
+   */
+  Query choose(Query query, boolean triesLongs) {
     LogicalPlan optimized = optimized(query);
     some = SomeRows.wantedBy(optimized);
     FilesLeft left = new FilesLeft(optimized);
-    if (left.isEmpty()) return;
+    if (left.isEmpty()) return query;
+    LogicalPlan cheaper = triesLongs ? LongSums.of(DateKeys.in(optimized), left) : optimized;
+    Query chosen = cheaper == optimized ? query : new OptimizedQuery(spark, query.analyzed(), cheaper);
+    choose(chosen, left);
+    return chosen;
+  }
+
+  private void choose(Query query, FilesLeft left) {
     long[][] sizes = left.sizes();
     long bytes = 0;
     long files = 0;

@@ -74,39 +74,84 @@ final class Statement {
   }
 
   byte[] run() throws Exception {
-    final RunSettings settings = new RunSettings(session.settings());
+    RunSettings settings = new RunSettings(spark, session.settings());
     changes = session.settings().changes();
     key = KeptPlans.key(spark, request);
     kept = key == null ? null : session.plans().get(key);
-    final RDD again = kept == null ? null : session.plans().again(kept, files());
-    final Query execution = again == null ? toRun(settings) : null;
+    RDD again = kept == null ? null : session.plans().again(kept, files());
+    Query query = again == null ? toRun(settings) : null;
     session.ensureLive(request.id);
-    final StructType schema = (again == null ? execution.analyzed() : kept.analyzed).schema();
-    RowAnnouncer announcer =
-        request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
-    final ResultSpool spool = new ResultSpool(request, session.questions(), announcer);
+    StructType schema = (again == null ? query.analyzed() : kept.analyzed).schema();
+    ResultSpool rows = again == null ? rows(query, settings, schema) : rowsAgain(again, schema);
+    if (rows.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
+    steps.end("last stage");
+    return Frame.ofResult(schema, timeZone, rows, repeatable(), steps);
+  }
+
+  /** What the query answers. Where sums do not fit in their longs it runs again, as it was. */
+  private ResultSpool rows(Query query, RunSettings settings, StructType schema) throws Exception {
+    Query chosen = settings.choose(query, true);
+    ResultSpool rows = spool(schema);
     try {
-      if (again == null) {
-        settings.choose(execution);
-        steps.end("optimization");
-        settings.during(new scala.runtime.AbstractFunction0() {
+      run(chosen, settings, schema, rows);
+      return rows;
+    } catch (Throwable failure) {
+      if (chosen == query || !LongSums.failed(failure)) throw failure;
+      if (rows.hasAnnounced()) throw new Refusal("sum beyond statistics", "");
+    }
+    ResultSpool again = spool(schema);
+    run(settings.choose(query, false), settings, schema, again);
+    return again;
+  }
+
+  /** Of the tasks of the last run, which have the settings of the session, as in an execution that Spark records. */
+  private ResultSpool rowsAgain(final RDD tasks, final StructType schema) throws Exception {
+    takeKept();
+    final ResultSpool rows = spool(schema);
+    fill(rows, new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return SQLExecution$.MODULE$.withSQLConfPropagated(spark, new scala.runtime.AbstractFunction0() {
           public Object apply() {
-            collect(execution, settings.some(), schema, spool);
+            runJob(tasks, schema, rows);
             return null;
           }
         });
-      } else {
-        runAgain(again, schema, spool);
       }
+    });
+    return rows;
+  }
+
+  private ResultSpool spool(StructType schema) {
+    RowAnnouncer announcer =
+        request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
+    return new ResultSpool(request, session.questions(), announcer);
+  }
+
+  private void run(
+      final Query query, final RunSettings settings, final StructType schema, final ResultSpool spool) throws Exception {
+    fill(spool, new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return settings.during(new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            collect(query, settings.some(), schema, spool);
+            return null;
+          }
+        });
+      }
+    });
+  }
+
+  /** Closes the spool afterwards. A run that failed, or was ended early, is not kept. */
+  private void fill(ResultSpool spool, scala.Function0 work) throws Exception {
+    try {
+      steps.end("optimization");
+      work.apply();
     } catch (Throwable failure) {
       if (kept != null) session.plans().keepRun(kept, null);
       if (!spool.exceeded() && !spool.hasEnough()) throw failure;
     } finally {
       spool.close();
     }
-    if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-    steps.end("last stage");
-    return Frame.ofResult(schema, timeZone, spool, repeatable(), steps);
   }
 
   /** The query, which may have been planned before. */
@@ -372,18 +417,6 @@ final class Statement {
     } catch (Exception failure) {
       Platform.throwException(failure);
     }
-  }
-
-  /** Tasks have the settings of the session, as they have in an execution that Spark keeps a record of. */
-  private void runAgain(final RDD rows, final StructType schema, final ResultSpool spool) {
-    takeKept();
-    steps.end("optimization");
-    SQLExecution$.MODULE$.withSQLConfPropagated(spark, new scala.runtime.AbstractFunction0() {
-      public Object apply() {
-        runJob(rows, schema, spool);
-        return null;
-      }
-    });
   }
 
   /** Spark's distributed form of a LIMIT reads every partition; the collecting form stops when it has enough. */

@@ -1,8 +1,8 @@
 """SQL between what files hold and what a table shows, of types that Spark does not have.
 
 What was read of a file is shown by `shown_sql`: a `uuid` and a `time` as text, nanoseconds as the timestamp that they
-are, if they have no more digits than Spark knows. What is shown is stored again by `stored_sql`, if it is a value of the
-column's type; whether it is one, `storable_sql` says. What is nested is rebuilt around what changes.
+are, if they have no more digits than Spark knows. What is shown is stored again by `stored_sql`, if it is a value of
+the column's type; whether it is one, `storable_sql` says. What is nested is rebuilt around what changes.
 
 No text depends on the settings of a session: what one would not evaluate the same is not in them.
 
@@ -11,10 +11,13 @@ Source: Iceberg table specification, "Primitive Types"; "Appendix A: Parquet".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from engine.iceberg.definition.column_types import TOO_EXACT, default_sql, quoted
+from engine.iceberg.definition.column_types import TOO_EXACT, default_sql, quoted, table_type
 from engine.iceberg.spec.types import IcebergField, Kind, ListType, MapOfType, SimpleType, StructOfType
+from engine.table.scan import ReadColumn
+from engine.types.schema import StructType
 
 _Of = Callable[[str, IcebergField, int], str | None]
 """The SQL of what becomes of a field's value, given the value's and how many lambdas it is in; None: it stays."""
@@ -42,10 +45,26 @@ def shown_sql(expression: str, field: IcebergField, missing: frozenset[int] = fr
         if part.id in missing:
             return default_sql(part.type, part.initial_default)
         if isinstance(part.type, SimpleType):
-            return _shown_simple(value, part.type.kind)
+            return shown_value_sql(value, part.type.kind)
         return _rebuilt(value, part, shown, depth)
 
     return shown(expression, field, 0)
+
+
+def shown_columns(
+    columns: Sequence[IcebergField],
+    read: StructType,
+    constants: frozenset[str],
+    missing: frozenset[int],
+) -> tuple[StructType, Mapping[str, ReadColumn]]:
+    """The columns of a scan as the table shows them, and those that are made of what is read, which is no constant."""
+    fields, made = [], {}
+    for column, found in zip(columns, read.fields, strict=True):
+        text = None if found.name in constants else shown_sql(quoted(found.name), column, missing)
+        if text is not None:
+            made[found.name] = ReadColumn(data_type=found.data_type, text=text)
+        fields.append(found if text is None else replace(found, data_type=table_type(column.type)))
+    return StructType(tuple(fields)), made
 
 
 def stored_sql(expression: str, field: IcebergField) -> str | None:
@@ -115,7 +134,8 @@ def _rebuilt_struct(expression: str, fields: tuple[IcebergField, ...], of: _Of, 
     return f"if({expression} IS NULL, NULL, struct({pairs}))"
 
 
-def _shown_simple(expression: str, kind: Kind) -> str | None:
+def shown_value_sql(expression: str, kind: Kind) -> str | None:
+    """As `shown_sql`, of a value of a type without parts."""
     match kind:
         case Kind.UUID:
             return f"regexp_replace(lower(hex({expression})), '{_UUID}', '$1-$2-$3-$4-$5')"
@@ -134,7 +154,7 @@ def _since_epoch(micros: str) -> str:
 
 
 def _whole_micros(nanos: str) -> str:
-    return f"if({nanos} % 1000 = 0, {nanos} div 1000, raise_error('{TOO_EXACT}'))"
+    return f"if({nanos} % 1000 <> 0, raise_error('{TOO_EXACT}'), {nanos} div 1000)"
 
 
 def _stored_simple(expression: str, kind: Kind) -> str | None:
@@ -181,4 +201,3 @@ def _storable_simple(expression: str, type_: SimpleType) -> str | None:
             return f"hex(substring({expression}, 1, 5)) RLIKE '{_WKB}'"
         case _:
             return None
-

@@ -31,9 +31,8 @@ from engine.iceberg.definition.column_types import (
     has_sql_default,
     quoted,
     scanned_field,
-    table_type,
 )
-from engine.iceberg.definition.value_sql import shown_sql
+from engine.iceberg.definition.value_sql import shown_columns, shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
@@ -52,7 +51,6 @@ from engine.table.scan import (
     FileFormat,
     FileKind,
     FileLayout,
-    ReadColumn,
     RowTracking,
     Scan,
     ScanPart,
@@ -155,7 +153,8 @@ class _Builder:
         groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]) and source.hidden.are_of_scans:
             files, keys = self._with_partition(source.files, groups[0])
-            return self._shown_scan(self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys), groups[0])
+            scan = self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
+            return self._shown_scan(scan, groups[0])
         texts = [text for group in groups for text in self._texts(group, deletes)]
         return ComposedScan(
             relation=self.relation,
@@ -181,25 +180,16 @@ class _Builder:
         return ComposedScan(relation=self.relation, label=self.label, parts=tuple(self.parts), text=text)
 
     def _is_plain(self, group: _Group) -> bool:
-        """Whether the columns of the files are those of the table."""
+        """Whether one scan has the columns of the table, which Spark finds without regard to case."""
         columns = self.source.schema.fields
-        if group.kind is not FileKind.PARQUET:
+        if group.kind is not FileKind.PARQUET or len({each.name.casefold() for each in columns}) < len(columns):
             return False
-        if len({column.name.casefold() for column in columns}) < len(columns):
-            return False  # Spark finds columns without regard to case
         return all(is_constant(_type_of(self.source.schema, each)) for each in group.constants)
 
     def _shown_scan(self, scan: Scan, group: _Group) -> Scan:
-        """With the columns as the table shows them, of which some are made of what is read."""
-        fields, read_as = [], {}
-        constants = frozenset(scan.partition_columns)
-        for column, read in zip(self.source.schema.fields, scan.schema.fields, strict=True):
-            text = None if read.name in constants else shown_sql(quoted(read.name), column, group.missing)
-            if text is not None:
-                read_as[read.name] = ReadColumn(data_type=read.data_type, text=text)
-                read = replace(read, data_type=table_type(column.type, self.label))
-            fields.append(read)
-        return replace(scan, schema=StructType(tuple(fields)), read_as=read_as) if read_as else scan
+        keys = frozenset(scan.partition_columns)
+        schema, read_as = shown_columns(self.source.schema.fields, scan.schema, keys, group.missing)
+        return replace(scan, schema=schema, read_as=read_as)
 
     def _with_partition(self, files: pa.Table, group: _Group) -> tuple[pa.Table, tuple[str, ...]]:
         """Files with the partition values that Spark takes for constants, and the names of these columns."""
@@ -382,7 +372,8 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
     constants = {spec.spec_id: identities(source.schema, spec) for spec in source.specs.values()}
     present = np.unique(specs).tolist()
-    if len({constants[spec] for spec in present}) > 1 or not _are_constants(source.schema, constants):
+    types = {_type_of(source.schema, each) for fields in constants.values() for each in fields}
+    if len({constants[spec] for spec in present}) > 1 or not all(map(is_constant, types)):
         constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
     kinds: dict[Any, list[Codes]] = {}
     for spec in present:
@@ -421,11 +412,6 @@ def _by_common_names(
             return
     for each, rows in by_names.items():
         yield None if each is None else dict(each), rows
-
-
-def _are_constants(schema: IcebergSchema, fields: Mapping[int, Sequence[PartitionField]]) -> bool:
-    """Whether Spark has constants of the types of all these."""
-    return all(is_constant(_type_of(schema, each)) for spec in fields.values() for each in spec)
 
 
 def _not_in_files(

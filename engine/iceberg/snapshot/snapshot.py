@@ -137,11 +137,11 @@ class IcebergSnapshot:
 
     @cached_property
     def schema(self) -> StructType:
-        return table_schema(self.iceberg_schema.struct, self.label)
+        return table_schema(self.iceberg_schema.struct)
 
-    def ensure_known_types(self) -> None:
-        """Raises `IcebergFeatureNotSupported` for a column of a type that no table here has."""
-        table_schema(self.iceberg_schema.struct, self.label)
+    def ensure_shown(self) -> None:
+        """Raises as `table_schema`."""
+        table_schema(self.iceberg_schema.struct)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -433,13 +433,12 @@ class IcebergSnapshot:
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows are left. Nested columns have no bounds here."""
         data = self.live_files.data
+        statistics = measured_columns(data, self.iceberg_schema, columns)
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        statistics = measured_columns(data, self.iceberg_schema, columns)
-        return CountedFiles(
-            files=self.files, statistics=pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
-        )
+        known = pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
+        return CountedFiles(files=self.files, statistics=known)
 
     @property
     def distinct_counts(self) -> DistinctCounts:
@@ -453,9 +452,8 @@ class IcebergSnapshot:
         return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
-        source = TableMetadataSource(
-            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self.manifests_of, self._entries
-        )
+        file = f"{self.metadata.location}/{self.metadata_name}"
+        source = TableMetadataSource(self.metadata, self.info, file, self.manifests_of, self._entries, self.removed_of)
         return metadata_table(source, name)
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:

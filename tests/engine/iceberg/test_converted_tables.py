@@ -322,13 +322,22 @@ def test_others_commit_before_the_log_is_there(bare: BareLake, monkeypatch: pyte
     assert ensure_read(bare, ["id"]) == [(1,), (2,)]
 
 
-def test_a_conversion_that_was_killed_before_the_name(bare: BareLake) -> None:
+def test_a_log_of_another_version_is_no_conversion_that_was_begun(bare: BareLake) -> None:
+    """Those of other readers are theirs, and so is one of what the table was before."""
     bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
     (entry,) = bare.sources.catalog.view().recorded_at(str(bare.path("t")))
     bare.answer("CONVERT TO DELTA t")
     bare.sources.catalog.change(SetFormat(replace(entry, format="delta"), "iceberg"))
+    log = bare.path("t") / "_delta_log"
+    log.rename(bare.path("t") / "aside")
+    bare.answer("ALTER TABLE t ADD COLUMN x INT")
+    (bare.path("t") / "aside").rename(log)
     error = bare.refuse("CONVERT TO DELTA t")
     assert error.condition == "FOLDER_OF_TWO_TABLES" and "remove its folder _delta_log" in str(error)
+    first = log / f"{0:020}.json"
+    for text in ("", "{", '{"commitInfo":{"operation":"CREATE TABLE"}}'):
+        first.write_text(text)
+        assert bare.refuse("CONVERT TO DELTA t").condition == "FOLDER_OF_TWO_TABLES"
 
 
 RENAMED: list[tuple[list[str], str | None, dict[str, str]]] = [
