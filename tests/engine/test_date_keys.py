@@ -74,7 +74,7 @@ CASES = (
         "SELECT date_trunc('month', timestamp(d) + INTERVAL 1 HOUR) m, count(*) n FROM days GROUP BY m",
         False,
     ),
-    ("m, n", "SELECT trunc(d, 'month') m, count(*) n FROM days GROUP BY m", False),
+    ("string(m), n", "SELECT trunc(d, 'month') m, count(*) n FROM days GROUP BY m", False),
     ("string(m), k", "SELECT date_trunc('month', d) m, k FROM days", False),
 )
 
