@@ -62,15 +62,20 @@ class RetryPolicy:
     turns: TableLocks | None = None
     """Those of the server; None: nobody is waited for."""
 
-    def rebase(self, attempt: Callable[[], T | None], table_root: str) -> tuple[T | None, int]:
+    def rebase(
+        self, attempt: Callable[[], T | None], table_root: str, catch_up: Callable[[], None] = lambda: None
+    ) -> tuple[T | None, int]:
         """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits.
 
-        The statement is not cancelled in the middle of an attempt, nor after one that has committed.
+        The statement is not cancelled in the middle of an attempt, nor after one that has committed. `catch_up` takes
+        up what others have committed, where one of them was waited for.
         """
         self.cancel.reopen()  # behind an earlier commit of the statement
         if self.turns is None:
             return self._rebase(attempt)
-        with self.turns.hold(table_root, self.cancel):
+        with self.turns.hold(table_root, self.cancel) as has_waited:
+            if has_waited:
+                catch_up()
             return self._rebase(attempt)
 
     def _rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:

@@ -121,6 +121,23 @@ def test_show_keys_of_tables_with_odd_names(shop: BareLake) -> None:
     assert shop.refuse("SHOW KEYS").condition == "PARSE_SYNTAX_ERROR"
 
 
+def test_a_dropped_table_takes_the_keys_to_it_along(shop: BareLake) -> None:
+    own = [("orders_orders_fk", "FOREIGN KEY"), ("orders_pk", "PRIMARY KEY")]
+
+    def kinds() -> list[tuple[str, str]]:
+        return sorted((name, " ".join(text.split()[:2])) for name, text in constraints(shop, "orders"))
+
+    assert kinds() == [("buyer", "FOREIGN KEY"), *own]
+    shop.answer("DROP TABLE customers")
+    assert kinds() == own
+    assert "buyer" not in shop.answer("SHOW CREATE TABLE orders")["createtab_stmt"].to_pylist()[0]
+    assert shop.answer("SHOW FOREIGN KEYS IN orders")["constraintName"].to_pylist() == ["orders_orders_fk"]
+    assert [row[-2] for row in shop.rows_of(ListForeignKeys(child=(None, None, "orders")))] == ["orders_orders_fk"]
+    shop.answer("ALTER TABLE orders DROP CONSTRAINT buyer")
+    shop.answer("CREATE TABLE customers (id BIGINT PRIMARY KEY)")
+    assert kinds() == own
+
+
 def test_keys_come_and_go(shop: BareLake) -> None:
     shop.answer("CREATE TABLE items (id BIGINT NOT NULL, buyer BIGINT, place INT)")
     shop.answer("ALTER TABLE items ADD PRIMARY KEY (ID) NORELY")

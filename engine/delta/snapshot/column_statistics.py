@@ -23,6 +23,7 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.spec.paths import LOG_DIR
 from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
+from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import Storage
 from engine.types.sql_types import ddl_type
 
@@ -30,7 +31,7 @@ STATISTICS_NAME = f"{LOG_DIR}/_gateway/column_statistics.json"
 
 
 def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCounts:
-    """Of the columns that the table has. Raises `LogPathNotAllowed`."""
+    """Of the columns that the table has."""
     recorded = _read(storage, config)
     counts = {}
     for name, physical in physical_names(config.schema, config.column_mapping_mode).items():
@@ -45,7 +46,10 @@ def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCount
 def write_distinct_counts(
     storage: Storage, config: TableConfig, version: int, counted: Mapping[str, DistinctCount]
 ) -> None:
-    """Those of some columns, by logical name, instead of what was known of them. Raises `OSError`."""
+    """Those of some columns, by logical name, instead of what was known of them.
+
+    Raises `OSError`, and `LogPathNotAllowed` where the log leads elsewhere.
+    """
     physical, recorded = physical_names(config.schema, config.column_mapping_mode), dict(_read(storage, config))
     for name, count in counted.items():
         field = config.schema.field(name)
@@ -59,7 +63,7 @@ def write_distinct_counts(
 def _read(storage: Storage, config: TableConfig) -> Mapping[str, Any]:
     try:
         value = msgspec.json.decode(storage.read_bytes(STATISTICS_NAME))
-    except (OSError, msgspec.MsgspecError, RecursionError):
+    except (OSError, LogPathNotAllowed, msgspec.MsgspecError, RecursionError):
         return {}
     if not isinstance(value, dict) or value.get("tableId") != config.metadata.id:
         return {}

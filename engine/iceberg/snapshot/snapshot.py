@@ -433,13 +433,12 @@ class IcebergSnapshot:
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows are left. Nested columns have no bounds here."""
         data = self.live_files.data
+        statistics = measured_columns(data, self.iceberg_schema, columns)
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        statistics = measured_columns(data, self.iceberg_schema, columns)
-        return CountedFiles(
-            files=self.files, statistics=pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
-        )
+        known = pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
+        return CountedFiles(files=self.files, statistics=known)
 
     @property
     def distinct_counts(self) -> DistinctCounts:

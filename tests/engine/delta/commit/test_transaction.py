@@ -16,7 +16,7 @@ import pytest
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss, RetryPolicy
 from engine.concurrency.table_locks import TableLocks
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDeleteRead
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentAppend, ConcurrentDeleteRead
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
@@ -159,6 +159,31 @@ def test_writers_of_one_server_take_turns(tmp_path: Path) -> None:
     assert storage.written == 8, "nobody writes what another one has made"
     assert all(each.attempts <= 2 for each in made) and len(losses) == sum(each.attempts - 1 for each in made)
     assert Snapshot.load(storage).num_files == 8
+
+
+def test_who_has_waited_knows_what_came_first(tmp_path: Path) -> None:
+    """It takes the next version at its first attempt, or conflicts without one."""
+    storage = Synced(open_storage(str(tmp_path)))
+    create(storage)
+    append(storage, "a")
+    turns = TableLocks()
+    adds, reads = (Transaction.on(Snapshot.load(storage), describe(TableOperation.DML)) for _ in range(2))
+    reads.read_whole_table()
+    for number, each in enumerate((adds, reads)):
+        each.stage(add(f"mine{number}"))
+    with ThreadPoolExecutor(2) as threads:
+        with turns.hold(storage.root, CancelToken()):
+            late = [
+                threads.submit(each.commit, RetryPolicy(turns=turns, cancel=CancelToken())) for each in (adds, reads)
+            ]
+            time.sleep(0.2)
+            append(storage, "b")
+            storage.written = 0
+        committed = late[0].result(30)
+        assert (committed.version, committed.attempts) == (3, 1)
+        with pytest.raises(ConcurrentAppend):
+            late[1].result(30)
+    assert storage.written == 1
 
 
 def test_who_waits_for_a_turn_is_cancelled(tmp_path: Path) -> None:
