@@ -55,7 +55,7 @@ _READS = (
 )
 _METRICS = (
     "SELECT readable_metrics.u.lower_bound AS low, readable_metrics.u.upper_bound AS high, "
-    "hex(readable_metrics.f.lower_bound) AS f, readable_metrics.v.value_count AS v FROM {t}.files "
+    "hex(readable_metrics.f.lower_bound) AS f FROM {t}.files "
     "WHERE content = 0 ORDER BY record_count, low, high, f"
 )
 

@@ -13,7 +13,7 @@ from engine.errors.statement_errors import SparkFailure
 from engine.plans.file_writes import FILE_BYTES, SMALL_BYTES, Step
 from engine.plans.write_plan import FilePerPartition, KeptRows, TaskPerFile, WritePlan
 from engine.table.identity import IdentityColumn
-from engine.table.rules import Constraint
+from engine.table.rules import Constraint, StoredValue
 from engine.types.schema import PrimitiveType
 from tests.engine.enforce.write_plans import LONG, STRING, column, plan
 
@@ -75,6 +75,20 @@ def test_checks_are_evaluated_before_anything_is_made_of_them() -> None:
     assert list(texts(raising)) == ["a", "__check0"]
     assert texts(raising)["a"].startswith("CASE WHEN `__check_0` IS NOT TRUE THEN raise_error(concat('token:0:', ")
     assert texts(raising)["a"].endswith(" ELSE `a` END")
+
+
+def test_what_is_stored_as_another_type_is_checked_as_it_is_shown() -> None:
+    values = {"u": StoredValue("uuid", "unhex(`u`)", "`u` RLIKE 'x'"), "f": StoredValue("fixed[3]", None, "`f` = 3")}
+    columns = (column("id"), column("u", STRING), column("f"))
+    write = enforce_rules(plan(*columns, rules={"stored_values": values}, given="id u f"))
+    *_, raising, stored = row_rules(write, TOKEN).steps
+    assert "raise_error" in texts(raising)["id"] and texts(raising)["u"] == "`u`"
+    assert texts(stored) == {"id": "`id`", "u": "unhex(`u`)", "f": "`f`"}
+    failures = [
+        violation(write, TOKEN, failure("USER_RAISED_EXCEPTION", f'{TOKEN}:{at}:{{"u": "no"}}')) for at in range(2)
+    ]
+    assert [None if each is None else each.condition for each in failures] == ["CAST_INVALID_INPUT.STORED_TYPE"] * 2
+    assert "The column `u` is of the type uuid, and no is no value of it." in str(failures[0])
 
 
 def test_void_columns_leave_before_the_files() -> None:
