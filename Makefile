@@ -5,6 +5,7 @@ VENV := .venv
 ORACLE := .oracle
 ICEBERG_ORACLE := .oracle-iceberg
 REST_ORACLE := .oracle-rest
+S3A_ORACLE := .oracle-s3a
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
@@ -61,12 +62,12 @@ format: $(VENV)/.installed-test ## put the code into form
 bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
-oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
+oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed $(S3A_ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -105,6 +106,10 @@ $(ICEBERG_RUNTIME):
 
 $(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(REST_ORACLE)
+	@touch $@
+
+$(S3A_ORACLE)/.installed: tests/oracle/s3a/pom.xml
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(S3A_ORACLE)
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python

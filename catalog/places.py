@@ -18,7 +18,7 @@ from catalog.errors import FilesNotReadable, LocationOverlap
 from catalog.files import LOG_FOLDER, Tree
 from catalog.remote import open_tree
 from catalog.rest.places import RestPlaces
-from catalog.roots import AllowedRoots, configured_location, is_at_or_below, is_below, is_local, overlap
+from catalog.roots import AllowedRoots, configured_location, is_at_or_below, is_local, may_be_below, overlap
 
 
 class Places:
@@ -81,9 +81,9 @@ class Places:
             if tree.table_format(folder):
                 raise LocationOverlap(location, f"it lies inside the table at {folder}")
         for other in taken:
-            if is_below(location, other):
+            if may_be_below(location, other):
                 raise LocationOverlap(location, f"it lies inside the table at {other}")
-            if is_below(other, location):
+            if may_be_below(other, location):
                 raise LocationOverlap(location, f"the table at {other} lies inside")
         for folder in _below(tree, location):
             if tree.table_format(folder):

@@ -173,12 +173,18 @@ class RemoteTree:
         return kept if kept is not None and self._clock() - kept.listed_s < LISTING_KEPT_S else None
 
     def _has_version(self, location: str) -> bool:
-        """Asks for the first version, which most logs still have, before it lists a log."""
+        """Asks for the first version, which most logs still have, before it lists a log.
+
+        What this server has no access to is no table of its own.
+        """
         log = f"{location}/{LOG_FOLDER}"
         self._fs.invalidate_cache(log)
-        if self._fs.exists(f"{log}/{_FIRST_VERSION}"):
-            return True
-        return self._has_file(log, is_version)
+        try:
+            with as_os_errors():
+                has_first = bool(self._fs.exists(f"{log}/{_FIRST_VERSION}"))
+        except PermissionError:
+            return False
+        return has_first or self._has_file(log, is_version)
 
     def _has_file(self, folder: str, is_sought: Callable[[str], bool]) -> bool:
         return any(is_sought(_base_name(entry)) for entry in _list(self._fs, folder) if entry["type"] == "file")
@@ -203,12 +209,12 @@ def _open(url: str, options: Mapping[str, Any] | None) -> Any:
         raise StorageNotAvailable(url, str(error)) from error
 
 
-@as_os_errors()
 def _list(fs: Any, folder: str) -> list[dict[str, Any]]:
     """One listing, never one that fsspec kept from before."""
     fs.invalidate_cache(folder)
     try:
-        return list(fs.ls(folder, detail=True))
+        with as_os_errors():
+            return list(fs.ls(folder, detail=True))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
 

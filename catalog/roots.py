@@ -7,7 +7,8 @@ followed and `..` is taken away *before* the check, so what was checked is what 
 - Local paths are absolute, bare or as a `file:` URI. A path in SQL is literal: a percent sign is a percent sign, as it
   is to Hadoop, so nothing is decoded that a later layer could decode differently.
 - Other schemes are compared by scheme, authority and whole segments. Whether a path is allowed goes by its scheme as it
-  is spelled; whether two folders are one, by the store that the scheme means (`s3a` is `s3`). Empty, `.` and `..`
+  is spelled; whether two folders are one, by the store that the scheme means (`s3a` is `s3`; `wasbs` and `abfss` are
+  services of one account). Empty, `.` and `..`
   segments are refused rather than folded, because object stores take them literally and their clients do not agree; so
   is `::`, by which fsspec chains file systems.
 - A refusal does not tell whether anything lies at the path.
@@ -28,6 +29,9 @@ SAME_STORE: Mapping[str, str] = MappingProxyType(
     {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "az", "abfss": "az", "wasbs": "wasb"}
 )
 """Schemes that are spellings of another one."""
+_AZURE = frozenset(["abfs", "abfss", "az", "wasb", "wasbs"])
+_AZURE_SERVICES = frozenset(["blob", "dfs"])
+"""Two ways to the same containers."""
 
 
 class AllowedRoots:
@@ -53,8 +57,16 @@ class AllowedRoots:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether two canonical locations are one, or one lies in the other."""
-    return is_at_or_below(one, other) or is_below(other, one)
+    """Whether two canonical locations are one, or one lies in the other, or may: a container of Azure that is named
+    without its account may be that of any.
+    """
+    here, there = _compared(one, other)
+    return here == there or _is_inside(here, there) or _is_inside(there, here)
+
+
+def may_be_below(location: str, folder: str) -> bool:
+    """As `is_below`, with what `overlap` says of containers."""
+    return _is_inside(*_compared(location, folder))
 
 
 def is_same(one: str, other: str) -> bool:
@@ -64,7 +76,7 @@ def is_same(one: str, other: str) -> bool:
 
 def is_below(location: str, folder: str) -> bool:
     """Whether a canonical location lies in a folder."""
-    return _in_store(location).startswith(_in_store(folder).rstrip("/") + "/")
+    return _is_inside(_in_store(location), _in_store(folder))
 
 
 def is_at_or_below(location: str, folder: str) -> bool:
@@ -74,7 +86,37 @@ def is_at_or_below(location: str, folder: str) -> bool:
 def _in_store(location: str) -> str:
     """A canonical location with the usual name of its scheme, to compare it."""
     scheme, separator, rest = location.partition("://")
+    if scheme in _AZURE:
+        return f"az://{_in_account(rest)}"
     return f"{SAME_STORE.get(scheme, scheme)}://{rest}" if separator else location
+
+
+def _is_inside(place: str, folder: str) -> bool:
+    return place.startswith(folder.rstrip("/") + "/")
+
+
+def _in_account(place: str) -> str:
+    """`container@account.cloud/folder` of a place in Azure, whichever service of the account it names."""
+    authority, slash, folder = place.partition("/")
+    container, at, host = authority.partition("@")
+    account, *services = host.lower().split(".")
+    if services and services[0] in _AZURE_SERVICES:
+        services.pop(0)
+    return f"{container}{at}{'.'.join((account, *services))}{slash}{folder}"
+
+
+def _compared(one: str, other: str) -> tuple[str, str]:
+    """Two canonical locations with the usual names of their schemes; without accounts where one names none."""
+    places = _in_store(one), _in_store(other)
+    named = ["@" in place.partition("://")[2].partition("/")[0] for place in places]
+    if named[0] == named[1] or not all(place.startswith("az://") for place in places):
+        return places
+    return _without_account(places[0]), _without_account(places[1])
+
+
+def _without_account(place: str) -> str:
+    authority, slash, folder = place.removeprefix("az://").partition("/")
+    return f"az://{authority.partition('@')[0]}{slash}{folder}"
 
 
 def is_local(location: str) -> bool:

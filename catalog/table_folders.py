@@ -16,7 +16,7 @@ from catalog.places import Places
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestPlaceShared
 from catalog.rest.names import RestNames, is_rest, table_at
 from catalog.rest.places import RestPlace
-from catalog.roots import is_same, overlap
+from catalog.roots import overlap
 from catalog.state import CatalogState
 
 
@@ -44,7 +44,7 @@ class TableFolders:
         format = self._places.format_at(location)
         own = format is not None and not (may_have_metadata and format == ICEBERG)
         others = (entry.location for entry in (*self._recorded(), *self.rest_tables_at(location)))
-        if own or any(other != address and is_same(self._place_of(other), location) for other in others):
+        if own or any(other != address and overlap(self._place_of(other), location) for other in others):
             raise LocationOverlap(location, "another table lies there")
 
     def ensure_alone(self, table: TableEntry, location: str, *, asks: bool) -> None:
@@ -81,10 +81,14 @@ class TableFolders:
             if not isinstance(source, RestNames):
                 continue
             try:
-                source.learn_places()
+                source.learn_places(sought=location, is_table=lambda: self._has_iceberg(location))
             except (RestCatalogNotAvailable, RestCatalogRefused):
                 if not source.knows_places and self._is_guarded(name):
                     raise
+
+    def _has_iceberg(self, location: str) -> bool:
+        """Whether a table lies at a canonical location, or around it, that no record has to know of."""
+        return any(self._places.format_at(folder) == ICEBERG for folder in self._places.tables_around(location))
 
     def _is_guarded(self, catalog: CatalogName) -> bool:
         """Whether tables without a record of their own may have policies or grants."""

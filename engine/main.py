@@ -19,6 +19,7 @@ from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
 from catalog.errors import SchemaNotFound, SqlError
 from catalog.file_store import FileStore
+from catalog.interruption import interrupted_by
 from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
@@ -303,7 +304,8 @@ class LakeSession:
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
-        return self._execute(parse_statement(text), parameters, context)
+        with interrupted_by(context.cancel):
+            return self._execute(parse_statement(text), parameters, context)
 
     def _execute(self, parsed: Executable, parameters: Sequence[Parameter], context: StatementContext) -> ResultStream:
         match parsed:
@@ -322,7 +324,8 @@ class LakeSession:
 
     def run(self, statement: Statement, context: StatementContext) -> ResultStream:
         """Run a statement that did not come as text."""
-        return self._take(statement, (), (), context).result
+        with interrupted_by(context.cancel):
+            return self._take(statement, (), (), context).result
 
     def close(self) -> None:
         self._executor.close()

@@ -217,7 +217,8 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
 
 
 def _policy(way: _Way) -> RetryPolicy:
-    return RetryPolicy(cancel=way.run.context.cancel, on_loss=way.run.context.on_loss)
+    context = way.run.context
+    return RetryPolicy(cancel=context.cancel, on_loss=context.on_loss, turns=way.sources.turns)
 
 
 def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:

@@ -21,13 +21,20 @@ WITH""".split()
 
 
 class Completer:
-    """Names are asked for at the first Tab; without any, keywords are left."""
+    """Names are asked for at the first Tab, and again where the session went elsewhere; without any, keywords are left.
 
-    def __init__(self, client: ApiClient, catalog: str | None) -> None:
-        """The names of `catalog` are completed without it too; None: those of the one that statements begin in."""
-        self._client, self._catalog, self._names = client, catalog, list[str]()
+    The names of a catalog are completed without it too, and tables of one schema without that.
+    """
+
+    def __init__(self, client: ApiClient, catalog: str | None, schema: str | None = None) -> None:
+        """`catalog` None: the one that statements begin in; `schema` None: all of its schemas."""
+        self._client, self._catalog, self._schema, self._names = client, catalog, schema, list[str]()
         self._found: list[str] = []
         self._asked = False
+
+    def follow(self, catalog: str, schema: str) -> None:
+        """Where the session's names lie from now on."""
+        self._catalog, self._schema, self._asked = catalog, schema, False
 
     def __call__(self, text: str, state: int) -> str | None:
         """As `readline` asks: the completions of `text` one by one."""
@@ -54,8 +61,11 @@ class Completer:
                 path = f"{_CATALOG}/tables?{urlencode(named | {'schema': schema['name']})}"
                 for table in self._client.ask("GET", path)["tables"]:
                     yield f"{place}.{table['name']}"
-                    if is_current:
+                    if is_current and self._is_current(schema["name"]):
                         yield table["name"]
+
+    def _is_current(self, schema: str) -> bool:
+        return self._schema is None or schema.casefold() == self._schema.casefold()
 
 
 def join_history(lines: Sequence[str]) -> None:
@@ -69,18 +79,15 @@ def join_history(lines: Sequence[str]) -> None:
     readline.add_history("\n".join(lines))
 
 
-def line_reader(client: ApiClient, catalog: str | None) -> Callable[[str], str]:
-    """Reads a line after a prompt; its user's lines are kept in `$XDG_STATE_HOME/delta-gateway/history`.
-
-    `catalog` is the one of `Completer`.
-    """
+def line_reader(completer: Completer) -> Callable[[str], str]:
+    """Reads a line after a prompt; its user's lines are kept in `$XDG_STATE_HOME/delta-gateway/history`."""
     file = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "delta-gateway" / "history"
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
         readline.read_history_file(file)
     readline.set_history_length(_HISTORY_LINES)
-    readline.set_completer(Completer(client, catalog))
+    readline.set_completer(completer)
     readline.set_completer_delims(" \t\n()=<>,;'\"")
     readline.parse_and_bind("tab: complete")
     readline.parse_and_bind("set show-all-if-ambiguous on")

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TextIO
 
 from gateway.cli_client import ApiClient, ClientError, Statement
@@ -37,6 +38,7 @@ _COMMANDS: Mapping[str, str] = {
 }
 _TOKEN = re.compile(r"--[^\n]*|/\*.*?(?:\*/|$)|'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.|\"\")*+\"?|`[^`]*`?|\S", re.S)
 _OPEN = re.compile(r"'(?:[^'\\]|\\.|'')*+|\"(?:[^\"\\]|\\.|\"\")*+|`[^`]*|/\*(?:(?!\*/).)*", re.S)
+_MOVES = re.compile(r"\s*(?:USE|SET\s+CATALOG)\b", re.IGNORECASE)
 _SCRIPT = re.compile(r"\s*BEGIN\b(?!\s+TRANSACTION)", re.IGNORECASE)
 
 Writer = Callable[[Statement, TextIO], None]
@@ -75,6 +77,8 @@ class Shell:
     file: str = ""
     """Where rows are written; empty: `out`."""
     session: str = ""
+    on_place: Callable[[str, str], None] | None = None
+    """Told of the current catalog and schema where a statement has changed them."""
     last: str = ""
     typed: list[str] = field(default_factory=list)
 
@@ -167,6 +171,8 @@ class Shell:
                 statement.close()
             self.out.write(f"{time.monotonic() - began:.3f} s\n")
             self.out.flush()
+            if self.on_place is not None and _MOVES.match(text):
+                self._tell_place(self.on_place)
             return True
         except ClientError as error:
             self._clear()
@@ -179,6 +185,15 @@ class Shell:
                     self.client.ask("POST", f"{STATEMENTS}/{statement_id}/cancel")
             self.err.write("cancelled\n")
         return False
+
+    def _tell_place(self, tell: Callable[[str, str], None]) -> None:
+        """Only the server knows how it took the name."""
+        statement = self.client.run("SHOW CURRENT NAMESPACE", rows_inline=True, session_id=self.session)
+        try:
+            for catalog, schema in chain.from_iterable(statement.row_chunks()):
+                tell(str(catalog), str(schema))
+        finally:
+            statement.close()
 
     def _write(self, statement: Statement) -> None:
         if not self.file:

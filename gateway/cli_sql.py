@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from gateway.cli_client import ApiClient, ClientError, Statement
 from gateway.cli_format import write_json, write_table
-from gateway.cli_lines import join_history, line_reader
+from gateway.cli_lines import Completer, join_history, line_reader
 from gateway.cli_shell import INLINE, Shell
 
 DEFAULT_SERVER = "http://127.0.0.1:8080"
@@ -70,8 +70,10 @@ def _run_once(client: ApiClient, chosen: argparse.Namespace, text: str) -> None:
 def _run_shell(chosen: argparse.Namespace) -> int:
     with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
         sys.stdout.write("\\? lists the commands.\n")
-        read = line_reader(client, chosen.catalog)
+        completer = Completer(client, chosen.catalog, chosen.schema)
+        read = line_reader(completer)
         shell = Shell(client, _WRITERS, sys.stdout, sys.stderr, read, join_history, chosen.format)
+        shell.on_place = completer.follow
         return shell.run(chosen.catalog, chosen.schema)
 
 

@@ -4,8 +4,8 @@ What is recorded here of its schemas and tables are their owners, grants and pol
 means nothing, and an object without a record is one that nobody here owns. A crash between the two leaves one of these.
 Nothing is asked twice: what failed without an answer says so (`RestOutcomeUnknown`).
 
-Views and functions that are made here in a REST catalog are objects of ours, which it does not know. Views that it
-keeps itself are read and dropped.
+Views that are made in a REST catalog are the catalog's, where other engines find them: nobody here owns them. Functions
+that are made there are objects of ours, which it does not know, and so are views of records that older servers made.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from catalog.changes import (
     Change,
     CreateSchema,
     CreateTable,
+    CreateView,
     DropCatalog,
     DropSchema,
     DropTable,
@@ -35,8 +36,15 @@ from catalog.errors import (
 )
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.client import Namespace
-from catalog.rest.errors import RestCatalogNotChanged, RestConflict, RestOptionInvalid
+from catalog.rest.errors import (
+    RestCatalogNotChanged,
+    RestConflict,
+    RestOptionInvalid,
+    RestOutcomeUnknown,
+    RestViewsNotSupported,
+)
 from catalog.rest.names import RestNames, location_of, without_place
+from catalog.rest.new_views import creation, replacement
 from catalog.state import CatalogState
 
 COMMENT, LOCATION = "comment", "location"
@@ -64,6 +72,9 @@ def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> C
         case DropTable(table, purge):
             if (names := _names(sources, table.schema_name)) is not None:
                 _drop_table(names, state, table, purge=purge)
+        case CreateView(made, replaces):
+            if (names := _names(sources, made.name.schema_name)) is not None and made.name not in state.relations:
+                _create_view(names, made, replaces=replaces)
         case DropView(view):
             if (names := _names(sources, view.schema_name)) is not None and view not in state.relations:
                 _drop_view(names, view)
@@ -89,6 +100,8 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
         case CreateTable(table, _) if _names(sources, table.name.schema_name) is not None:
             known: list[Change] = [DropTable(table.name)] if table.name in state.relations else []
             return [*known, CreateTable(_plain(table))]
+        case CreateView(made, _) if _names(sources, made.name.schema_name) and made.name not in state.relations:
+            return []
         case DropView(view) if _names(sources, view.schema_name) is not None and view not in state.relations:
             return []
         case DropTable(name, _) if _names(sources, name.schema_name) is not None:
@@ -192,6 +205,34 @@ def _drop_table(names: RestNames, state: CatalogState, name: TableName, *, purge
             raise TableNotFound(str(name))
         return  # it went elsewhere, and its record goes
     names.drop(_namespace(names, name.schema_name), found.name.table, purge=purge)
+
+
+def _create_view(names: RestNames, view: ViewEntry, *, replaces: bool) -> None:
+    """Where an answer is lost, the view tells by its text whether it was made."""
+    namespace = _namespace(names, view.name.schema_name)
+    if names.find(view.name.schema, view.name.table) is not None:
+        raise TableAlreadyExists(str(view.name))
+    found = names.find_view(view.name.schema, view.name.table)
+    if found is not None and not replaces:
+        raise TableAlreadyExists(str(view.name))
+    spelled = view.name.table if found is None else found.name.table
+    metadata = None if found is None else names.client.load_view(namespace, spelled)
+    try:
+        if metadata is None:
+            is_kept = names.client.create_view(namespace, creation(view, namespace))
+        else:
+            is_kept = names.client.replace_view(namespace, spelled, replacement(view, namespace, metadata))
+    except RestConflict as error:
+        if metadata is None:
+            raise TableAlreadyExists(str(view.name)) from error
+        raise
+    except RestOutcomeUnknown:
+        now = names.find_view(view.name.schema, spelled)
+        if now is None or (now.text, now.current) != (view.text, view.current):
+            raise
+        return
+    if not is_kept:
+        raise RestViewsNotSupported(names.name.catalog)
 
 
 def _drop_view(names: RestNames, view: TableName) -> None:

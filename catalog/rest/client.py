@@ -38,6 +38,8 @@ _KEPT_BYTES_MAX = 32 << 20
 _SEPARATOR = "%1F"
 _CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
 _VIEWS = "GET /v1/{prefix}/namespaces/{namespace}/views"
+_NEW_VIEW = "POST /v1/{prefix}/namespaces/{namespace}/views"
+_NEW_VERSION = "POST /v1/{prefix}/namespaces/{namespace}/views/{view}"
 _NO_ENDPOINT = frozenset([HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED])
 """What catalogs answer that have no views, and do not say so."""
 
@@ -134,6 +136,23 @@ class RestClient:
         """Whether there was one."""
         path = f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}"
         return self._dropped(path, lambda: self.load_view(namespace, view) is None)
+
+    def create_view(self, namespace: Namespace, request: Json) -> bool:
+        """Whether the catalog has views. Raises `RestConflict` where the name is taken, `RestOutcomeUnknown`."""
+        return self._changed_view(_NEW_VIEW, f"namespaces/{self._path(namespace)}/views", request)
+
+    def replace_view(self, namespace: Namespace, view: str, request: Json) -> bool:
+        """As `create_view`, of a version of a view that is there. Raises `RestConflict` where it is another by now."""
+        path = f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}"
+        return self._changed_view(_NEW_VERSION, path, request)
+
+    def _changed_view(self, endpoint: str, path: str, request: Json) -> bool:
+        self._settings()
+        if self._endpoints and endpoint not in self._endpoints:
+            return False
+        not_there = _NO_ENDPOINT - {HTTPStatus.BAD_REQUEST}
+        answer = self._change(path, request, may_be_gone=True, not_there=not_there)
+        return answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
 
     def load_view(self, namespace: Namespace, view: str) -> Json | None:
         """The metadata of a view; None where there is no such view."""
@@ -375,7 +394,9 @@ class RestClient:
         may_be_gone: bool = False,
         method: str = "POST",
         headers: Mapping[str, str] | None = None,
+        not_there: frozenset[int] = frozenset(),
     ) -> Answer:
+        """Answers of a status in `not_there` are given as those of success are."""
         full = self._prefixed(path)
         try:
             answer = self._transport.send(method, full, request, headers)
@@ -385,9 +406,8 @@ class RestClient:
         except NoAnswer as error:
             kind = RestOutcomeUnknown if error.was_sent else RestCatalogNotAvailable
             raise kind(self.name, str(error)) from error
-        if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT) or (
-            may_be_gone and answer.status == HTTPStatus.NOT_FOUND
-        ):
+        fine = {HTTPStatus.OK, HTTPStatus.NO_CONTENT, *not_there, *((HTTPStatus.NOT_FOUND,) if may_be_gone else ())}
+        if answer.status in fine:
             return answer
         if answer.status == HTTPStatus.CONFLICT:
             raise RestConflict(self.name, answer.reason)

@@ -28,7 +28,10 @@ _OWN_HEADERS = re.compile(
     r"(?i)host|content-length|transfer-encoding|connection|te|trailer|upgrade|expect|forwarded|x-forwarded-.*"
 )
 """Those that say where a request goes or where it ends, or from where it came."""
-_OPTIONS = ("uri", "warehouse", "prefix", "scope", "credential", "token", "oauth2-server-uri", "nested")
+_OPTIONS = (
+    *("uri", "warehouse", "prefix", "scope", "credential", "token", "oauth2-server-uri", "nested"),
+    "vended-credentials",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,7 @@ def options_of(name: str, given: tuple[tuple[str, str], ...], policy: RestPolicy
         scope=said.get("scope", "catalog"),
         ca_file="" if secret is None else secret.ca_file,
         nested=said.get("nested", "false").lower() == "true",
+        vended_credentials=said.get("vended-credentials", "false").lower() == "true",
         headers=tuple(headers.items()),
     )
 

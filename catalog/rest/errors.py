@@ -93,6 +93,21 @@ class RestViewNotReadable(SqlError, condition="REST_VIEW_NOT_READABLE", sqlstate
 
 
 @dataclass(eq=False)
+class RestViewsNotSupported(SqlError, condition="REST_CATALOG_HAS_NO_VIEWS", sqlstate="0A000"):
+    catalog: str
+    template = "The REST catalog {catalog} keeps no views. Make the view in a catalog of this server."
+
+
+@dataclass(eq=False)
+class RestViewNotKept(SqlError, condition="REST_VIEW_NOT_KEPT", sqlstate="0A000"):
+    """`reason` is a clause."""
+
+    view: str
+    reason: str
+    template = "A REST catalog cannot keep the view {view} like this: {reason}. Nothing was changed."
+
+
+@dataclass(eq=False)
 class RestConflict(SqlError, condition="REST_CATALOG_CONFLICT", sqlstate="40001"):
     """A requirement did not hold; nothing was changed."""
 

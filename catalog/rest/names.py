@@ -18,7 +18,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from catalog.credentials import options_for
@@ -32,6 +31,7 @@ from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
 from catalog.rest.vended import LentOptions, StorageOptions, storage_options
 from catalog.rest.views import listed_view, view_entry
+from catalog.roots import overlap
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class RestNames:
         self.name = CatalogName(client.name)
         self.client, self.is_nested, self.places = client, is_nested, places or RestPlaces()
         self._listed_until = self._known_until = -math.inf
+        self._looked_for: dict[str, float] = {}
         self._listing = Lock()
 
     def schemas(self) -> list[str]:
@@ -144,18 +145,38 @@ class RestNames:
         """Whether it has told where all of its tables lie since the start."""
         return self._known_until > -math.inf
 
-    def learn_places(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`."""
+    def learn_places(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sought: str | None = None,
+        is_table: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`.
+
+        Where no table is known at `sought`, a canonical location, and one lies there (`is_table`), it may be one that
+        was made again elsewhere under its name: all are asked for once more.
+        """
         with self._listing:
             now = clock()
-            if now < self._listed_until:
+            is_old = now >= self._known_until or (
+                sought is not None and self._looked_for.get(sought, now) <= now and self._is_new(sought) and is_table()
+            )
+            if not is_old and now < self._listed_until:
                 return
-            is_old = now >= self._known_until
             for address, place in self.all_places(() if is_old else self.places.all()):
                 self.places.put(address, place)
             self._listed_until = now + _LISTED_S
             if is_old:
                 self._known_until = now + _PLACES_S
+                self._looked_for = {place: until for place, until in self._looked_for.items() if until > now}
+                if sought is not None:
+                    self._looked_for[sought] = now + _PLACES_S
+
+    def _is_new(self, location: str) -> bool:
+        """Whether no table of this catalog is known at a location."""
+        start = f"{SCHEME}{quote(self.client.name, safe='')}/"
+        known = self.places.all().items()
+        return not any(address.startswith(start) and overlap(place.location, location) for address, place in known)
 
     def drop(self, namespace: Namespace, table: str, *, purge: bool = False) -> None:
         """Raises as `RestClient.drop`."""
@@ -289,7 +310,7 @@ class RestCatalogs:
         if newest is not None:
             lent.take(newest)
 
-    def lent_options(self, address: str, location: str) -> Callable[[], Mapping[str, Any]] | None:
+    def lent_options(self, address: str, location: str) -> LentOptions | None:
         """What fsspec is given for the files of the table at an address, which lie at a location: what the catalog gave
         out, unless the server has credentials of its own for it. Raises `RestSigningNotSupported`.
         """
@@ -297,13 +318,6 @@ class RestCatalogs:
         if not at.client.vends or options_for(location):
             return None
         label, key = str(table_at(address).name), (without_place(address), location)
-
-        def ask() -> StorageOptions:
-            found = storage_options(label, location, at.client.credentials(at.namespace, at.table))
-            if found is None:
-                raise RestCatalogNotAvailable(at.client.name, f"it gives out no credentials for {label} any more")
-            return found
-
         with self._lock:
             if key in self._lent:
                 self._lent.move_to_end(key)
@@ -313,10 +327,32 @@ class RestCatalogs:
         if first is None:
             return None
         with self._lock:
-            lent = self._lent.setdefault(key, LentOptions(first, ask))
+            lent = self._lent.setdefault(key, LentOptions(first, self._asker(address, location)))
             while len(self._lent) > _LENT_MAX:
                 self._lent.popitem(last=False)
             return lent
+
+    def _asker(self, address: str, location: str) -> Callable[[], StorageOptions]:
+        at, label = self.place(address), str(table_at(address).name)
+
+        def ask() -> StorageOptions:
+            found = storage_options(label, location, at.client.credentials(at.namespace, at.table))
+            if found is None:
+                raise RestCatalogNotAvailable(at.client.name, f"it gives out no credentials for {label} any more")
+            return found
+
+        return ask
+
+    def keep_staged(self, address: str, location: str, staged: RestTable) -> None:
+        """The credentials that came with a table that is not there yet, for its files at a location. They are not to be
+        had again before it is made. Raises `RestSigningNotSupported`.
+        """
+        at = self.place(address)
+        given = storage_options(str(table_at(address).name), location, staged.given)
+        if not at.client.vends or options_for(location) or given is None:
+            return
+        with self._lock:
+            self._lent[without_place(address), location] = LentOptions(given, self._asker(address, location))
 
     def place(self, location: str) -> RestAddress:
         """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""

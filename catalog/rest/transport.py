@@ -1,5 +1,6 @@
 """Requests to a REST catalog: JSON out, JSON in, within limits of time and size.
 
+A read is cut off where the statement that waits for it is cancelled (`catalog.interruption`), once it is connected.
 No redirect is followed, since the token would be shown to where it leads. What failed without an answer is told apart
 from what was answered: of a request that changes something, nobody knows whether it was carried out.
 
@@ -17,10 +18,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from catalog.interruption import interruptible
 from catalog.no_redirect import NoRedirect
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.options import RestOptions
@@ -77,15 +81,57 @@ class AnswerTooLong(NoAnswer):
     """The request was answered, with more than is read; another attempt would have the same answer."""
 
 
+_connected: ContextVar[list[socket.socket] | None] = ContextVar("connected", default=None)
+"""The connection of the request that a thread waits for."""
+
+
+def _cut_off(connected: list[socket.socket]) -> None:
+    for each in connected:
+        with suppress(OSError):
+            socket.socket.shutdown(each, socket.SHUT_RDWR)  # TLS would say goodbye first
+
+
+def _note(connection: socket.socket | None) -> None:
+    noted = _connected.get()
+    if noted is not None and connection is not None:
+        noted.append(connection)
+
+
+class _CutConnection(http.client.HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        _note(self.sock)
+
+
+class _CutTlsConnection(http.client.HTTPSConnection):
+    def connect(self) -> None:
+        super().connect()
+        _note(self.sock)
+
+
+class _CutHttp(urllib.request.HTTPHandler):
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_CutConnection, request)
+
+
+class _CutHttps(urllib.request.HTTPSHandler):
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(context=context)
+        self._tls = context
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_CutTlsConnection, request, context=self._tls)
+
+
 class Transport:
     """Thread-safe; `clock` is in seconds."""
 
     def __init__(self, options: RestOptions, clock: Callable[[], float] = time.monotonic) -> None:
         self._options, self._clock = options, clock
-        handlers: list[urllib.request.BaseHandler] = [NoRedirect()]
+        handlers: list[urllib.request.BaseHandler] = [NoRedirect(), _CutHttp()]
         if options.uri.startswith("https:") or options.token_url.startswith("https:"):
             tls = ssl.create_default_context(cafile=options.ca_file or None)
-            handlers.append(urllib.request.HTTPSHandler(context=tls))
+            handlers.append(_CutHttps(context=tls))
         self._opener = urllib.request.build_opener(*handlers)
         self._lock = threading.Lock()
         self._token, self._token_ends = options.token, float("inf")
@@ -114,6 +160,17 @@ class Transport:
         return answer
 
     def _ask(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str]) -> Answer:
+        if method != "GET":
+            return self._answered(method, url, data, headers)
+        connected: list[socket.socket] = []
+        token = _connected.set(connected)
+        try:
+            with interruptible(lambda: _cut_off(connected)):
+                return self._answered(method, url, data, headers)
+        finally:
+            _connected.reset(token)
+
+    def _answered(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str]) -> Answer:
         request = urllib.request.Request(url, data, dict(headers), method=method)
         try:
             try:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from catalog.rest.errors import RestSigningNotSupported
+from catalog.rest.hadoop_access import HadoopAccess, abfs_access, s3_access
 from catalog.roots import is_below
 
 Config = Mapping[str, str]
@@ -52,10 +55,11 @@ def _folders(prefix: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageOptions:
-    """What fsspec is given; `ends_ms` is since the epoch."""
+    """What fsspec is given, and Spark (None: it has no way to take them); `ends_ms` is since the epoch."""
 
     options: Mapping[str, Any] = field(repr=False)
     ends_ms: int | None = None
+    hadoop: HadoopAccess | None = None
 
 
 def given_credentials(body: Mapping[str, Any]) -> GivenCredentials:
@@ -80,16 +84,16 @@ def storage_options(table: str, location: str, given: GivenCredentials) -> Stora
     """None where the catalog gave nothing out for a location. Raises `RestSigningNotSupported`."""
     config, parts = given.for_location(location), urlsplit(location)
     if parts.scheme in _S3:
-        return _s3(table, config)
+        return _s3(table, location, config)
     if parts.scheme in _GCS and (token := config.get("gcs.oauth2.token")):
         project = {"project": config["gcs.project-id"]} if "gcs.project-id" in config else {}
         return StorageOptions(options={"token": token, **project}, ends_ms=_time(config, "gcs.oauth2.token-expires-at"))
     if parts.scheme in _ADLS:
-        return _adls(parts.hostname or "", config)
+        return _adls(location, parts.hostname or "", config)
     return None
 
 
-def _s3(table: str, config: Config) -> StorageOptions | None:
+def _s3(table: str, location: str, config: Config) -> StorageOptions | None:
     if "s3.access-key-id" not in config:
         if config.get("s3.remote-signing-enabled", "false").lower() == "true":
             raise RestSigningNotSupported(table)
@@ -101,15 +105,17 @@ def _s3(table: str, config: Config) -> StorageOptions | None:
     options["client_kwargs"] = {key: value for key, value in client.items() if value}
     if config.get("s3.path-style-access", "false").lower() == "true":
         options["config_kwargs"] = {"s3": {"addressing_style": "path"}}
-    return StorageOptions(options=options, ends_ms=_time(config, "s3.session-token-expires-at-ms"))
+    ends_ms = _time(config, "s3.session-token-expires-at-ms")
+    return StorageOptions(options=options, ends_ms=ends_ms, hadoop=s3_access(location, config))
 
 
-def _adls(host: str, config: Config) -> StorageOptions | None:
+def _adls(location: str, host: str, config: Config) -> StorageOptions | None:
     account = host.partition(".")[0]
     for name in (host, account):
         if token := config.get(f"adls.sas-token.{name}"):
             ends_ms = _time(config, f"adls.sas-token-expires-at-ms.{name}")
-            return StorageOptions(options={"account_name": account, "sas_token": token}, ends_ms=ends_ms)
+            options = {"account_name": account, "sas_token": token}
+            return StorageOptions(options=options, ends_ms=ends_ms, hadoop=abfs_access(location, token))
     return None
 
 
@@ -123,7 +129,10 @@ def now_ms() -> int:
 
 
 class LentOptions:
-    """What fsspec is given for the files of one table, asked for again in time. Thread-safe."""
+    """What fsspec and Spark are given for the files of one table, asked for again in time. Thread-safe.
+
+    `lease` is a name of them that tells nobody anything, by which Spark's side asks for them (`lent_by`).
+    """
 
     def __init__(
         self,
@@ -132,17 +141,23 @@ class LentOptions:
         clock: Callable[[], int] = now_ms,
     ) -> None:
         """`ask` gives newer ones, and may raise."""
+        self.lease = uuid.uuid4().hex
         self._ask, self._clock = ask, clock
         self._lock = threading.Lock()
         self._current, self._again_ms = first, self._due_ms(first)
+        _leases[self.lease] = self
 
     def __call__(self) -> Mapping[str, Any]:
+        """What fsspec is given."""
+        return self.newest().options
+
+    def newest(self) -> StorageOptions:
         """Where newer ones are not to be had, those of before count while they last."""
         with self._lock:
             now = self._clock()
             if now >= self._again_ms:
                 self._renew(now)
-            return self._current.options
+            return self._current
 
     def take(self, newest: StorageOptions) -> None:
         """Those that came with the table just now, in place of ones that may have ended without a word."""
@@ -164,3 +179,11 @@ class LentOptions:
         if options.ends_ms is None:
             return self._clock() + _ENDLESS_MS
         return max(options.ends_ms - _EARLY_MS, (self._clock() + options.ends_ms) // 2)
+
+
+_leases: WeakValueDictionary[str, LentOptions] = WeakValueDictionary()
+
+
+def lent_by(lease: str) -> StorageOptions:
+    """Those of a lease, as `LentOptions.newest`; raises KeyError where nobody uses it any more."""
+    return _leases[lease].newest()

@@ -15,8 +15,9 @@ from catalog.entries import ForeignView, ViewColumn, ViewEntry
 from catalog.names import DEFAULT_SCHEMA, SchemaName, TableName
 from catalog.rest.errors import RestCatalogNotAvailable
 
-_DIALECT = "spark"
-_QUERY_NAMES = "spark.query-column-names"
+DIALECT = "spark"
+QUERY_NAMES = "spark.query-column-names"
+"""Of a view whose columns have other names than those of its query."""
 _TYPES = {
     "long": "bigint",
     "timestamp": "timestamp_ntz",
@@ -48,9 +49,9 @@ def _entry(name: TableName, metadata: Mapping[str, Any]) -> ViewEntry:
     properties = metadata.get("properties") or {}
     return ViewEntry(
         name=name,
-        text=texts.get(_DIALECT, ""),
+        text=texts.get(DIALECT, ""),
         current=SchemaName(str(version.get("default-catalog") or name.catalog), namespace),
-        columns=tuple(_columns(schema["fields"], properties.get(_QUERY_NAMES))),
+        columns=tuple(_columns(schema["fields"], properties.get(QUERY_NAMES))),
         comment=properties.get("comment"),
         foreign=ForeignView(tuple(sorted(texts))),
     )

@@ -6,7 +6,7 @@ The layout is Spark's: three text columns, and sections that begin with `#`, sin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,6 +17,7 @@ from engine.answers.described_json import described_json
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.bind.sight import visible_keys
+from engine.pruning.distinct_counts import DistinctCount
 from engine.runtime.results import string_rows
 from engine.statements.functions import DescribeFunction
 from engine.statements.shows import DescribeCatalog, DescribeSchema, DescribeTable
@@ -36,7 +37,9 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
     relation = bound.named[0]
     if statement.column_parts:
         column = _find_column(relation, statement.column_parts)
-        rows = (("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL"))
+        rows = [("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL")]
+        if statement.extended and column.name in (counts := _distinct_counts(relation)):
+            rows.append(("distinct_count", str(counts[column.name].distinct)))
         return Outcome(result=string_rows(("info_name", "info_value"), rows))
     if statement.as_json:
         return Outcome(
@@ -195,6 +198,20 @@ def _details(bound: BoundStatement, relation: NamedRelation) -> Iterator[Row]:
         yield "# Constraints", "", ""
     for each in keys:
         yield each.name, key_clause(each), ""
+    counts = _distinct_counts(relation)
+    if counts:
+        yield "", "", ""
+        yield "# Column Statistics", "", ""
+        yield "# col_name", "distinct_count", "comment"
+    for name, count in counts.items():
+        yield name, str(count.distinct), f"counted in {count.rows} rows"
+
+
+def _distinct_counts(relation: NamedRelation) -> Mapping[str, DistinctCount]:
+    """What may be told of them: none where a policy may hide rows."""
+    if not isinstance(relation, BoundTable) or relation.is_policed:
+        return {}
+    return relation.snapshot.distinct_counts.columns
 
 
 def _time(milliseconds: int | None) -> str | None:

@@ -351,8 +351,8 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
             return binder.commented(catalog, any_matcher(schemas), any_matcher(names))
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
-        case FindKeys(catalog=catalog, schema=schema, table=name):
-            return (binder.described((catalog, schema, name)),)
+        case FindKeys(table_parts=parts):
+            return (binder.described(parts),)
         case ListPrimaryKeys(table=asked) | ListForeignKeys(child=asked):
             return tuple(binder.listed(asked[0], _named_so(asked[1]), _named_so(asked[2])))
         case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):

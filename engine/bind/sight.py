@@ -10,6 +10,7 @@ not know of, are refused before anything is looked for there, so that the answer
 from __future__ import annotations
 
 from catalog.entries import LocationEntry, Relation
+from catalog.errors import SqlError
 from catalog.names import TableName
 from catalog.privileges import Privilege
 from catalog.right_errors import InsufficientPermissions
@@ -83,8 +84,22 @@ def is_hidden(view: CatalogView, table: BoundTable) -> bool:
 
 
 def visible_keys(view: CatalogView, table: BoundTable) -> tuple[TableKey, ...]:
-    """The keys of a table, without foreign keys to tables that the principal may not know of."""
-    return tuple(key for key in table.keys if not isinstance(key, ForeignKey) or view.may_know(TableName(*key.parent)))
+    """The keys of a table, without foreign keys to tables that the principal may not know of, or that were dropped.
+
+    As on Databricks a table takes the foreign keys to it along. Here these are in the logs of others, which DROP does
+    not write: they are there again with a table of that name.
+    """
+    return tuple(key for key in table.keys if not isinstance(key, ForeignKey) or _may_see(view, TableName(*key.parent)))
+
+
+def _may_see(view: CatalogView, parent: TableName) -> bool:
+    """Names of REST catalogs are not asked for: that would be a request for each key."""
+    if not view.may_know(parent):
+        return False
+    try:
+        return view.is_rest(parent.schema_name.catalog_name) or view.find(parent) is not None
+    except SqlError:
+        return True  # whatever is wrong with its place, it was not dropped
 
 
 def visible_properties(view: CatalogView, table: BoundTable) -> dict[str, str | None]:

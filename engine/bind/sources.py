@@ -42,6 +42,8 @@ class Sources:
     """Told of the location of a table whose files are about to go."""
     locks: TableLocks = field(default_factory=TableLocks)
     """For statements that cannot commit at once, by location of the table."""
+    turns: TableLocks | None = field(default_factory=TableLocks)
+    """For commits to a table, by its location; None: they race each other."""
     own_files: Remembered = field(default_factory=Remembered)
     """Which tables name no files of others, for those that remove files."""
     pins: TablePins = field(default_factory=TablePins)

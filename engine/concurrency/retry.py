@@ -11,6 +11,9 @@ There are three answers, and this module is the only place that gives them:
    a statement that takes longer than that is not repeated without its user knowing.
 3. **Give up** with the conflict, when the policy allows no more attempts.
 
+The writers of one table in this server do not race each other: they take turns, and who waits for a turn finds the
+versions of those before it when the turn comes. A lost attempt is work, and files that are synced, for nothing.
+
 A pause is random, and its upper bound doubles with each loss: writers that met once are not to meet again, and the more
 there are, the more room they make. Pauses end when the statement is cancelled.
 """
@@ -26,6 +29,7 @@ from typing import TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
+from engine.concurrency.table_locks import TableLocks
 
 T = TypeVar("T")
 
@@ -55,13 +59,26 @@ class RetryPolicy:
     """The longest pause after the first loss, and after any."""
     cancel: CancelToken = field(default_factory=CancelToken)
     on_loss: Callable[[Loss], None] = lambda _: None
+    turns: TableLocks | None = None
+    """Those of the server; None: nobody is waited for."""
 
-    def rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
+    def rebase(
+        self, attempt: Callable[[], T | None], table_root: str, catch_up: Callable[[], None] = lambda: None
+    ) -> tuple[T | None, int]:
         """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits.
 
-        The statement is not cancelled in the middle of an attempt, nor after one that has committed.
+        The statement is not cancelled in the middle of an attempt, nor after one that has committed. `catch_up` takes
+        up what others have committed, where one of them was waited for.
         """
         self.cancel.reopen()  # behind an earlier commit of the statement
+        if self.turns is None:
+            return self._rebase(attempt)
+        with self.turns.hold(table_root, self.cancel) as has_waited:
+            if has_waited:
+                catch_up()
+            return self._rebase(attempt)
+
+    def _rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
         begun_s = time.monotonic()
         for number in range(1, self.rebases_max + 1):
             self.cancel.seal()

@@ -31,19 +31,23 @@ class TableLocks:
         self._held: set[str] = set()
 
     @contextmanager
-    def hold(self, key: str, cancel: CancelToken) -> Iterator[None]:
-        """Hold `key` for the block. Raises what `cancel` says when it is thrown while waiting."""
+    def hold(self, key: str, cancel: CancelToken) -> Iterator[bool]:
+        """Hold `key` for the block, and say whether another one held it before. Raises what `cancel` says when it is
+        thrown while waiting.
+        """
+        has_waited = False
         cancel.on_cancel(self._wake)
         try:
             with self._changed:
                 while key in self._held:
+                    has_waited = True
                     cancel.ensure_live()
                     self._changed.wait()
                 self._held.add(key)
         finally:
             cancel.forget(self._wake)  # a script would collect one for each of its statements
         try:
-            yield
+            yield has_waited
         finally:
             with self._changed:
                 self._held.discard(key)

@@ -43,6 +43,20 @@ class PartitionValueNotText(SqlError, condition="MALFORMED_CHARACTER_CODING", sq
 
 
 @dataclass(eq=False)
+class ValueNotOfType(SqlError, condition="CAST_INVALID_INPUT.STORED_TYPE", sqlstate="22018"):
+    """`value` begins as the value that a row has."""
+
+    value: str
+    column: str
+    type_name: str
+    template = (
+        "The column {column} is of the type {type_name}, and {value} is no value of it. Nothing was written. Write a "
+        "uuid as 8-4-4-4-12 hexadecimal digits, a time as HH:MM:SS[.ffffff], a fixed[n] as exactly n bytes, a "
+        "timestamp of nanoseconds between 1677-09-21 and 2262-04-11, a geometry as its WKB."
+    )
+
+
+@dataclass(eq=False)
 class LengthExceeded(SqlError, condition="DELTA_EXCEED_CHAR_VARCHAR_LIMIT", sqlstate="22001"):
     detail: str
     template = "A value is longer than its column of type char or varchar allows. {detail} Nothing was written."

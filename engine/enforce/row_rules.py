@@ -33,7 +33,7 @@ from engine.plans.file_writes import (
 from engine.plans.write_plan import AlongCurve, FilePerPartition, InOrder, LiteralRows, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.query.composed import Names
-from engine.table.rules import Distribution, SortColumn
+from engine.table.rules import Distribution, PartitionSource, SortColumn
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
@@ -63,7 +63,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
         distribution=config.distribution,
         partitions=tuple(
-            PartitionValue(name=name, text=".".join(map(quote, each.path)), transform=each.transform, width=each.width)
+            PartitionValue(name=name, text=_source(each), transform=each.transform, width=each.width)
             for name, each in zip(config.partition_keys, config.partition_sources, strict=False)
         ),
         order=_order(config.sort_columns),
@@ -83,6 +83,11 @@ def _order(columns: Iterable[SortColumn]) -> tuple[OrderColumn, ...]:
         )
         for each in columns
     )
+
+
+def _source(source: PartitionSource) -> str:
+    column = ".".join(map(quote, source.path))
+    return column if source.divisor == 1 else f"{column} div {source.divisor}"
 
 
 def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
@@ -162,6 +167,9 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     stored = (*stored_columns(plan.schema).names, *(column.name for column in plan.extra_columns))
     if stored != names:
         yield _columns(stored, _of_before(plan))
+    values = {name: each.text for name, each in plan.config.stored_values.items() if each.text is not None}
+    if values:
+        yield _columns(stored, values)
 
 
 def _of_changed(plan: WritePlan, text: str) -> str:

@@ -16,6 +16,7 @@ from engine.enforce.not_null import enforce_not_null
 from engine.enforce.partition_values import fit_partition_values
 from engine.enforce.replace_where import enforce_replace_where
 from engine.enforce.storable import ensure_storable
+from engine.enforce.stored_values import check_stored_values
 from engine.plans.ddl import (
     AlterPlan,
     CreateTableAsPlan,
@@ -46,6 +47,7 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     fill_defaults,
     compute_generated,
     fit_partition_values,
+    check_stored_values,
     enforce_not_null,
     enforce_constraints,
     enforce_replace_where,

@@ -166,3 +166,14 @@ class ValueTooLarge(SqlError, condition="VALUE_TOO_LARGE", sqlstate="54000"):
         "{function} would make a single value of more than 256 MiB. Make a smaller one; to make many rows, read "
         "range(…)."
     )
+
+
+@dataclass(eq=False)
+class StatisticsExceeded(SqlError, condition="STATISTICS_EXCEEDED", sqlstate="XX001"):
+    """A sum that was tried in longs does not fit, when rows that the client has could not be taken back."""
+
+    template = (
+        "A sum is larger than the statistics in the log of a table let expect, and other rows of the result had "
+        "already been sent. Ask for the sum in a statement without them (without the other parts of a UNION ALL), or "
+        "write the table's files anew with OPTIMIZE or a REPLACE, which gives them true statistics."
+    )

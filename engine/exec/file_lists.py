@@ -1,5 +1,6 @@
 """Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters,
-and how much is that? And, while it runs: may so many more bytes of its result be on the disk?
+and how much is that? And, while it runs: may so many more bytes of its result be on the disk? Which credentials has a
+catalog lent for the files of a table?
 
 What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
 here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
@@ -19,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.rest.vended import lent_by
 from engine.errors.table_errors import naming
 from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import ScanLimitExceeded
@@ -30,6 +32,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
 from engine.runtime.time_zones import find_zone
 from engine.spool.budget import Reservation
+from engine.storage.errors import LentCredentialsNotInSpark
 from engine.table.scan import ChosenFiles, CountedChoice, Scan
 
 logger = logging.getLogger(__name__)
@@ -77,9 +80,11 @@ class Asked:
 
     def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
         """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them; or
-        how many more bytes may be written of the result.
+        how many more bytes may be written of the result; or what Hadoop is told for the files of a lease.
         """
         try:
+            if "lease" in question:
+                return _lent(question["lease"], question["place"])
             if "disk_bytes" in question:
                 return {"granted": self._disk.take(question["disk_bytes"], question["needed"])}
             scan = self._scans[question["scan"]]
@@ -108,6 +113,14 @@ class Asked:
         if not scan.is_hidden:
             self._profile.add_read(chosen.read)
         return chosen
+
+
+def _lent(lease: str, place: str) -> dict[str, Any]:
+    """As `Leases.java` reads it. Raises `LentCredentialsNotInSpark`, `RestCatalogNotAvailable`."""
+    lent = lent_by(lease)
+    if lent.hadoop is None:
+        raise LentCredentialsNotInSpark(place, "Spark takes none of their kind")
+    return {"connector": lent.hadoop.connector, "settings": dict(lent.hadoop.settings), "ends_ms": lent.ends_ms}
 
 
 def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
@@ -150,6 +163,9 @@ class FileLists:
             self._announced.pop(context.statement_id, None)
 
     def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
+        asked = self._running.get(question["statement"])
+        if asked is None and "lease" in question:  # of a task that removes its files, after its statement
+            return _lent(question["lease"], question["place"])
         return self._running[question["statement"]].answer(question)
 
     def _follow(self, question: dict[str, Any], lines: Iterable[bytes]) -> None:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.scan_schema import logical_json, physical_json
 from engine.table.scan import FileFormat, FileLayout, RowTracking, Scan
-from engine.types.schema import map_fields
+from engine.types.schema import StructType, map_fields
 
 _VECTORS = ("deletion_vector", "selected_rows", "told_rows")
 """Columns of a scan's files that hold vectors, each a constant of a name of its own."""
@@ -38,10 +38,13 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "metadata": scan.metadata,
         "root": scan.table_root,
         "allowed_roots": list(scan.allowed_roots),
+        "lease": scan.lease,
         "source": source,
         "hidden": scan.is_hidden,
         "bytes": pc.sum(scan.files["size"]).as_py() or 0,
         "schema": logical_json(scan.schema),
+        "read": logical_json(_read(scan)) if scan.read_as else None,
+        "shown": {name: each.text for name, each in scan.read_as.items()},
         "physical": physical_json(layout.schema),
         "by_id": layout.by_id,
         "partition_columns": list(scan.partition_columns),
@@ -49,6 +52,13 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "format": _format(scan.format, infers=scan.infers) if scan.format else None,
         "row_tracking": _row_tracking(scan, scan.row_tracking, by_id=layout.by_id) if scan.row_tracking else None,
     }
+
+
+def _read(scan: Scan) -> StructType:
+    """The columns as they are read."""
+    types = {name: each.data_type for name, each in scan.read_as.items()}
+    fields = (replace(each, data_type=types.get(each.name, each.data_type)) for each in scan.schema.fields)
+    return StructType(tuple(fields))
 
 
 def _format(format_: FileFormat, *, infers: bool) -> dict[str, Any]:

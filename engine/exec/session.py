@@ -83,6 +83,9 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.driver.host": "127.0.0.1",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        # S3A's buffers on disk ask for the file system with checksums; in memory they are to be small.
+        "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
+        "spark.hadoop.fs.s3a.multipart.size": "16M",
         "spark.scheduler.mode": "FAIR",
         "spark.sql.codegen.cache.maxEntries": "500",
         "spark.sql.shuffle.partitions": "32",

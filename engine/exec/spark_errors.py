@@ -37,6 +37,7 @@ from engine.exec.errors import (
     RelationNotBound,
     RowsNotTracked,
     SparkRestarting,
+    StatisticsExceeded,
     ValueTooLarge,
     ViewChanged,
 )
@@ -44,6 +45,7 @@ from engine.storage.errors import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
     DeletionVectorSizeMismatch,
+    LentCredentialsNotInSpark,
     LogFileNotFound,
     LogPathNotAllowed,
 )
@@ -167,6 +169,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return OutOfMemory()
         case "result too large":
             return ResultTooLarge(int(subject))
+        case "sum beyond statistics":
+            return StatisticsExceeded()
         case "place":
             return PlacesUnderPolicy(subject)
         case "view column":
@@ -185,6 +189,9 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
         case "log path":
             root, _, path = subject.partition("\n")
             return LogPathNotAllowed(restore_names(root, labels), path)
+        case "connector":
+            place, _, connector = subject.partition("\n")
+            return LentCredentialsNotInSpark(restore_names(place, labels), f"Spark has no class {connector} for them")
         case "cell size":
             return ValueTooLarge(subject)
         case "no columns":

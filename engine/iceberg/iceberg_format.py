@@ -182,7 +182,7 @@ class IcebergFormat:
                 )
                 self._drop_old()
             self._snapshots.move_to_end(key)
-        found.ensure_known_types()
+        found.ensure_shown()
         return found
 
     def _drop_old(self) -> None:
@@ -200,11 +200,12 @@ class IcebergFormat:
         assert isinstance(definition, IcebergDefinition)
         at = self._rest.place(location)
         try:
-            staged = staged_address(location, at, creating_updates(definition))
+            staged, described = staged_address(location, at, creating_updates(definition))
         except RestConflict as error:
             raise TableAlreadyExists(f"{at.client.name}.{'.'.join(at.namespace)}.{at.table}") from error
         place = self._rest.place(staged).location
         assert place is not None
+        self._rest.keep_staged(staged, canonical_location(place), described)
         is_chosen = at.location is None
         self._ensure_free(location, self._open_place(location, place).root, is_chosen)
         return staged

@@ -135,10 +135,12 @@ class RowRules:
 class WriteTarget:
     """A folder (decoded path or URI) and the columns that become folders in it, as the query names them.
 
-    With `rules` they are named as the rules' stored columns are. `compression` None leaves it to Spark.
+    With `rules` they are named as the rules' stored columns are. `compression` None leaves it to Spark. `lease` is
+    that of credentials for the folder alone; None: the server's are used.
     """
 
     folder: str
+    lease: str | None = None
     partition_columns: tuple[str, ...] = ()
     compression: str | None = None
     rules: RowRules | None = None

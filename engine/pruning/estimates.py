@@ -4,8 +4,9 @@ All of it is of the files that are left, not of the table, and rows that deletio
 here decides what a query answers: statistics that another writer got wrong, or left out, cost time alone. What is not
 known of every file is not known.
 
-How many values of a column differ no log says. In a partition column they are counted; whole numbers, decimals and
-dates cannot be more than lie between the lowest and the highest, nor more than there are rows.
+How many values of a column differ no log says. In a partition column they are counted; in others somebody may have
+counted them (`engine.pruning.distinct_counts`), and whole numbers, decimals and dates cannot be more than lie between
+the lowest and the highest, nor more than there are rows.
 
 Protocol: "Per-file Statistics", "Deletion Vectors".
 """
@@ -13,7 +14,7 @@ Protocol: "Per-file Statistics", "Deletion Vectors".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.partition_columns import PartitionColumn
 from engine.pruning.pruning import FilePruning, Rows, statistics_leaf
@@ -60,14 +62,18 @@ class Estimate:
 
 
 def estimate_columns(
-    counted: CountedFiles, pruning: FilePruning, kept: Rows | None, names: Iterable[str]
+    counted: CountedFiles,
+    pruning: FilePruning,
+    kept: Rows | None,
+    names: Iterable[str],
+    distinct: DistinctCounts | None = None,
 ) -> tuple[int | None, dict[str, ColumnEstimate]]:
     """The rows of the files at the positions `kept` (None: all) and what is known of top-level columns."""
-    live = counted.live_rows()
+    live = np.minimum(counted.live_rows(), _ROWS_MAX)
+    rows_in_all = -1 if (live < 0).any() else int(live.sum())
     live = live if kept is None else live[kept]
     if (live < 0).any():
         return None, {}
-    live = np.minimum(live, _ROWS_MAX)
     rows = int(live.sum())
     positions = None if kept is None else pa.array(kept)
     statistics = counted.statistics if positions is None else counted.statistics.take(positions)
@@ -80,8 +86,16 @@ def estimate_columns(
         if partition is not None:
             columns[name] = _of_partitions(partition, live, kept)
         elif not column.is_partition:
-            columns[name] = _of_statistics(column, statistics, rows)
+            found = _of_statistics(column, statistics, rows)
+            known = None if distinct is None else distinct.columns.get(name)
+            columns[name] = _with_count(found, None if known is None else known.among(rows_in_all), rows)
     return rows, columns
+
+
+def _with_count(found: ColumnEstimate, distinct: int | None, rows: int) -> ColumnEstimate:
+    """The lower of two bounds, for what is left of a table of which `distinct` values were counted."""
+    bounds = [bound for bound in (distinct, found.distinct) if bound is not None]
+    return replace(found, distinct=max(1, min(*bounds, rows))) if distinct is not None else found
 
 
 def _of_partitions(column: PartitionColumn, live: npt.NDArray[np.int64], kept: Rows | None) -> ColumnEstimate:

@@ -244,13 +244,19 @@ def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) 
 
 
 def _show_keys(cursor: Cursor) -> FindKeys:
-    """`IN CATALOG c IN SCHEMA s IN TABLE t`"""
-    cursor.read("IN", "CATALOG")
+    """`{IN | FROM} t`, or Databricks' `IN CATALOG c IN SCHEMA s IN TABLE t`."""
+    if not cursor.take("FROM"):
+        cursor.read("IN")
+    ahead = cursor.copy()
+    if not (ahead.take("CATALOG") and ahead.is_name()):  # a table may have that name
+        cursor.take("TABLE")
+        return FindKeys(table_parts=read_table(cursor))
+    cursor.read("CATALOG")
     catalog = read_catalog(cursor)
     cursor.read("IN", "SCHEMA")
     schema = cursor.read_name()
     cursor.read("IN", "TABLE")
-    return FindKeys(catalog=catalog, schema=schema, table=cursor.read_name())
+    return FindKeys(table_parts=(catalog, schema, cursor.read_name()))
 
 
 def _show_tblproperties(cursor: Cursor) -> ShowTblProperties:

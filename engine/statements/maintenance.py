@@ -45,11 +45,12 @@ class GenerateManifest:
 class AnalyzeTable:
     """`ANALYZE TABLE t COMPUTE [DELTA] STATISTICS [NOSCAN | FOR COLUMNS a, b | FOR ALL COLUMNS]`
 
-    `columns` are those that are named; `no_scan`: nothing may be read.
+    `columns` are those whose distinct values are counted: the named ones, of all columns none is named, None: of none.
+    `no_scan`: nothing may be read.
     """
 
     table_parts: tuple[str, ...]
-    columns: tuple[tuple[str, ...], ...] = ()
+    columns: tuple[tuple[str, ...], ...] | None = None
     no_scan: bool = False
 
 

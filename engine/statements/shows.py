@@ -103,11 +103,12 @@ class FindFunctions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindKeys:
-    """`SHOW [FOREIGN] KEYS IN CATALOG c IN SCHEMA s IN TABLE t`: the columns of the primary key, or of foreign keys."""
+    """The columns of the primary key of a table, or of its foreign keys.
 
-    catalog: str
-    schema: str
-    table: str
+    `SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} t`, or `IN CATALOG c IN SCHEMA s IN TABLE t`
+    """
+
+    table_parts: tuple[str, ...]
     foreign: bool = False
 
 

@@ -23,11 +23,14 @@ class LogPathNotAllowed(DeltaError, condition="LOG_PATH_NOT_ALLOWED", sqlstate="
 
 @dataclass(eq=False)
 class LentCredentialsNotInSpark(DeltaError, condition="REST_CREDENTIALS_NOT_IN_SPARK", sqlstate="0A000"):
+    """`reason` is a clause."""
+
     location: str
+    reason: str
     template = (
-        "The files at {location} are reached with credentials that a REST catalog gives out for one table, which Spark "
-        "does not take: metadata can be read and changed, rows cannot. Have the operator set storage.credentials for "
-        "this location."
+        "The files at {location} are reached with credentials that a REST catalog gives out for one table, and "
+        "{reason}: metadata can be read and changed, rows cannot. Have the operator put the connector's jar on Spark's "
+        "class path (hadoop-aws for S3, hadoop-azure for ADLS), or set storage.credentials for this location."
     )
 
 

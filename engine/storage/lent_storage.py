@@ -1,15 +1,16 @@
 """Files that are reached with credentials for one table alone, which a REST catalog gives out and takes back in time.
 
-Spark has the credentials of whole buckets and accounts, and none of these.
+Spark is told of them by their lease, for which Java asks when it opens a file (`engine/exec/file_lists.py`): neither a
+plan nor a setting of Spark's has a secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
-from engine.storage.errors import LentCredentialsNotInSpark
+from catalog.rest.vended import LentOptions
 from engine.storage.storage import FsspecStorage, Storage
 
 _NOT_KEPT = MappingProxyType({"skip_instance_cache": True})
@@ -19,11 +20,14 @@ _NOT_KEPT = MappingProxyType({"skip_instance_cache": True})
 class LentStorage(FsspecStorage):
     """Reached by options that are for this table alone, and become others while it is used."""
 
-    def __init__(
-        self, url: str, options: Callable[[], Mapping[str, Any]], allowed_roots: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, url: str, options: LentOptions, allowed_roots: Sequence[str] | None = None) -> None:
         self._options, self._opened_with = options, options()
         super().__init__(url, {**self._opened_with, **_NOT_KEPT}, allowed_roots)
+
+    @property
+    def lease(self) -> str:
+        """What Spark asks for the credentials by."""
+        return self._options.lease
 
     @property
     def fs(self) -> Any:
@@ -38,7 +42,6 @@ class LentStorage(FsspecStorage):
         self._opened = opened
 
 
-def ensure_known_to_spark(storage: Storage) -> None:
-    """Raises `LentCredentialsNotInSpark` where Spark has no credentials for the files."""
-    if isinstance(storage, LentStorage):
-        raise LentCredentialsNotInSpark(storage.root)
+def lease_of(storage: Storage) -> str | None:
+    """None where files are reached with what the server has itself."""
+    return storage.lease if isinstance(storage, LentStorage) else None

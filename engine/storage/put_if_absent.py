@@ -58,6 +58,8 @@ def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
 
     `in_place`: raises `FileNotFoundError` where its folder is missing, instead of making it.
     """
+    if os.path.lexists(path):  # what would be written and synced could not get its name
+        return False
     temporary = write_temporary(path, data, in_place=in_place)
     try:
         return _link(temporary, path)

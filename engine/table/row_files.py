@@ -59,6 +59,10 @@ class RowFiles(Protocol):
         """
         ...
 
+    def keep_partitions(self, files: pa.Table) -> bool:
+        """Whether all rows of each of these live files would go to one partition if they were written again."""
+        ...
+
     def live_rows(self, files: pa.Table) -> Array:
         """How many rows each file has that are not deleted; null where the format does not know."""
         ...

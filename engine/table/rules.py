@@ -43,6 +43,20 @@ class PartitionSource:
     path: tuple[str, ...]
     transform: str
     width: int = 0
+    divisor: int = 1
+    """What the column's number is divided by first: units of time are of microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """A column whose values files hold as another type than the table shows, or not all values of which: `text` is SQL
+    of what is stored of those that `condition` is true of, both over the column as the table shows it; None: all, or as
+    it is. `type_name` is what messages call the type.
+    """
+
+    type_name: str
+    text: str | None
+    condition: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +141,11 @@ class TableRules(Protocol):
         ...
 
     @property
+    def stored_values(self) -> Mapping[str, StoredValue]:
+        """Of columns that are not stored as they are shown, by name; `stored_schema` has the types that are stored."""
+        ...
+
+    @property
     def compression(self) -> str | None:
         """The codec of new files; None: the session's."""
         ...
@@ -182,6 +201,10 @@ class NoRules:
     @property
     def stored_schema(self) -> StructType:
         return self.schema
+
+    @property
+    def stored_values(self) -> Mapping[str, StoredValue]:
+        return {}
 
     @property
     def compression(self) -> str | None:

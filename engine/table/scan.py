@@ -6,17 +6,18 @@ file (partition values, a deletion vector, row-id bases) travels beside its path
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
-from engine.types.schema import StructField, StructType
+from engine.types.schema import DataType, StructField, StructType
 
 FILE_METADATA = "_metadata"
 """The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
@@ -145,6 +146,16 @@ class FileFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadColumn:
+    """A column that is read as another type than the table shows: `text` is SQL over the column as it is read, and
+    means the same whatever the settings of a session are.
+    """
+
+    data_type: DataType
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """One table of a statement, pinned at one version.
 
@@ -156,7 +167,8 @@ class Scan:
     `engine.types.partition_values`; a timestamp without an offset is read in the session's zone) and, with the fields
     of Delta's descriptor, `deletion_vector` if some of their rows are deleted, `selected_rows` if no others than these
     are read, and `told_rows` if all others have a negative row index; absolute paths in descriptors are decoded too.
-    Beside the table's folder files may lie below `allowed_roots`.
+    Beside the table's folder files may lie below `allowed_roots`. `lease` is that of credentials for them alone; None:
+    the server's are used.
     `choice` answers which of `files` a condition leaves; None: all.
     `metadata` is what the text calls the hidden column that tells the place of a row.
     `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
@@ -170,7 +182,10 @@ class Scan:
     partition_columns: tuple[str, ...]
     files: pa.Table
     layout: FileLayout | None = None
+    read_as: Mapping[str, ReadColumn] = field(default_factory=lambda: MappingProxyType({}))
+    """Of columns of `schema` that `layout` has as what is read; no constants."""
     allowed_roots: tuple[str, ...] = ()
+    lease: str | None = None
     row_tracking: RowTracking | None = None
     metadata: str = FILE_METADATA
     format: FileFormat | None = None

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -212,6 +213,11 @@ class TableSnapshot(Protocol):
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """The live files with the statistics of some top-level columns (or of more), to answer counts and extremes."""
+        ...
+
+    @property
+    def distinct_counts(self) -> DistinctCounts:
+        """How many values of columns differ, as far as somebody has counted them."""
         ...
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:

@@ -19,7 +19,7 @@ from engine.bind.bound import BoundTable
 from engine.exec.run import Run
 from engine.plan.reads.scans import row_id_columns, scan_of
 from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import WritePlan
+from engine.plans.write_plan import Arrangement, WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.query.composed import Names
 from engine.table.rules import TableRules
@@ -33,6 +33,7 @@ class Copying:
     """SQL: what the table is called, and what follows `FROM` and that; `scans` are what it names besides the table.
 
     `parameters` are for its markers. `config` is what the new files are made for; None: the table as it is.
+    `arrangement` says which rows become a file; None: the table's settings do.
     """
 
     alias: str
@@ -40,6 +41,7 @@ class Copying:
     scans: tuple[Scan, ...] = ()
     parameters: Sequence[Parameter] = ()
     config: TableRules | None = None
+    arrangement: Arrangement | None = None
 
 
 @contextmanager
@@ -50,6 +52,7 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
     names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
     scan = scan_of_files(names.new("scan"), table, files, names.new("place"))
     columns, rows = copies_of(table.label, scan, alias, config)
+    rows = replace(rows, arrangement=copying.arrangement)
     text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
     with new_files(table, source, rows, replace(run, parameters=copying.parameters)) as copied:

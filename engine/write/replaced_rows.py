@@ -29,6 +29,7 @@ from engine.exec.run import Run
 from engine.plan.reads.scans import scan_of
 from engine.plan.reads.target_reads import places_where
 from engine.plans.reads import TargetRead
+from engine.plans.write_plan import Arrangement, TaskPerFile
 from engine.sql.query.composed import Names
 from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.rules import Capability
@@ -36,7 +37,7 @@ from engine.table.transaction import NewFiles, TableTransaction
 from engine.write.copied_rows import Copying, copied_rows
 from engine.write.found_rows import FoundRows
 from engine.write.marked_rows import marked_rows, without
-from engine.write.row_sets import count_rows
+from engine.write.row_sets import RowsOfFiles, count_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +134,9 @@ def without_rows(
     with ExitStack() as staged:
         copied = {position: rows[position] for position in np.flatnonzero(partly & ~marked).tolist()}
         if copied:
-            copying = Copying(alias=Names(table.snapshot.schema.names).new("rows"))
+            copying = Copying(
+                alias=Names(table.snapshot.schema.names).new("rows"), arrangement=_arrangement(table, files, copied)
+            )
             with without(table, copied) as kept:
                 remainder = replace(remainder, copied=staged.enter_context(copied_rows(table, kept, copying, run)))
         if marked.any():
@@ -141,6 +144,17 @@ def without_rows(
             vectors = marked_rows(table, files.filter(pa.array(marked)), deleted, run)
             remainder = replace(remainder, marked=staged.enter_context(vectors))
         yield remainder
+
+
+def _arrangement(table: BoundTable, files: pa.Table, copied: RowsOfFiles) -> Arrangement | None:
+    """A file is written for each task, and so about one for each file: rows that stay in their partitions need no
+    shuffle. Not so where the table's settings say how large its files are.
+    """
+    rules = table.snapshot.rules
+    if rules.target_file_size is not None or rules.optimizes_writes:
+        return None
+    stay = table.snapshot.row_files.keep_partitions(files.take(pa.array(sorted(copied), pa.int64())))
+    return TaskPerFile() if stay else None
 
 
 def counting_rows(table: BoundTable, whole: Remainder) -> Remainder:

@@ -20,7 +20,7 @@ from engine.exec.run import Run
 from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
-from engine.storage.lent_storage import ensure_known_to_spark
+from engine.storage.lent_storage import lease_of
 from engine.storage.storage import Storage
 from engine.table.formats import TableFormat
 from engine.table.transaction import DataFile, NewFiles
@@ -43,9 +43,8 @@ def written_files(
     own: TableFormat, target: Storage, source: ReadPlan, rows: WritePlan, run: Run, folder: str = ""
 ) -> Iterator[NewFiles]:
     """The same for a table of the format `own` that may be not there yet."""
-    ensure_known_to_spark(target)
     target.ensure_writable()
-    written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), run)
+    written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), lease_of(target), run)
     with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], run):
         files = [
             DataFile(
@@ -65,7 +64,8 @@ def written_files(
 
 def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, run: Run) -> None:
     """Raises what `new_files` would, whichever rows `source` has; nothing runs."""
-    target = _target(rows, table.snapshot.storage.root, uuid.uuid4().hex)
+    storage = table.snapshot.storage
+    target = _target(rows, storage.root, lease_of(storage), uuid.uuid4().hex)
     run.executor.check_write(source, target, run.context, run.parameters)
 
 
@@ -96,10 +96,10 @@ def drop_told(table: BoundTable) -> Iterator[None]:
         raise
 
 
-def _write(source: ReadPlan, rows: WritePlan, folder: str, run: Run) -> tuple[WrittenFile, ...]:
+def _write(source: ReadPlan, rows: WritePlan, folder: str, lease: str | None, run: Run) -> tuple[WrittenFile, ...]:
     token = uuid.uuid4().hex
     try:
-        return run.executor.write_files(source, _target(rows, folder, token), run.context, run.parameters)
+        return run.executor.write_files(source, _target(rows, folder, lease, token), run.context, run.parameters)
     except SparkFailure as failure:
         error = violation(rows, token, failure)
         if error is None:
@@ -107,9 +107,10 @@ def _write(source: ReadPlan, rows: WritePlan, folder: str, run: Run) -> tuple[Wr
         raise error from failure
 
 
-def _target(rows: WritePlan, folder: str, token: str) -> WriteTarget:
+def _target(rows: WritePlan, folder: str, lease: str | None, token: str) -> WriteTarget:
     return WriteTarget(
         folder=folder,
+        lease=lease,
         partition_columns=rows.config.partition_keys,
         compression=rows.config.compression,
         rules=row_rules(rows, token),

@@ -4,6 +4,7 @@ Run `python -m tests.bench.bench_log [--files 1000000] [--commits 10000] [--repe
 are at hand with parsed statistics:
 
 - cold: a checkpoint of so many adds with statistics, and 100 commits after it;
+- count: the number of rows of that table, until the answer is there;
 - commits: so many commits without a checkpoint;
 - refresh: one new commit on the table of `cold`, already loaded;
 
@@ -59,6 +60,7 @@ def compare_all(folder: Path, files: int, commits: int, repeat: int) -> None:
     """Prints one line a measure."""
     big = write_checkpointed(folder / "big", files)
     compare(f"cold, {files} files", "cold", big, repeat)
+    compare(f"count, {files} files", "count", big, repeat)
     compare(f"refresh, {files} files", "refresh", big, repeat)
     many = write_commits(folder / "many", commits)
     compare(f"cold, {commits} commits", "cold", many, repeat)
@@ -109,6 +111,18 @@ def _cold_theirs(table: str) -> dict[str, float]:
     return {"seconds": time.perf_counter() - started, "files": len(files)}
 
 
+def _count_ours(table: str) -> dict[str, float]:
+    started = time.perf_counter()
+    rows = int(load_snapshot(table).counted_files().live_rows().sum())
+    return {"seconds": time.perf_counter() - started, "rows": rows}
+
+
+def _count_theirs(table: str) -> dict[str, float]:
+    started = time.perf_counter()
+    rows = DeltaTable(table).count()
+    return {"seconds": time.perf_counter() - started, "rows": rows}
+
+
 def _refresh_ours(table: str) -> dict[str, float]:
     snapshot = load_snapshot(table)
     before = len(snapshot.stats())
@@ -136,6 +150,8 @@ def _refresh_theirs(table: str) -> dict[str, float]:
 RUNS: dict[tuple[str, str], Callable[[str], dict[str, float]]] = {
     ("ours", "cold"): _cold_ours,
     ("delta-rs", "cold"): _cold_theirs,
+    ("ours", "count"): _count_ours,
+    ("delta-rs", "count"): _count_theirs,
     ("ours", "refresh"): _refresh_ours,
     ("delta-rs", "refresh"): _refresh_theirs,
 }

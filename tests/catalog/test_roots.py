@@ -10,7 +10,15 @@ import pytest
 from catalog.errors import PathNotAllowed, StorageNotAvailable
 from catalog.rest.errors import RestTableInLake
 from catalog.rest.places import RestPlaces
-from catalog.roots import AllowedRoots, canonical_location, configured_location, is_below, is_same, overlap
+from catalog.roots import (
+    AllowedRoots,
+    canonical_location,
+    configured_location,
+    is_below,
+    is_same,
+    may_be_below,
+    overlap,
+)
 
 
 @pytest.fixture
@@ -191,6 +199,13 @@ def test_what_an_operator_wrote_and_is_no_place_is_named(path: str) -> None:
         ("s3n://b/t/x", "s3a://b/t", "below"),
         ("gcs://b/t/x", "gs://b/t", "below"),
         ("abfss://c@a/t/x", "abfs://c@a/t", "below"),
+        ("abfss://c@a.dfs.core.windows.net/t/x", "wasbs://c@a.blob.core.windows.net/t", "below"),
+        ("wasb://c@A.blob.core.windows.net/t", "az://c@a.dfs.core.windows.net/t", "same"),
+        ("abfss://c@a.dfs.core.windows.net/t", "abfss://c@a.dfs.core.chinacloudapi.cn/t", "apart"),
+        ("abfss://c@a.dfs.core.windows.net/t", "abfss://d@a.dfs.core.windows.net/t", "apart"),
+        ("az://c/t/x", "abfs://c/t", "below"),
+        ("az://c/t10", "abfss://c@a/t1", "apart"),
+        ("az://c/t", "s3://c@a/t", "apart"),
         ("s3a://b", "s3://b", "same"),
         ("s3a://b/t", "s3://b", "below"),
         ("s3://b/t10", "s3a://b/t1", "apart"),
@@ -205,6 +220,17 @@ def test_folders_are_compared_by_the_store_that_they_are_in(one: str, other: str
     assert is_same(one, other) is is_same(other, one) is (relation == "same")
     assert is_below(one, other) is (relation == "below") and not is_below(other, one)
     assert overlap(one, other) is overlap(other, one) is (relation != "apart")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("az://c/t", "abfss://c@a.dfs.core.windows.net/t"), ("wasbs://c@a.blob.core.windows.net", "az://c/x")],
+)
+def test_a_container_without_an_account_may_be_that_of_any(one: str, other: str) -> None:
+    """What is refused for it is no right that somebody has."""
+    assert overlap(one, other) and overlap(other, one) and overlap(f"{one}/x", other)
+    assert not is_same(one, other) and not is_below(other, one) and not is_below(one, other)
+    assert may_be_below(f"{one}/x/y", other) and not may_be_below(one, f"{other}/x/y")
 
 
 def test_a_folder_of_the_server_is_reserved_however_it_is_spelled() -> None:

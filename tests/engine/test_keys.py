@@ -106,6 +106,38 @@ def test_show_keys_as_databricks_has_them(shop: BareLake) -> None:
     ]
 
 
+@pytest.mark.parametrize("where", ["IN orders", "IN TABLE shop.orders", "FROM spark_catalog.shop.`orders`"])
+def test_show_keys_of_a_table_by_its_name(shop: BareLake, where: str) -> None:
+    long = "IN CATALOG spark_catalog IN SCHEMA shop IN TABLE orders"
+    for kind in ("KEYS", "PRIMARY KEYS", "FOREIGN KEYS"):
+        assert shop.answer(f"SHOW {kind} {where}").equals(shop.answer(f"SHOW {kind} {long}"))
+
+
+def test_show_keys_of_tables_with_odd_names(shop: BareLake) -> None:
+    shop.answer("CREATE TABLE catalog (id INT PRIMARY KEY)")
+    assert shop.answer("SHOW KEYS IN catalog")["tableName"].to_pylist() == ["catalog"]
+    assert shop.refuse("SHOW KEYS IN nowhere").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert shop.refuse("SHOW KEYS IN CATALOG spark_catalog").condition == "PARSE_SYNTAX_ERROR"
+    assert shop.refuse("SHOW KEYS").condition == "PARSE_SYNTAX_ERROR"
+
+
+def test_a_dropped_table_takes_the_keys_to_it_along(shop: BareLake) -> None:
+    own = [("orders_orders_fk", "FOREIGN KEY"), ("orders_pk", "PRIMARY KEY")]
+
+    def kinds() -> list[tuple[str, str]]:
+        return sorted((name, " ".join(text.split()[:2])) for name, text in constraints(shop, "orders"))
+
+    assert kinds() == [("buyer", "FOREIGN KEY"), *own]
+    shop.answer("DROP TABLE customers")
+    assert kinds() == own
+    assert "buyer" not in shop.answer("SHOW CREATE TABLE orders")["createtab_stmt"].to_pylist()[0]
+    assert shop.answer("SHOW FOREIGN KEYS IN orders")["constraintName"].to_pylist() == ["orders_orders_fk"]
+    assert [row[-2] for row in shop.rows_of(ListForeignKeys(child=(None, None, "orders")))] == ["orders_orders_fk"]
+    shop.answer("ALTER TABLE orders DROP CONSTRAINT buyer")
+    shop.answer("CREATE TABLE customers (id BIGINT PRIMARY KEY)")
+    assert kinds() == own
+
+
 def test_keys_come_and_go(shop: BareLake) -> None:
     shop.answer("CREATE TABLE items (id BIGINT NOT NULL, buyer BIGINT, place INT)")
     shop.answer("ALTER TABLE items ADD PRIMARY KEY (ID) NORELY")

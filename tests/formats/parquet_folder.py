@@ -23,6 +23,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.copy_errors import FilesNotShareable
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import DeltaError
+from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -231,6 +232,10 @@ class FolderSnapshot:
         statistics = pa.table({"num_records": self.files["rows"], "tight_bounds": pa.nulls(self.num_files, pa.bool_())})
         return CountedFiles(files=self.files, statistics=statistics)
 
+    @property
+    def distinct_counts(self) -> DistinctCounts:
+        return DistinctCounts()
+
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
         raise FilesNotShareable(label, wanted, "nothing says the ids of its columns")
 
@@ -264,6 +269,9 @@ class FolderRowFiles:
 
     def partitions(self, files: Any) -> None:
         return None
+
+    def keep_partitions(self, files: pa.Table) -> bool:
+        return True
 
     def live_rows(self, files: pa.Table) -> pa.Array:
         return files["rows"]

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.runtime.results import ResultStream, string_rows
 from gateway.cli_client import ApiClient, Statement
 from gateway.cli_lines import Completer, join_history
 from gateway.cli_shell import Shell, is_complete, progress_text
@@ -223,6 +224,33 @@ def test_names_and_keywords_are_completed(live: Live) -> None:
         assert completer.matches("shop.o") == ["shop.orders"]
         assert completer.matches("or") == ["orders", "or", "order"]
         assert [completer("SEL", at) for at in (0, 1)] == ["SELECT", None]
+
+
+def test_completion_follows_the_session(live: Live) -> None:
+    """Tables of the current schema alone are completed without it, and the server is asked where that is."""
+    live.engine.tables["shop", "orders"] = live.engine.tables["other", "orbits"] = pa.table({"id": [1]})
+    places = iter([("spark_catalog", "shop"), ("spark_catalog", "other")])
+
+    def current(_: object) -> ResultStream:
+        return string_rows(("catalog", "namespace"), [next(places)])
+
+    live.engine.answers["SHOW CURRENT NAMESPACE"] = current
+    with ApiClient(live.url) as client:
+        completer = Completer(client, None)
+        found = []
+        lines = iter(["USE shop;", "-- USE nothing\nSELECT 1;", "  use other;"])
+
+        def read(_: str) -> str:
+            found.append([name for name in completer.matches("or") if name in ("orders", "orbits")])
+            try:
+                return next(lines)
+            except StopIteration:
+                raise EOFError from None
+
+        shell = Shell(client, _WRITERS, io.StringIO(), io.StringIO(), read, on_place=completer.follow)
+        assert shell.run(None, None) == 0
+        assert found == [["orbits", "orders"], ["orders"], ["orders"], ["orbits"]]
+        assert completer.matches("shop.or") == ["shop.orders"]
 
 
 class Catalogs:

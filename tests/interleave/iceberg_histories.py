@@ -81,7 +81,7 @@ def begin(storage: Storage, op: Op, who: str) -> IcebergTransaction:
         paths = pa.array([_named(file).path for file in effect.removes])
         transaction.stage_removes(snapshot.files.filter(pc.is_in(snapshot.files["path"], value_set=paths)))
     if effect.adds:
-        transaction.add_files(_new_files(snapshot, sorted_files(effect.adds)))
+        transaction.add_files(new_files_of(snapshot, sorted_files(effect.adds)))
     if effect.settings:
         changes = [SetProperty(key=key, value=value) for key, value in effect.settings]
         transaction.define(snapshot.definition, changes)
@@ -106,7 +106,7 @@ def _in_partition(partition: str) -> FilePredicate:
     return predicate
 
 
-def _new_files(snapshot: IcebergSnapshot, files: list[File]) -> IcebergNewFiles:
+def new_files_of(snapshot: IcebergSnapshot, files: list[File]) -> IcebergNewFiles:
     spec = snapshot.metadata.spec
     columns = {
         "content": [DATA] * len(files),

@@ -92,7 +92,7 @@ class DictStorage(Storage):
 
     def _get(self, name: str) -> tuple[bytes, int]:
         try:
-            return self.files[name]
+            return self.files[name.removeprefix(f"{self.root}/")]
         except KeyError:
             raise FileNotFoundError(name) from None
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from pyiceberg.types import LongType, NestedField
 from pyiceberg.view.metadata import SQLViewRepresentation, ViewVersion
 
 from catalog.rest.options import RestOptions
+from catalog.rest.transport import SILENT_S
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
-from tests.engine.lake_sessions import refuse, rows, run
+from tests.engine.lake_sessions import SLOW, refuse, rows, run
 from tests.paths import ROOT
 
 JARS = ROOT / ".oracle-rest"
@@ -42,17 +44,31 @@ class RealServer:
         self.folder = folder
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+            self._port = free.getsockname()[1]
+        self.uri = f"http://127.0.0.1:{self._port}"
+        self.start()
+
+    def start(self) -> None:
+        """Its names are in a file, so that it may be started again."""
         spark = Path(pyspark.__file__).parent / "jars"
         jars = [*JARS.glob("*.jar"), *spark.glob("hadoop-client-*.jar"), *spark.glob("commons-logging-*.jar")]
-        self.uri = f"http://127.0.0.1:{port}"
+        settings = {
+            "CATALOG_REST_PORT": str(self._port),
+            "CATALOG_WAREHOUSE": str(self.folder),
+            "CATALOG_URI": f"jdbc:sqlite:{self.folder}.db",
+            "CATALOG_JDBC_SCHEMA__VERSION": "V1",
+        }
         self.process = subprocess.Popen(
             ["java", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", ":".join(map(str, jars)), MAIN],
-            env={**os.environ, "CATALOG_REST_PORT": str(port), "CATALOG_WAREHOUSE": str(folder)},
+            env={**os.environ, **settings},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         self._wait()
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
     def _wait(self) -> None:
         ends = time.monotonic() + START_S
@@ -77,8 +93,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     try:
         yield found
     finally:
-        found.process.kill()
-        found.process.wait()
+        found.stop()
 
 
 def open_session(server: RealServer, folder: Path, driver: SparkDriver, **given: Any) -> LakeSession:
@@ -193,6 +208,40 @@ def test_a_view_of_the_server(session: LakeSession, server: RealServer) -> None:
     assert rows(session, "SHOW VIEWS IN real.c") == [("c", "v", False)]
     run(session, "DROP VIEW real.c.v")
     assert not server.other_client().list_views("c")
+
+
+def test_a_view_is_made_there(session: LakeSession, server: RealServer) -> None:
+    run(session, "CREATE TABLE real.c.base AS SELECT id, named_struct('x y', id) AS s FROM range(3)")
+    run(session, "CREATE VIEW real.c.made (n COMMENT 'doubled', s) COMMENT 'one' AS SELECT id * 2, s FROM real.c.base")
+    assert rows(session, "SELECT n, s.`x y` FROM real.c.made ORDER BY n") == [(0, 0), (2, 1), (4, 2)]
+    first = server.other_client().load_view("c.made").metadata
+    run(session, "CREATE OR REPLACE VIEW real.c.made AS SELECT 'x' AS name, DATE'2024-01-01' AS day")
+    second = server.other_client().load_view("c.made").metadata
+    assert second.view_uuid == first.view_uuid and second.current_version_id != first.current_version_id
+    assert [str(each.field_type) for each in second.schemas[-1].fields] == ["string", "date"]
+    assert rows(session, "SELECT name FROM real.c.made") == [("x",)]
+    assert refuse(session, "CREATE VIEW real.c.made AS SELECT 1 AS one").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    run(session, "DROP VIEW real.c.made")
+    assert not server.other_client().list_views("c")
+
+
+def test_the_server_is_started_again_between_rows_and_their_commit(session: LakeSession, server: RealServer) -> None:
+    run(session, "CREATE TABLE real.c.kept AS SELECT id FROM range(3)")
+    server.stop()
+    error = refuse(session, "INSERT INTO real.c.kept VALUES (9)")
+    assert error.condition == "REST_CATALOG_NOT_AVAILABLE"
+    server.start()
+    time.sleep(SILENT_S)
+    run(session, "INSERT INTO real.c.kept VALUES (10)")
+    assert rows(session, "SELECT * FROM real.c.kept ORDER BY id") == [(0,), (1,), (2,), (10,)]
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(run, session, f"INSERT INTO real.c.kept {SLOW}")
+        while not list((server.folder / "c" / "kept" / "data").glob("*.parquet")) and not made.done():
+            time.sleep(0.01)
+        server.stop()
+        server.start()
+        assert made.result(120) == 1
+    assert sorted(server.other_client().load_table("c.kept").scan().to_arrow()["id"].to_pylist()) == [0, 0, 1, 2, 10]
 
 
 @pytest.mark.parametrize("given", [{"credential": "id:secret"}, {"token": "a-token"}])

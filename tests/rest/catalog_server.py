@@ -5,8 +5,9 @@ Faults are queued by POST /faults: a list of {"method", "contains", "status", "a
 one request that it fits, after it was carried out where `applies`. `status` 0 closes the connection. An answer has the
 fault's `body`, or the true one with `cut`, which closes the connection that many bytes before the end; with `holds` it
 waits for a POST /release, and then has the true one; `echoes` puts what it was authorized by into the message, and
-`retry_after` is a header. POST /vend says what who asks for credentials gets with a table. GET /requests
-tells what was asked.
+`retry_after` is a header. POST /vend says what who asks for credentials gets with a table; with `keys`, the seconds
+that they last, keys of the small S3 (`tests.rest.s3_keys`) for each table alone, and where `warehouse` is the catalog
+makes tables there. GET /requests tells what was asked.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import update_table_metadata
+
+from tests.rest.s3_keys import give_out
 
 PREFIX = "wh-1"
 CLIENT_ID, CLIENT_SECRET = "gateway", "s3cret-of-the-client"
@@ -53,7 +56,14 @@ class State:
         self.tokens: set[str] = set()
 
     def location(self, namespace: tuple[str, ...], name: str) -> str:
-        return f"file://{self.folder}/{'/'.join(namespace)}/{name}"
+        return f"{self.vended.get('warehouse', f'file://{self.folder}')}/{'/'.join(namespace)}/{name}"
+
+    def given(self, location: str) -> dict[str, Any]:
+        """What is given out with a table."""
+        if "keys" not in self.vended:
+            return {key: value for key, value in self.vended.items() if key != "warehouse"}
+        keys = give_out(location.removeprefix("s3://"), self.vended["keys"])
+        return {"config": {**self.vended.get("config", {}), **keys}}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -80,6 +90,7 @@ class Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if url.path == "/faults":
             state.faults = json.loads(data)
+            state.released.clear()
             return self._answer(200, {})
         if url.path == "/requests":
             found, state.requests = state.requests, []
@@ -194,6 +205,8 @@ class Handler(BaseHTTPRequestHandler):
                 return 200, self._view(namespace, unquote(view)), None
             case "POST", ["views"]:
                 return 200, self._create_view(namespace, body), None
+            case "POST", ["views", view]:
+                return 200, self._replace_view(namespace, unquote(view), body), None
             case "DELETE", ["views", view]:
                 self._view(namespace, unquote(view))
                 del self.state.views[namespace, unquote(view)]
@@ -233,6 +246,33 @@ class Handler(BaseHTTPRequestHandler):
         self.state.views[key] = {"metadata-location": "file:///none", "metadata": metadata}
         return self.state.views[key]
 
+    def _replace_view(self, namespace: tuple[str, ...], name: str, body: Any) -> Any:
+        """As the view spec has it: an id of -1 is that of what was added last."""
+        metadata = self._view(namespace, name)["metadata"]
+        if any(each["uuid"] != metadata["view-uuid"] for each in body["requirements"]):
+            raise Refusal(409, "it is another view")
+        for update in body["updates"]:
+            match update["action"]:
+                case "add-schema":
+                    added = max(each["schema-id"] for each in metadata["schemas"]) + 1
+                    metadata["schemas"].append({**update["schema"], "schema-id": added})
+                case "add-view-version":
+                    version = update["view-version"]
+                    if version["schema-id"] == -1:
+                        version["schema-id"] = metadata["schemas"][-1]["schema-id"]
+                    metadata["versions"].append(version)
+                case "set-current-view-version":
+                    asked = update["view-version-id"]
+                    metadata["current-version-id"] = metadata["versions"][-1]["version-id"] if asked == -1 else asked
+                case "set-properties":
+                    metadata["properties"] |= update["updates"]
+                case "remove-properties":
+                    for key in update["removals"]:
+                        metadata["properties"].pop(key, None)
+                case other:
+                    raise Refusal(400, f"no update {other}")
+        return self.state.views[namespace, name]
+
     def _rename(self, body: Any) -> tuple[int, Any, str | None]:
         old, new = ((tuple(body[key]["namespace"]), body[key]["name"]) for key in ("source", "destination"))
         self._known(new[0])
@@ -265,8 +305,7 @@ class Handler(BaseHTTPRequestHandler):
         return found
 
     def _load(self, namespace: tuple[str, ...], name: str) -> tuple[int, Any, str | None]:
-        version, _ = self._table(namespace, name)
-        etag = f'"{name}-{version}"'
+        etag = self._etag(namespace, name)
         if self.headers.get("If-None-Match") == etag:
             return 304, {}, etag
         return 200, self._described(namespace, name), etag
@@ -276,8 +315,12 @@ class Handler(BaseHTTPRequestHandler):
         return {
             "metadata-location": f"{metadata.location}/metadata/{version:05}-0.metadata.json",
             "metadata": json.loads(metadata.model_dump_json()),
-            **(self.state.vended if self.headers.get("X-Iceberg-Access-Delegation") == "vended-credentials" else {}),
+            **self._given(metadata.location),
         }
+
+    def _given(self, location: str) -> dict[str, Any]:
+        is_asked = self.headers.get("X-Iceberg-Access-Delegation") == "vended-credentials"
+        return self.state.given(location) if is_asked else {}
 
     def _create(self, namespace: tuple[str, ...], body: Any) -> tuple[int, Any, str | None]:
         self._known(namespace)
@@ -294,7 +337,8 @@ class Handler(BaseHTTPRequestHandler):
             properties=request.properties,
         )
         if request.stage_create:
-            return 200, {"metadata": json.loads(metadata.model_dump_json()), "config": {}}, None
+            staged = {"metadata": json.loads(metadata.model_dump_json()), "config": {}}
+            return 200, {**staged, **self._given(metadata.location)}, None
         self.state.tables[namespace, request.name] = (0, metadata)
         return 200, self._described(namespace, request.name), None
 
@@ -313,7 +357,11 @@ class Handler(BaseHTTPRequestHandler):
             base = TableMetadataV1.model_construct(last_column_id=-1, schema=Schema())
         metadata = update_table_metadata(base, request.updates, enforce_validation=version < 0)
         self.state.tables[namespace, name] = (version + 1, metadata)
-        return 200, self._described(namespace, name), f'"{name}-{version + 1}"'
+        return 200, self._described(namespace, name), self._etag(namespace, name)
+
+    def _etag(self, namespace: tuple[str, ...], name: str) -> str:
+        version, metadata = self._table(namespace, name)
+        return f'"{metadata.table_uuid}-{version}"'
 
 
 def main() -> None:

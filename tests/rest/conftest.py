@@ -87,6 +87,46 @@ class RestServer:
             self.process.stdout.close()
 
 
+class S3Server:
+    """A small S3, see `tests.rest.s3_server`."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.rest.s3_server"]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.uri = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def properties(self) -> dict[str, str]:
+        """Of S3FileIO, without a key."""
+        return {"s3.endpoint": self.uri, "s3.path-style-access": "true", "client.region": "us-east-1"}
+
+    def requests(self) -> list[tuple[str, str, str, int]]:
+        """Key, method, path and status of each since this was asked last."""
+        with urllib.request.urlopen(f"{self.uri}/-/requests") as answer:
+            return [tuple(each) for each in json.load(answer)]
+
+    def slow(self, seconds: float) -> None:
+        """How long each reading of an object waits."""
+        request = urllib.request.Request(f"{self.uri}/-/slow", str(seconds).encode(), method="POST")
+        with urllib.request.urlopen(request):
+            pass
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[S3Server]:
+    found = S3Server()
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
     """With the namespaces `a`, `b`, `shop` and `shop.eu`; `shop.orders` has ids 0 to 4, `shop.eu.orders` 7."""

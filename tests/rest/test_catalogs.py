@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from catalog.changes import CreateView
-from catalog.entries import CatalogEntry, ViewEntry
+from catalog.entries import CatalogEntry, FunctionEntry
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.connections import RestPolicy, RestSecret, options_of
 from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
-from catalog.rest.names import RestCatalogs
+from catalog.rest.names import RestCatalogs, RestNames
+from catalog.right_changes import CreateFunction
 from engine.main import EngineOptions, open_sources
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer
@@ -102,8 +102,11 @@ def test_a_catalog_is_made_and_dropped(lake: GuardedLake, server: RestServer, tm
     again = open_sources(EngineOptions(lake_folder=str(lake.folder), catalog_folder=f"{lake.folder}-catalog"))
     assert again.catalog.view().has_catalog(again.catalog.view().catalogs()[0].name)  # without the secret it starts
     assert condition(lake, "bob", "DROP CATALOG away") == "INSUFFICIENT_PERMISSIONS"
-    view = ViewEntry(name=TableName("away", "shop", "v"), text="SELECT 1", current=SchemaName("away", "shop"))
-    lake.sources.catalog.change(CreateView(view))
+    shop = SchemaName("away", "shop")
+    one = FunctionEntry(
+        name=TableName("away", "shop", "f"), parameters=(), returns="INT", body="1", current=shop, owner="ann"
+    )
+    lake.sources.catalog.change(CreateFunction(one))
     assert condition(lake, "ann", "DROP CATALOG away") == "CATALOG_NOT_EMPTY"
     lake.do("ann", "DROP CATALOG away CASCADE", "DROP CATALOG IF EXISTS away")
     assert condition(lake, "ann", "SELECT * FROM away.shop.orders") in {"CATALOG_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}
@@ -153,6 +156,13 @@ def test_a_catalog_is_described_and_altered(lake: GuardedLake, server: RestServe
     schemas = lake.rows("ann", "SHOW SCHEMAS IN away")
     lake.do("ann", "ALTER CATALOG away SET OPTIONS (nested 'true', token 'secret:token')")
     assert ("shop.eu",) in lake.rows("ann", "SHOW SCHEMAS IN away") and ("shop.eu",) not in schemas
+    lake.do("ann", "ALTER CATALOG away OPTIONS ('vended-credentials' 'true')")
+    server.vend(config={"s3.access-key-id": "k"})
+    names = lake.sources.catalog.view().sources[CatalogName("away")]
+    assert isinstance(names, RestNames) and names.client.vends
+    given = names.client.given(("shop",), "orders")
+    assert given is not None and given.config == {"s3.access-key-id": "k"}
+    server.vend()
     assert condition(lake, "root", "ALTER CATALOG spark_catalog OPTIONS (scope 'x')") == "UNSUPPORTED_FEATURE.STATEMENT"
     assert dict(lake.rows("root", "DESCRIBE CATALOG spark_catalog"))["Catalog Name"] == "spark_catalog"
     lake.do("ann", "ALTER CATALOG away OWNER TO bob")

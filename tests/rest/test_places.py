@@ -210,6 +210,40 @@ def test_a_catalog_is_asked_where_its_tables_lie_once_in_a_while(server: RestSer
     server.other_client().drop_table("b.found")
 
 
+def test_a_table_that_was_made_again_elsewhere_is_found_by_its_new_path(
+    tmp_path: Path, lake: GuardedLake, server: RestServer
+) -> None:
+    """Its policies are those of its name, whatever was known of where it lay."""
+    other = server.other_client()
+    (tmp_path / "lake").mkdir()
+    mine = GuardedLake(tmp_path / "lake", (str(server.folder),), (server.options(),))
+    mine.table("shop/d")
+    mine.sources.catalog.change(CreateFunction(few()))
+    mine.do(
+        "root",
+        f"CREATE EXTERNAL LOCATION warehouse URL '{server.folder}'",
+        "GRANT EXECUTE ON FUNCTION shop.few TO root",
+    )
+    mine.do("root", "CREATE POLICY some ON SCHEMA elsewhere.b ROW FILTER shop.few TO `account users` FOR TABLES")
+
+    def made(folder: Path) -> str:
+        metadata = other.create_table("b.again", ROWS.schema, location=f"file://{folder}").metadata.model_dump_json()
+        (folder / "metadata").mkdir(parents=True)
+        (folder / "metadata" / "v1.metadata.json").write_text(metadata)
+        return f"iceberg.`{folder}`"
+
+    first = made(server.folder / "b" / "first")
+    assert condition(mine, ANYBODY, f"SELECT * FROM {first}") == "PATH_NOT_ALLOWED"
+    other.drop_table("b.again")
+    second = made(server.folder / "b" / "second")
+    assert condition(mine, ANYBODY, f"SELECT * FROM {second}") == "PATH_NOT_ALLOWED"
+    other.drop_table("b.again")
+    assert condition(mine, ANYBODY, f"SELECT * FROM {second}") is None
+    server.requests()
+    assert condition(mine, ANYBODY, f"SELECT * FROM {second}") is None
+    assert not [each for each in server.requests() if "/shop/tables/" in each]
+
+
 def test_a_slow_catalog_holds_up_nobody_else(lake: GuardedLake, server: RestServer) -> None:
     server.faults({"method": "GET", "contains": "/namespaces/shop", "holds": True})
     waiting = threading.Thread(target=lake.do, args=("root", "GRANT SELECT ON TABLE elsewhere.shop.`Mixed` TO ann"))

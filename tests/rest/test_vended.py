@@ -15,9 +15,15 @@ from catalog.credentials import Credential, use_credentials
 from catalog.names import ICEBERG
 from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
 from catalog.rest.names import RestCatalogs
-from catalog.rest.vended import GivenCredentials, LentOptions, StorageOptions, given_credentials, storage_options
-from engine.storage.errors import LentCredentialsNotInSpark
-from engine.storage.lent_storage import LentStorage, ensure_known_to_spark
+from catalog.rest.vended import (
+    GivenCredentials,
+    LentOptions,
+    StorageOptions,
+    given_credentials,
+    lent_by,
+    storage_options,
+)
+from engine.storage.lent_storage import LentStorage, lease_of
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
 
@@ -68,6 +74,60 @@ def test_what_fsspec_is_given(location: str, config: dict[str, str], expected: A
     found = storage_options("t", location, GivenCredentials(config=config))
     assert (found and (dict(found.options), found.ends_ms)) == (expected and (expected, ends_ms))
     assert "s3cret" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("location", "config", "expected"),
+    [
+        (
+            "s3://b/t",
+            {**TOKEN, "s3.session-token": "s", "s3.endpoint": "http://h:1", "s3.path-style-access": "TRUE"},
+            {
+                "fs.s3a.bucket.b.aws.credentials.provider": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+                "fs.s3a.bucket.b.access.key": "k",
+                "fs.s3a.bucket.b.secret.key": "the-s3cret",
+                "fs.s3a.bucket.b.session.token": "s",
+                "fs.s3a.bucket.b.endpoint": "http://h:1",
+                "fs.s3a.bucket.b.path.style.access": "true",
+            },
+        ),
+        (
+            "s3a://b/t",
+            {**TOKEN, "client.region": "r"},
+            {
+                "fs.s3a.bucket.b.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+                "fs.s3a.bucket.b.access.key": "k",
+                "fs.s3a.bucket.b.secret.key": "the-s3cret",
+                "fs.s3a.bucket.b.endpoint.region": "r",
+            },
+        ),
+        (
+            "abfss://c@acc.dfs.core.windows.net/t",
+            {"adls.sas-token.acc.dfs.core.windows.net": "x"},
+            {
+                "fs.azure.account.auth.type.acc.dfs.core.windows.net": "SAS",
+                "fs.azure.sas.fixed.token.acc.dfs.core.windows.net": "x",
+            },
+        ),
+        ("wasbs://c@acc.blob.core.windows.net/t", {"adls.sas-token.acc": "x"}, None),
+        ("gs://b/t", {"gcs.oauth2.token": "o"}, None),
+    ],
+)
+def test_what_hadoop_is_told(location: str, config: dict[str, str], expected: dict[str, str] | None) -> None:
+    found = storage_options("t", location, GivenCredentials(config=config))
+    assert found is not None
+    assert (None if found.hadoop is None else dict(found.hadoop.settings)) == expected
+    assert "s3cret" not in repr(found)
+
+
+def test_a_lease_is_good_while_somebody_uses_it() -> None:
+    given = StorageOptions(options={"key": "0"})
+    one, two = (LentOptions(given, lambda: given) for _ in range(2))
+    assert one.lease != two.lease and lent_by(one.lease) is given
+    lease = one.lease
+    del one
+    with pytest.raises(KeyError):
+        lent_by(lease)
 
 
 def test_the_longest_prefix_wins() -> None:
@@ -216,8 +276,8 @@ def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, buc
     path = lake.sources.formats[ICEBERG].folder("s3://b/one")
     with pytest.raises(OSError, match="one"):  # a path has none of them
         path.read_bytes("metadata/f")
-    with pytest.raises(LentCredentialsNotInSpark):
-        ensure_known_to_spark(found["one"])
+    leases = [lease_of(each) for each in (*found.values(), path)]
+    assert leases[0] and leases[1] and leases[0] != leases[1] and leases[2] is None
     own = Credential(name="own", urls=("s3://b",), options={"key": "key-1"})
     use_credentials([own])
     again = GuardedLake(tmp_path / "lake", ("s3://b",), (server.options(vended_credentials=True),))
@@ -245,8 +305,12 @@ def test_those_that_come_with_a_table_replace_the_kept_ones(
 def test_file_systems_are_not_kept(monkeypatch: pytest.MonkeyPatch, bucket: type[Bucket]) -> None:
     monkeypatch.setattr(bucket, "cachable", True)
     bucket.clear_instance_cache()
-    keys = iter(["key-1", "key-2", "key-1"])
-    storage = LentStorage("s3://b/one", lambda: {"key": next(keys)})
+    keys = iter(["key-0", "key-1", "key-2", "key-1"])
+
+    def ask() -> StorageOptions:
+        return StorageOptions(options={"key": next(keys)}, ends_ms=0)
+
+    storage = LentStorage("s3://b/one", LentOptions(ask(), ask))
     assert [storage.fs.key for _ in range(2)] == ["key-2", "key-1"]
     assert not bucket._cache
 

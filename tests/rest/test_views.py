@@ -59,6 +59,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory, server: RestServer) -> Guarde
     folder = tmp_path_factory.mktemp("guarded") / "lake"
     folder.mkdir()
     found = GuardedLake(folder, (str(server.folder),), (server.options(nested=True),))
+    found.table("shop/d")
     for schema in ("shop", "a"):
         found.do(
             "root",
@@ -78,13 +79,14 @@ def test_a_view_is_read_with_the_rights_of_who_asks(lake: GuardedLake) -> None:
     assert lake.outcome("ann", "SELECT * FROM elsewhere.a.V") == "R"
     assert lake.outcome("eve", "SELECT * FROM elsewhere.a.v") in {"42P01", "42704", "42P08"}
     around = ViewEntry(
-        name=TableName("elsewhere", "a", "around"),
+        name=TableName("spark_catalog", "shop", "around"),
         text="SELECT * FROM elsewhere.a.v",
         current=SchemaName("elsewhere", "a"),
         owner="bob",
     )
     lake.sources.catalog.change(CreateView(around))
-    assert lake.outcome("ann", "SELECT * FROM elsewhere.a.around") != "R"  # bob, who owns it, may not
+    lake.do("root", "GRANT USE CATALOG, USE SCHEMA, SELECT ON CATALOG spark_catalog TO ann")
+    assert lake.outcome("ann", "SELECT * FROM spark_catalog.shop.around") != "R"  # bob, who owns it, may not
     error = lake.error("ann", "SELECT * FROM elsewhere.a.w")
     assert error is not None and error.condition == "REST_VIEW_NOT_READABLE" and "trino" in str(error)
 
@@ -124,6 +126,63 @@ def session(tmp_path: Path, server: RestServer, spark_driver: SparkDriver) -> It
     )
     yield opened
     opened.close()
+
+
+@pytest.mark.spark
+def test_a_view_is_made_in_the_catalog_and_replaced(session: LakeSession, server: RestServer) -> None:
+    run(session, "USE elsewhere.shop")
+    columns = "CAST(id AS SMALLINT) n, array(struct(id AS `x y`)) AS a, map('k', 1.5) AS m, TIMESTAMP'2024-01-01' AS t"
+    run(session, f"CREATE VIEW b.made (n COMMENT 'few', a, m, t) COMMENT 'one' AS SELECT {columns} FROM orders")
+    found = server.other_client().load_view("b.made").metadata
+    version = found.current_version()
+    assert (version.default_namespace.root, version.default_catalog) == (["shop"], None)
+    fields = {each.name: (str(each.field_type), each.doc) for each in found.schemas[0].fields}
+    assert fields["n"] == ("int", "few") and fields["t"] == ("timestamptz", None) and "x y" in fields["a"][0]
+    assert found.schemas[0].highest_field_id == 8
+    assert rows(session, "SELECT n, a[0].`x y` FROM b.made ORDER BY n") == [(each, each) for each in range(5)]
+    assert refuse(session, "CREATE VIEW b.made AS SELECT 1 AS one").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    run(session, "CREATE VIEW IF NOT EXISTS b.made AS SELECT 1 AS one")
+    assert refuse(session, "CREATE VIEW shop.orders AS SELECT 1 AS one").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    run(session, "USE spark_catalog.default")
+    run(session, "CREATE OR REPLACE VIEW elsewhere.b.made AS SELECT 7 AS one, 'x' AS two")
+    assert rows(session, "SELECT * FROM elsewhere.b.made") == [(7, "x")]
+    replaced = server.other_client().load_view("b.made").metadata
+    assert replaced.view_uuid == found.view_uuid and "comment" not in replaced.properties
+    assert replaced.current_version().default_catalog == "spark_catalog" and len(replaced.versions) == 2
+    assert ("b", "made", False) in rows(session, "SHOW VIEWS IN elsewhere.b")
+    for text, reason in (("INTERVAL '1' DAY", "interval day"), ("TIME'12:00:00'", "time(6)")):
+        error = refuse(session, f"CREATE VIEW elsewhere.b.odd AS SELECT {text} AS i")
+        assert error.condition == "REST_VIEW_NOT_KEPT" and reason in str(error)
+    server.create_view("b", "theirs", "SELECT 1 AS id", dialect="trino")
+    error = refuse(session, "CREATE OR REPLACE VIEW elsewhere.b.theirs AS SELECT 1 AS id")
+    assert error.condition == "REST_VIEW_NOT_KEPT" and "trino" in str(error)
+    for view in ("made", "theirs"):
+        run(session, f"DROP VIEW elsewhere.b.{view}")
+    assert not server.other_client().list_views("b")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_a_catalog_without_views_makes_none(session: LakeSession, server: RestServer, status: int) -> None:
+    server.faults({"method": "POST", "contains": "/views", "status": status})
+    error = refuse(session, "CREATE VIEW elsewhere.b.none AS SELECT 1 AS id")
+    assert error.condition == "REST_CATALOG_HAS_NO_VIEWS"
+    told = {"endpoints": ["GET /v1/{prefix}/namespaces/{namespace}/tables"], "overrides": {"prefix": "wh-1"}}
+    server.faults({"method": "GET", "contains": "/config", "status": 200, "body": told})
+    assert not server.client().create_view(("b",), {})
+    assert not server.other_client().list_views("b")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("applies", [True, False])
+def test_a_lost_answer_is_settled_by_the_view(session: LakeSession, server: RestServer, applies: bool) -> None:
+    server.faults({"method": "POST", "contains": "/views", "status": 502, "applies": applies})
+    text = "CREATE VIEW elsewhere.b.lost AS SELECT 1 AS id"
+    if applies:
+        run(session, text)
+        run(session, "DROP VIEW elsewhere.b.lost")
+    else:
+        assert refuse(session, text).condition == "REST_CATALOG_OUTCOME_UNKNOWN"
 
 
 @pytest.mark.spark

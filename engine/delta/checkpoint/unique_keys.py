@@ -19,8 +19,10 @@ from engine.delta.log.file_table import file_keys, vector_ids
 from engine.types.arrow_types import Array, RecordBatch
 
 _WORD_BYTES = 8
-_FIRST_LOOK = (48, 40)
-"""Where words begin, counted from the end of a text: `<uuid>-c000.snappy.parquet` has its UUID from 56 to 20."""
+_FIRST_LOOK = (40, 28)
+"""Where words begin, counted from the end of a text: `<uuid>-c000.snappy.parquet` has its UUID from 56 to 20. The
+second word ends where it does, for names that are only counted differ there.
+"""
 _FACTOR = 0x9E3779B97F4A7C15
 _BITS = (1 << 64) - 1
 

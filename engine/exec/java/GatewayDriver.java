@@ -30,6 +30,7 @@ public final class GatewayDriver {
       SparkSession root, String functions, String tableFunctions, String expressions, int port, String password) {
     this.root = root;
     this.questions = new Questions(port, password);
+    Leases.answeredBy(questions);
     StageIds.haveOneLength(root.sparkContext());
     this.guard = new PlanGuard(names(functions), names(tableFunctions), names(expressions));
     root.extensions().injectQueryStageOptimizerRule(new scala.runtime.AbstractFunction1() {

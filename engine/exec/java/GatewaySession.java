@@ -168,9 +168,9 @@ public final class GatewaySession {
     final Request parsed = new Request(request);
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
-        final Query query = (Query) new Statement(spark, guard, parsed, GatewaySession.this).analyzed();
-        RunSettings chosen = new RunSettings(settings);
-        chosen.choose(query);
+        Query analyzed = (Query) new Statement(spark, guard, parsed, GatewaySession.this).analyzed();
+        RunSettings chosen = new RunSettings(spark, settings);
+        final Query query = chosen.choose(analyzed, true);
         return chosen.during(new scala.runtime.AbstractFunction0() {
           public Object apply() {
             PlannedScans.chooseFiles(query.executedPlan());

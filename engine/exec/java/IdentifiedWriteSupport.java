@@ -3,10 +3,14 @@ package deltagateway;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.column.schema.EdgeInterpolationAlgorithm;
 import org.apache.parquet.hadoop.api.WriteSupport;
 import org.apache.parquet.schema.GroupType;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.PrimitiveType;
 import org.apache.parquet.schema.Type;
+import org.apache.parquet.schema.Types;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetWriteSupport;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -19,9 +23,15 @@ import org.apache.spark.sql.types.StructType;
 /**
  * Gives the elements of lists, and the keys and values of maps, their field ids in a file's schema. They are in the
  * metadata of the column, or field of a struct, that they are in, by their paths (`value.element`).
+ *
+ * So are types that Parquet has and Spark does not: `uuid`, `fixed 7`, `time`, `timestamp_ns`, `timestamptz_ns`,
+ * `geometry CRS`, `geography CRS ALGORITHM`; at the path of a column or field itself, which is empty. Spark writes their
+ * values as numbers and bytes, and the schema says what these are.
  */
 public final class IdentifiedWriteSupport extends ParquetWriteSupport {
   static final String NESTED_IDS = "gateway.nested.ids";
+  static final String TYPES = "gateway.parquet.types";
+  private static final String ITSELF = "itself";
   private static final String ROW_SCHEMA = "org.apache.spark.sql.parquet.row.attributes";
 
   public WriteSupport.WriteContext init(Configuration configuration) {
@@ -38,14 +48,19 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     for (int i = 0; i < group.getFieldCount(); i++) {
       Type type = group.getType(i);
       StructField field = fields[struct.fieldIndex(type.getName())];
-      Metadata metadata = field.metadata();
-      Metadata ids = metadata.contains(NESTED_IDS) ? metadata.getMetadata(NESTED_IDS) : Metadata.empty();
-      identified.add(identified(type, field.dataType(), ids, ""));
+      Metadata ids = inner(field.metadata(), NESTED_IDS);
+      Metadata types = inner(field.metadata(), TYPES);
+      Type typed = types.contains(ITSELF) ? typed(type.asPrimitiveType(), types.getString(ITSELF)) : type;
+      identified.add(identified(typed, field.dataType(), ids, types, ""));
     }
     return identified;
   }
 
-  private static Type identified(Type type, DataType kind, Metadata ids, String path) {
+  private static Metadata inner(Metadata metadata, String key) {
+    return metadata.contains(key) ? metadata.getMetadata(key) : Metadata.empty();
+  }
+
+  private static Type identified(Type type, DataType kind, Metadata ids, Metadata types, String path) {
     if (kind instanceof StructType) {
       GroupType group = type.asGroupType();
       return group.withNewFields(fields(group, (StructType) kind));
@@ -56,18 +71,48 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     GroupType repeated = group.getType(0).asGroupType();
     ArrayList parts = new ArrayList();
     if (isMap) {
-      parts.add(part(repeated.getType(0), ((MapType) kind).keyType(), ids, path + "key"));
-      parts.add(part(repeated.getType(1), ((MapType) kind).valueType(), ids, path + "value"));
+      parts.add(part(repeated.getType(0), ((MapType) kind).keyType(), ids, types, path + "key"));
+      parts.add(part(repeated.getType(1), ((MapType) kind).valueType(), ids, types, path + "value"));
     } else {
-      parts.add(part(repeated.getType(0), ((ArrayType) kind).elementType(), ids, path + "element"));
+      parts.add(part(repeated.getType(0), ((ArrayType) kind).elementType(), ids, types, path + "element"));
     }
     ArrayList fields = new ArrayList();
     fields.add(repeated.withNewFields(parts));
     return group.withNewFields(fields);
   }
 
-  private static Type part(Type type, DataType kind, Metadata ids, String path) {
-    Type inner = identified(type, kind, ids, path + ".");
+  private static Type part(Type type, DataType kind, Metadata ids, Metadata types, String path) {
+    Type typed = types.contains(path) ? typed(type.asPrimitiveType(), types.getString(path)) : type;
+    Type inner = identified(typed, kind, ids, types, path + ".");
     return ids.contains(path) ? inner.withId((int) ids.getLong(path)) : inner;
+  }
+
+  private static Type typed(PrimitiveType type, String said) {
+    PrimitiveType typed = (PrimitiveType) annotated(type, said.split(" ")).named(type.getName());
+    return type.getId() == null ? typed : typed.withId(type.getId().intValue());
+  }
+
+  private static Types.PrimitiveBuilder annotated(PrimitiveType type, String[] words) {
+    String kind = words[0];
+    PrimitiveType.PrimitiveTypeName stored = type.getPrimitiveTypeName();
+    boolean isFixed = kind.equals("uuid") || kind.equals("fixed");
+    if (isFixed) stored = PrimitiveType.PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY;
+    Types.PrimitiveBuilder builder = (Types.PrimitiveBuilder) Types.primitive(stored, type.getRepetition());
+    if (kind.equals("fixed")) return (Types.PrimitiveBuilder) builder.length(Integer.parseInt(words[1]));
+    if (kind.equals("uuid")) builder = (Types.PrimitiveBuilder) builder.length(16);
+    return (Types.PrimitiveBuilder) builder.as(annotation(kind, words));
+  }
+
+  private static LogicalTypeAnnotation annotation(String kind, String[] words) {
+    if (kind.equals("uuid")) return LogicalTypeAnnotation.uuidType();
+    if (kind.equals("time")) return LogicalTypeAnnotation.timeType(false, LogicalTypeAnnotation.TimeUnit.MICROS);
+    if (kind.equals("timestamp_ns") || kind.equals("timestamptz_ns")) {
+      return LogicalTypeAnnotation.timestampType(kind.equals("timestamptz_ns"), LogicalTypeAnnotation.TimeUnit.NANOS);
+    }
+    if (kind.equals("geometry")) return LogicalTypeAnnotation.geometryType(words[1]);
+    if (kind.equals("geography")) {
+      return LogicalTypeAnnotation.geographyType(words[1], EdgeInterpolationAlgorithm.valueOf(words[2]));
+    }
+    throw new IllegalArgumentException(kind + " is no type of columns in Parquet");
   }
 }

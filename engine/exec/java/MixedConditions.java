@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructType;
 /**
  * Spark's planning of file scans, with the conditions that it keeps from them: `p = 1 OR x > 5`, where p is a constant
  * of the files and x is not. Spark asks a relation for files by conditions on the one or on the other; ours can tell
- * from both at once. The rows are still filtered above the scan.
+ * from both at once. The rows are still filtered above the scan; where they can be, by longs ({@link LongComparisons}).
  *
  * They are for the choice of files alone and have a form that Spark does not push into the files: Parquet
  * would look for the constant in the file.
@@ -43,10 +43,11 @@ final class MixedConditions extends SparkStrategy {
       FileSourceScanExec scan = (FileSourceScanExec) filter.child();
       List mixed = new ArrayList();
       collect(filter.condition(), scan.relation().partitionSchema(), mixed);
-      if (mixed.isEmpty()) return node;
+      FilterExec inLongs = LongComparisons.in(filter);
+      if (mixed.isEmpty()) return inLongs;
       List child = new ArrayList();
       child.add(NarrowedScan.of(scan, new ArrayList(), mixed));
-      return filter.withNewChildren(Scala.seq(child));
+      return inLongs.withNewChildren(Scala.seq(child));
     }
 
     private static void collect(Expression condition, StructType constants, List mixed) {

@@ -29,7 +29,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Partition values of Iceberg tables as texts: a transform of a column's value, whatever the session's zone is.
  *
  * Numbers, days and microseconds are texts of digits, decimals plain ones, strings and binaries `x` and hexadecimal
- * digits, so that an empty one is no null. Null is null for every transform.
+ * digits, so that an empty one is no null. Null is null for every transform. Units of time are of
+ * microseconds, also where these come as a plain number.
  *
  * Iceberg table specification, "Partition Transforms", "Appendix B: 32-bit Hash Requirements".
  */
@@ -81,6 +82,7 @@ public final class PartitionTransform implements Serializable {
   public UTF8String ofLong(long value) {
     if (kind.equals("bucket")) return bucket(Murmur3_x86_32.hashLong(value, 0));
     if (kind.equals("truncate")) return text(Long.toString(value - Math.floorMod(value, (long) width)));
+    if (!kind.equals("identity")) return ofMicros(value);
     return text(Long.toString(value));
   }
 

@@ -1,11 +1,14 @@
 package deltagateway;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.QueryExecution$;
 import org.apache.spark.sql.execution.SparkPlanner;
+import org.apache.spark.sql.execution.exchange.EnsureRequirements;
 
 /**
  * A query of Spark that runs no command and may be prepared without adaptive execution, whatever its session says: Spark
@@ -44,6 +47,13 @@ class Query extends QueryExecution {
   }
 
   public scala.collection.immutable.Seq preparations() {
-    return isAdaptive ? super.preparations() : QueryExecution$.MODULE$.preparations(spark, Scala.none(), false);
+    if (isAdaptive) return super.preparations();
+    List rules = new ArrayList();
+    List ofSpark = Scala.list(QueryExecution$.MODULE$.preparations(spark, Scala.none(), false));
+    for (int i = 0; i < ofSpark.size(); i++) {
+      rules.add(ofSpark.get(i));
+      if (ofSpark.get(i) instanceof EnsureRequirements) rules.add(new OnePartition());
+    }
+    return Scala.seq(rules);
   }
 }

@@ -102,11 +102,16 @@ final class Request {
     final String metadata;
     final String root;
     final String[] allowedRoots;
+    /** Of credentials for its files alone, or null. */
+    final String lease;
     final int source;
     /** Whether nothing may be seen of which of its files a filter leaves. */
     final boolean hidden;
     final long bytes;
     final StructType schema;
+    /** The columns as they are read, of which {@link #shown} makes those of `schema`. */
+    final StructType read;
+    final Map shown;
     final StructType physical;
     final boolean byId;
     final String deletionVectors;
@@ -124,10 +129,17 @@ final class Request {
       for (int i = 0; i < allowedRoots.length; i++) {
         allowedRoots[i] = ((JsonNode) node.get("allowed_roots").get(i)).textValue();
       }
+      lease = node.get("lease").textValue();
       source = node.get("source").intValue();
       hidden = node.get("hidden").booleanValue();
       bytes = node.get("bytes").longValue();
       schema = columns(node.get("schema"));
+      shown = new HashMap();
+      for (Iterator names = node.get("shown").fieldNames(); names.hasNext(); ) {
+        String name = (String) names.next();
+        shown.put(name, node.get("shown").get(name).textValue());
+      }
+      read = shown.isEmpty() ? schema : columns(node.get("read"));
       physical = columns(node.get("physical"));
       byId = node.get("by_id").booleanValue();
       deletionVectors = vectors(node, "deletion_vector");

@@ -92,6 +92,11 @@ final class ResultSpool {
     }
   }
 
+  /** Whether Python was told of rows, which are final. */
+  synchronized boolean hasAnnounced() {
+    return announced != null || next > 0;
+  }
+
   /** False as soon as the result is larger than its limit, or there is enough of it; nothing more is kept then. */
   synchronized boolean add(int partition, ArrowPartition.Part part) throws IOException {
     if (hasEnough()) return false;

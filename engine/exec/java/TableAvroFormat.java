@@ -16,11 +16,13 @@ public final class TableAvroFormat extends AvroFileFormat {
   private final PhysicalColumns columns;
   private final TableRoot root;
   private final String place;
+  private final String lease;
 
   TableAvroFormat(Request.Scan scan) {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.lease = scan.lease;
   }
 
   public scala.Function1 buildReader(
@@ -30,7 +32,8 @@ public final class TableAvroFormat extends AvroFileFormat {
       StructType requiredSchema,
       scala.collection.immutable.Seq filters,
       scala.collection.immutable.Map options,
-      Configuration conf) {
+      Configuration asked) {
+    Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReader(
             spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),

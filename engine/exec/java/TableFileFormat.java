@@ -33,18 +33,20 @@ public final class TableFileFormat extends ParquetFileFormat {
   private final String metadata;
   private final TableRoot root;
   private final String place;
+  private final String lease;
   private final String deletionVectors;
   private final String selectedRows;
   private final String toldRows;
 
   /** `showsRowIds`: are the fields of row tracking among those of the column `_metadata`? */
   TableFileFormat(Request.Scan scan, boolean showsRowIds) {
-    this.columns = new PhysicalColumns(scan.schema, scan.physical);
+    this.columns = new PhysicalColumns(scan.read, scan.physical);
     this.byId = scan.byId;
     this.showsRowIds = showsRowIds;
     this.metadata = scan.metadata;
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.lease = scan.lease;
     this.deletionVectors = scan.deletionVectors;
     this.selectedRows = scan.selectedRows;
     this.toldRows = scan.toldRows;
@@ -72,6 +74,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     Configuration conf = new TaskConf(asked);
     conf.setBoolean(READ_BY_ID, byId);
     conf.setBoolean(IDS_MAY_LACK, false);
+    Leases.lend(conf, lease, root.path(), spark.sparkContext());
     scala.Function1 reader = super.buildReaderWithPartitionValues(
         spark,
         columns.of(dataSchema),

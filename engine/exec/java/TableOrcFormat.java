@@ -14,11 +14,13 @@ public final class TableOrcFormat extends OrcFileFormat {
   private final PhysicalColumns columns;
   private final TableRoot root;
   private final String place;
+  private final String lease;
 
   TableOrcFormat(Request.Scan scan) {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.lease = scan.lease;
   }
 
   public scala.Function1 buildReaderWithPartitionValues(
@@ -28,7 +30,8 @@ public final class TableOrcFormat extends OrcFileFormat {
       StructType requiredSchema,
       scala.collection.immutable.Seq filters,
       scala.collection.immutable.Map options,
-      Configuration conf) {
+      Configuration asked) {
+    Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReaderWithPartitionValues(
             spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),

@@ -2,6 +2,7 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BitwiseNot;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
@@ -10,10 +11,13 @@ import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.CommandExecutionMode$;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -29,7 +33,8 @@ import org.apache.spark.sql.types.StructType;
  * Spark analyzes a query over {@link #relation}, which has the table's columns and the hidden column `_metadata`, and
  * nothing else. Then {@link #rows(SparkSession, LogicalPlan)} puts there what has to be read for them: where rows are
  * deleted or row ids are asked for, a relation with more columns (constants of the files, a row's index) and a
- * projection that leaves the columns of before, under their ids.
+ * projection that leaves the columns of before, under their ids. Columns that files hold as another type than the table
+ * shows are read as that, and the projection makes of them what is shown.
  *
  * All columns are in the data schema, so that Spark keeps the table's order; constants win over a file's columns.
  */
@@ -90,9 +95,23 @@ final class TableScan {
     }
   }
 
-  /** Do the files have more constants than `leaf` knows? Its rows would not fit. A leaf that was read knows all. */
+  /** Are the rows that are read others than those of `leaf`? A leaf that was read is what is read. */
   private boolean isMoreThan(LogicalRelation leaf) {
+    return hasMoreConstants(leaf) || isOfShown(leaf);
+  }
+
+  /** Do the files have more constants than `leaf` knows? Its rows would not fit. */
+  private boolean hasMoreConstants(LogicalRelation leaf) {
     return ((HadoopFsRelation) leaf.relation()).partitionSchema().length() < scan.constants.length();
+  }
+
+  private boolean isOfShown(LogicalRelation leaf) {
+    StructType columns = ((HadoopFsRelation) leaf.relation()).dataSchema();
+    for (int i = 0; i < scan.schema.length() && !scan.shown.isEmpty(); i++) {
+      boolean isShown = scan.shown.containsKey(scan.schema.fields()[i].name());
+      if (isShown && !columns.fields()[i].dataType().equals(scan.read.fields()[i].dataType())) return true;
+    }
+    return false;
   }
 
   private Attribute metadata(LogicalRelation leaf) {
@@ -101,31 +120,56 @@ final class TableScan {
 
   private LogicalPlan rows(LogicalRelation leaf) {
     Attribute metadata = metadata(leaf);
-    return metadata == null ? liveRows(leaf) : rowsWithMetadata(leaf, metadata);
+    if (metadata != null) return rowsWithMetadata(leaf, metadata);
+    return hasMoreConstants(leaf) ? liveRows(leaf) : shown(leaf, Scala.list(leaf.output()), whole(leaf, scan.read));
   }
 
   private LogicalPlan liveRows(LogicalRelation leaf) {
     String index = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME();
-    LogicalRelation whole = whole(leaf, scan.schema.add(index, LongType$.MODULE$));
-    return new Project(Scala.seq(Scala.list(leaf.output())), live(whole, named(Scala.list(whole.output()), index)));
+    LogicalRelation whole = whole(leaf, scan.read.add(index, LongType$.MODULE$));
+    return shown(leaf, Scala.list(leaf.output()), live(whole, named(Scala.list(whole.output()), index)));
   }
 
   /** Spark knows a row's index as a field of `_metadata`, and would read it wrongly twice. */
   private LogicalPlan rowsWithMetadata(LogicalRelation leaf, Attribute asked) {
-    StructType columns = scan.rowTracking == null ? scan.schema : RowIds.addColumns(scan.schema, scan.rowTracking);
+    StructType columns = scan.rowTracking == null ? scan.read : RowIds.addColumns(scan.read, scan.rowTracking);
     LogicalRelation whole = whole(leaf, columns).withMetadataColumns();
     List output = Scala.list(whole.output());
     Attribute given = (Attribute) output.get(output.size() - 1);
     List shown = new ArrayList(Scala.list(leaf.output()));
     shown.set(scan.schema.length(), new RowIds(scan.rowTracking).shown(asked, given, output));
-    return new Project(Scala.seq(shown), live(whole, field(given, ParquetFileFormat.ROW_INDEX())));
+    return shown(leaf, shown, live(whole, field(given, ParquetFileFormat.ROW_INDEX())));
   }
 
-  /** A relation of these columns and all constants; the columns that `leaf` has keep their ids. */
+  /** A projection of `columns`, but for those that are made of what was read, which have the ids of `leaf`. */
+  private LogicalPlan shown(LogicalRelation leaf, List columns, LogicalPlan rows) {
+    if (scan.shown.isEmpty()) return new Project(Scala.seq(columns), rows);
+    List all = new ArrayList(columns);
+    try {
+      for (int i = 0; i < scan.schema.length(); i++) {
+        String text = (String) scan.shown.get(scan.schema.fields()[i].name());
+        if (text == null) continue;
+        Attribute asked = (Attribute) leaf.output().apply(i);
+        Expression value = spark.sessionState().sqlParser().parseExpression(text);
+        all.set(i, new Alias(
+            value, asked.name(), asked.exprId(), asked.qualifier(), scala.Option.apply(asked.metadata()),
+            Scala.seq(new ArrayList())));
+      }
+    } catch (ParseException failure) {
+      throw new IllegalStateException(failure);
+    }
+    QueryExecution execution = spark.sessionState().executePlan(
+        new Project(Scala.seq(all), rows), CommandExecutionMode$.MODULE$.SKIP());
+    return execution.analyzed();
+  }
+
+  /** A relation of these columns and all constants; the columns that are shown as they are keep the ids of `leaf`. */
   private LogicalRelation whole(LogicalRelation leaf, StructType columns) {
     LogicalRelation whole = LogicalRelation$.MODULE$.apply(source(columns, scan.constants, false), false);
     List output = new ArrayList(Scala.list(whole.output()));
-    for (int i = 0; i < scan.schema.length(); i++) output.set(i, leaf.output().apply(i));
+    for (int i = 0; i < scan.schema.length(); i++) {
+      if (!scan.shown.containsKey(scan.schema.fields()[i].name())) output.set(i, leaf.output().apply(i));
+    }
     return whole.copy(whole.relation(), Scala.seq(output), Scala.none(), false, Scala.none());
   }
 

@@ -36,6 +36,7 @@ final class TableWriter {
   private final SparkSession spark;
   private final TableRoot root;
   private final String folder;
+  private final String lease;
   private final List partitionColumns = new ArrayList();
   private final JsonNode rules;
   private final Map options = new HashMap();
@@ -49,6 +50,7 @@ final class TableWriter {
     this.spark = spark;
     this.root = new TableRoot(target.get("folder").textValue(), new String[0]);
     this.folder = root.path().toString();
+    this.lease = target.get("lease").textValue();
     for (Iterator names = target.get("partition_columns").elements(); names.hasNext(); ) {
       partitionColumns.add(((JsonNode) names.next()).textValue());
     }
@@ -106,6 +108,7 @@ final class TableWriter {
   private Configuration configuration() {
     Configuration configuration = spark.sessionState().newHadoopConf();
     configuration.setInt(BOUND_LENGTH, BOUND_BYTES_MAX);
+    Leases.lend(configuration, lease, root.path(), spark.sparkContext());
     return configuration;
   }
 

@@ -39,8 +39,8 @@ from engine.storage.storage import Storage
 _FORMAT_VERSION = "format-version"
 
 
-def staged_address(address: str, at: RestAddress, updates: Sequence[Update]) -> str:
-    """The address with the place that the catalog chooses for a table with this definition.
+def staged_address(address: str, at: RestAddress, updates: Sequence[Update]) -> tuple[str, RestTable]:
+    """The address with the place that the catalog chooses for a table with this definition, and what it says of that.
 
     Raises `RestConflict` where it has the table, `RestCatalogNotAvailable`, `RestCatalogRefused`.
     """
@@ -52,7 +52,7 @@ def staged_address(address: str, at: RestAddress, updates: Sequence[Update]) -> 
     location, uuid = staged.metadata.get("location"), staged.metadata.get("table-uuid")
     if not isinstance(location, str) or not isinstance(uuid, str):
         raise RestCatalogNotAvailable(at.client.name, "its description of a new table has no location")
-    return with_place(address, location, uuid)
+    return with_place(address, location, uuid), staged
 
 
 def creation_request(at: RestAddress, updates: Sequence[Update]) -> Json:

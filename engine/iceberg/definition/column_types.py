@@ -2,8 +2,8 @@
 
 Files are read with the columns' ids and with names that no file has (Spark's reader finds columns by id, but takes the
 type of one by its name where the file has the name for another). Most types are the same on both sides. What Spark has
-no type for is shown as another: a `uuid` and a `time` as text, timestamps of nanoseconds as those of microseconds (a
-value that has more digits fails the statement). What is nested is rebuilt around what changes.
+no type for is shown as another (`value_sql`): a `uuid` and a `time` as text, timestamps of nanoseconds as those of
+microseconds (a value that has more digits fails the statement), geometries and geographies as their WKB.
 
 A field that a file lacks is null, or has the default that it was given when it was added to a table with files
 (`initial-default`): Spark fills it in for columns of simple types. In nested ones, the SQL does, for files that are
@@ -14,13 +14,14 @@ Source: Iceberg table specification, "Primitive Types", "Default values", "Colum
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import time
 from typing import Any, assert_never
 from uuid import UUID
 
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
+from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.types import (
     IcebergField,
     IcebergType,
@@ -53,6 +54,9 @@ _SPARK: Mapping[Kind, PrimitiveType] = {
     Kind.FIXED: PrimitiveType.BINARY,
     Kind.BINARY: PrimitiveType.BINARY,
     Kind.UNKNOWN: PrimitiveType.VOID,
+    Kind.VARIANT: PrimitiveType.VARIANT,
+    Kind.GEOMETRY: PrimitiveType.BINARY,
+    Kind.GEOGRAPHY: PrimitiveType.BINARY,
 }
 _STORED: Mapping[Kind, PrimitiveType] = {
     Kind.UUID: PrimitiveType.BINARY,
@@ -60,7 +64,7 @@ _STORED: Mapping[Kind, PrimitiveType] = {
     Kind.TIMESTAMP_NS: PrimitiveType.LONG,
     Kind.TIMESTAMPTZ_NS: PrimitiveType.LONG,
 }
-"""What is read of types that Spark does not have; the SQL of `shown_sql` makes the table's of them."""
+"""What is read of types that Spark does not have; the SQL of `value_sql.shown_sql` makes the table's of them."""
 _SQL_NAMES: Mapping[Kind, str] = {
     Kind.BOOLEAN: "BOOLEAN",
     Kind.INT: "INT",
@@ -71,50 +75,53 @@ _SQL_NAMES: Mapping[Kind, str] = {
     Kind.TIMESTAMP: "TIMESTAMP_NTZ",
     Kind.TIMESTAMPTZ: "TIMESTAMP",
 }
+TOO_EXACT = "A timestamp of an Iceberg table has nanoseconds, which Spark has no type for."
+_NANOS = re.compile(r"([^.+Z]+(?:[.]\d{1,6})?)(\d{0,3})(Z|[+-].*)?")
 _IN_NO_FILE = "\0"
-_FILLED_BY_SQL = frozenset([Kind.BINARY, Kind.FIXED, Kind.UUID, Kind.TIME])
+_CRS, _EDGES = "OGC:CRS84", "spherical"
+"""Of geometries and geographies that do not say others."""
+_FILLED_BY_SQL = frozenset([Kind.BINARY, Kind.FIXED, Kind.UUID, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
 CURRENT_DEFAULT = "CURRENT_DEFAULT"
 """Spark's key for the SQL of the value of new rows."""
 NESTED_IDS = "gateway.nested.ids"
 """The key in the metadata of a stored column for the ids of elements, keys and values in it, by their paths."""
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"
 """Spark's key in the metadata of a column for the value that rows of older files have."""
-_TOO_EXACT = "A timestamp of an Iceberg table has nanoseconds, which Spark has no type for."
-_UUID = r"(.{8})(.{4})(.{4})(.{4})(.{12})"
+PARQUET_TYPES = "gateway.parquet.types"
+"""The key for the types in Parquet that Spark does not have, by the same paths."""
+ITSELF = "itself"
+"""The path of the column or field that has the metadata."""
 
 
-def table_type(type_: IcebergType, table: str) -> DataType:
-    """As the table shows it. Raises `IcebergFeatureNotSupported`."""
+def table_type(type_: IcebergType) -> DataType:
+    """As the table shows it."""
     match type_:
         case SimpleType(kind=Kind.DECIMAL):
             return DecimalType(type_.precision, type_.scale)
         case SimpleType():
-            found = _SPARK.get(type_.kind)
-            if found is None:
-                raise IcebergFeatureNotSupported(table, f"a column of the type {type_name(type_)}")
-            return found
+            return _SPARK[type_.kind]
         case ListType(element):
-            return ArrayType(table_type(element.type, table), not element.required)
+            return ArrayType(table_type(element.type), not element.required)
         case MapOfType(key, value):
-            return MapType(table_type(key.type, table), table_type(value.type, table), not value.required)
+            return MapType(table_type(key.type), table_type(value.type), not value.required)
         case StructOfType(fields):
-            return StructType(tuple(_table_field(field, table) for field in fields))
+            return StructType(tuple(_table_field(field) for field in fields))
         case _:
             assert_never(type_)
 
 
-def _table_field(field: IcebergField, table: str) -> StructField:
+def _table_field(field: IcebergField) -> StructField:
     metadata = {} if field.doc is None else {"comment": field.doc}
-    return StructField(field.name, table_type(field.type, table), not field.required, metadata)
+    return StructField(field.name, table_type(field.type), not field.required, metadata)
 
 
-def table_schema(struct: StructOfType, table: str) -> StructType:
-    """The columns as the table shows them. Raises `IcebergFeatureNotSupported`."""
-    return StructType(tuple(_table_column(field, table) for field in struct.fields))
+def table_schema(struct: StructOfType) -> StructType:
+    """The columns as the table shows them. Raises `MalformedIcebergFile` for a default that is none of its type."""
+    return StructType(tuple(_table_column(field) for field in struct.fields))
 
 
-def _table_column(field: IcebergField, table: str) -> StructField:
-    column = _table_field(field, table)
+def _table_column(field: IcebergField) -> StructField:
+    column = _table_field(field)
     if field.write_default is None:
         return column
     default = default_text(field.type, field.write_default)
@@ -128,9 +135,12 @@ def stored_schema(struct: StructOfType) -> StructType:
 
 def _stored_field(field: IcebergField) -> StructField:
     metadata: dict[str, Any] = {FIELD_ID: field.id}
-    inner = dict(_inner_ids(field.type, ""))
+    inner = {path: part.id for path, part in _inner_parts(field.type, "")}
     if inner:
         metadata[NESTED_IDS] = inner
+    types = {path: _parquet_type(part.type) for path, part in ((ITSELF, field), *_inner_parts(field.type, ""))}
+    if any(types.values()):
+        metadata[PARQUET_TYPES] = {path: said for path, said in types.items() if said}
     return StructField(field.name, _stored_type(field.type), not field.required, metadata)
 
 
@@ -148,13 +158,29 @@ def _stored_type(type_: IcebergType) -> DataType:
             assert_never(type_)
 
 
-def _inner_ids(type_: IcebergType, path: str) -> Iterator[tuple[str, int]]:
-    """The ids of elements, keys and values below a column, by their paths; fields of structs have their own."""
+def _inner_parts(type_: IcebergType, path: str) -> Iterator[tuple[str, IcebergField]]:
+    """The elements, keys and values below a column, by their paths; fields of structs have metadata of their own."""
     if isinstance(type_, ListType | MapOfType):
         for part in children(type_):
             inner = f"{path}.{part.name}" if path else part.name
-            yield inner, part.id
-            yield from _inner_ids(part.type, inner)
+            yield inner, part
+            yield from _inner_parts(part.type, inner)
+
+
+def _parquet_type(type_: IcebergType) -> str | None:
+    """What `IdentifiedWriteSupport` calls a type that Spark does not have."""
+    match type_:
+        case SimpleType(kind=Kind.UUID | Kind.TIME | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS as kind):
+            return str(kind.value)
+        case SimpleType(kind=Kind.FIXED):
+            return f"fixed {type_.length}"
+        case SimpleType(kind=Kind.GEOMETRY):
+            return f"geometry {type_.parameters or _CRS}"
+        case SimpleType(kind=Kind.GEOGRAPHY):
+            crs, _, algorithm = type_.parameters.partition(",")
+            return f"geography {crs.strip() or _CRS} {(algorithm.strip() or _EDGES).upper()}"
+        case _:
+            return None
 
 
 def file_type(type_: IcebergType, names: Mapping[int, str] | None = None) -> DataType:
@@ -222,72 +248,6 @@ def text_sql(text: str) -> str:
     return f"CAST(X'{text.encode('utf-8', 'surrogatepass').hex()}' AS STRING)"
 
 
-def shown_sql(
-    expression: str, field: IcebergField, missing: frozenset[int] = frozenset(), depth: int = 0
-) -> str | None:
-    """The SQL of what the table shows, of what was read; None where that is the same. `missing` are the ids of fields
-    with defaults that the files lack.
-    """
-    if field.id in missing:
-        return default_sql(field.type, field.initial_default)
-    match field.type:
-        case SimpleType(kind=kind):
-            return _shown_simple(expression, kind)
-        case ListType(element):
-            inner = shown_sql(f"x{depth}", element, missing, depth + 1)
-            return None if inner is None else f"transform({expression}, x{depth} -> {inner})"
-        case MapOfType(key, value):
-            return _shown_map(expression, key, value, missing, depth)
-        case StructOfType(fields):
-            return _shown_struct(expression, fields, missing, depth)
-        case _:
-            assert_never(field.type)
-
-
-def _shown_simple(expression: str, kind: Kind) -> str | None:
-    match kind:
-        case Kind.UUID:
-            return f"regexp_replace(lower(hex({expression})), '{_UUID}', '$1-$2-$3-$4-$5')"
-        case Kind.TIME:
-            return f"substring(CAST({_since_epoch(expression)} AS STRING), 12)"
-        case Kind.TIMESTAMP_NS:
-            return _since_epoch(_whole_micros(expression))
-        case Kind.TIMESTAMPTZ_NS:
-            return f"timestamp_micros({_whole_micros(expression)})"
-        case _:
-            return None
-
-
-def _since_epoch(micros: str) -> str:
-    return f"timestampadd(MICROSECOND, {micros}, TIMESTAMP_NTZ'1970-01-01 00:00:00')"
-
-
-def _whole_micros(nanos: str) -> str:
-    return f"if({nanos} % 1000 = 0, {nanos} div 1000, raise_error('{_TOO_EXACT}'))"
-
-
-def _shown_map(
-    expression: str, key: IcebergField, value: IcebergField, missing: frozenset[int], depth: int
-) -> str | None:
-    entry = f"x{depth}"
-    keys = shown_sql(f"{entry}.key", key, missing, depth + 1)
-    values = shown_sql(f"{entry}.value", value, missing, depth + 1)
-    if keys is None and values is None:
-        return None
-    pair = f"struct({keys or f'{entry}.key'}, {values or f'{entry}.value'})"
-    return f"map_from_entries(transform(map_entries({expression}), {entry} -> {pair}))"
-
-
-def _shown_struct(expression: str, fields: tuple[IcebergField, ...], missing: frozenset[int], depth: int) -> str | None:
-    parts = [(field, shown_sql(f"{expression}.{quoted(field.name)}", field, missing, depth)) for field in fields]
-    if all(shown is None for _, shown in parts):
-        return None
-    pairs = ", ".join(
-        f"{shown or f'{expression}.{quoted(field.name)}'} AS {quoted(field.name)}" for field, shown in parts
-    )
-    return f"if({expression} IS NULL, NULL, struct({pairs}))"
-
-
 def default_sql(type_: IcebergType, value: Any) -> str:
     """A default of JSON as SQL. Raises `MalformedIcebergFile` for one that is not of its type."""
     if value is None:
@@ -309,7 +269,7 @@ def _default_sql(type_: IcebergType, value: Any) -> str:
         case SimpleType(kind=Kind.TIME):
             return text_sql(_time_text(value))
         case SimpleType(kind=Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS):
-            raise ValueError(value)
+            return _nanos_sql(type_.kind, value)
         case SimpleType(kind=Kind.DECIMAL):
             return f"CAST('{_plain(value)}' AS DECIMAL({type_.precision},{type_.scale}))"
         case SimpleType():
@@ -328,6 +288,17 @@ def _default_sql(type_: IcebergType, value: Any) -> str:
             return f"struct({', '.join(pairs)})"
         case _:
             assert_never(type_)
+
+
+def _nanos_sql(kind: Kind, value: str) -> str:
+    micros = _NANOS.fullmatch(value)
+    if micros is None:
+        raise ValueError(value)
+    shown = "TIMESTAMP_NTZ" if kind is Kind.TIMESTAMP_NS else "TIMESTAMP"
+    if micros[2].strip("0"):
+        return f"CAST(raise_error('{TOO_EXACT}') AS {shown})"
+    zone = micros[3] or ""
+    return f"CAST('{_plain(micros[1] + zone)}' AS {shown})"
 
 
 def default_text(type_: IcebergType, value: Any) -> str:

@@ -9,9 +9,10 @@ Source: Iceberg table specification, "Default values", "Appendix C: JSON single-
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
+from uuid import UUID
 
 from engine.iceberg.spec.errors import IcebergDefaultRefused
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
@@ -54,6 +55,15 @@ def _value(type_: SimpleType, literal: str) -> Any:
             return _quoted(literal, "")
         case Kind.BINARY:
             return bytes.fromhex(_quoted(literal, "X")).hex()
+        case Kind.FIXED:
+            value = bytes.fromhex(_quoted(literal, "X"))
+            return value.hex() if len(value) == type_.length else _no()
+        case Kind.UUID:
+            text = _quoted(literal, "")
+            return str(UUID(text)) if str(UUID(text)) == text.lower() else _no()
+        case Kind.TIME:
+            clock = time.fromisoformat(_quoted(literal, ""))
+            return clock.isoformat(timespec="microseconds") if clock.tzinfo is None else _no()
         case Kind.DATE:
             return date.fromisoformat(_quoted(literal, "DATE")).isoformat()
         case Kind.TIMESTAMP:

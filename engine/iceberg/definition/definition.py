@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.iceberg.definition.column_types import stored_schema, table_schema
+from engine.iceberg.definition.column_types import quoted, stored_schema, table_schema
 from engine.iceberg.definition.partitioning import partition_terms, sort_terms, source_path
 from engine.iceberg.definition.properties import COMMENT, DISTRIBUTION_MODE, ensure_writable, target_file_size
+from engine.iceberg.definition.value_sql import storable_sql, stored_sql
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.spec.metadata import TableMetadata
@@ -20,13 +21,13 @@ from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn
+from engine.table.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS, Capability.WHOLE_FILES})
 """A format version that has no defaults refuses them where they are set."""
-_UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
-"""Spark writes them as other types than Iceberg's files have."""
+_NANOS = frozenset({Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
+_NANOS_PER_MICRO = 1000
 _MODES: Mapping[Capability, str] = {
     Capability.DELETED_ROW_MARKS: "write.delete.mode",
     Capability.UPDATED_ROW_MARKS: "write.update.mode",
@@ -85,10 +86,6 @@ class IcebergDefinition(NoRules):
 
     def _ensure_rows_writable(self) -> None:
         """Raises `IcebergFeatureNotSupported`."""
-        for path, each in walk(self.iceberg_schema.struct):
-            if isinstance(each.type, SimpleType) and each.type.kind in _UNWRITTEN:
-                what = f"the column {'.'.join(path)} of the type {type_name(each.type)}, which is only read"
-                raise IcebergFeatureNotSupported(self.name, what)
         clash = sorted({*self.partition_keys} & {*self.schema.names})
         if clash:
             raise IcebergFeatureNotSupported(self.name, f"a column {clash[0]}, as partitions are called,")
@@ -112,8 +109,14 @@ class IcebergDefinition(NoRules):
         for each in self._divided:
             path = source_path(self.iceberg_schema, each.source_id)
             assert path is not None, "the spec of a table that is written has its columns"
-            found.append(PartitionSource(path, each.transform.kind.value, each.transform.width))
+            divisor = self._divisor(each.source_id, each.transform.kind)
+            found.append(PartitionSource(path, each.transform.kind.value, each.transform.width, divisor))
         return tuple(found)
+
+    def _divisor(self, source_id: int, kind: TransformKind) -> int:
+        source = next(each.type for _, each in walk(self.iceberg_schema.struct) if each.id == source_id)
+        is_nanos = isinstance(source, SimpleType) and source.kind in _NANOS
+        return _NANOS_PER_MICRO if is_nanos and kind is not TransformKind.IDENTITY else 1
 
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
@@ -146,6 +149,16 @@ class IcebergDefinition(NoRules):
         return stored_schema(self.iceberg_schema.struct)
 
     @property
+    def stored_values(self) -> Mapping[str, StoredValue]:
+        found = {}
+        for column in self.iceberg_schema.fields:
+            name = quoted(column.name)
+            text, condition = stored_sql(name, column), storable_sql(name, column)
+            if text is not None or condition is not None:
+                found[column.name] = StoredValue(type_name(column.type), text, condition)
+        return found
+
+    @property
     def compression(self) -> str | None:
         return self.properties.get("write.parquet.compression-codec", "zstd").lower()
 
@@ -157,7 +170,7 @@ class IcebergDefinition(NoRules):
 def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> IcebergDefinition:
     """Of a table with this metadata, of which statements see the columns of `schema`.
 
-    Raises `IcebergFeatureNotSupported` for a column of a type that no table here has.
+    Raises `MalformedIcebergFile` for a default that is none of its type.
     """
     return IcebergDefinition(
         name=name,
@@ -172,7 +185,7 @@ def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> 
         table_details=details_of(
             metadata.properties, metadata.format_version, Layout(metadata.spec, metadata.order), schema
         ),
-        schema=table_schema(schema.struct, name),
+        schema=table_schema(schema.struct),
     )
 
 

@@ -28,7 +28,7 @@ _NAMES: Mapping[str, TransformKind] = {
     "day": TransformKind.DAY,
     "hour": TransformKind.HOUR,
 }
-_TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
+_TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 _DAYS = _TIMES | {Kind.DATE}
 _SOURCES: Mapping[TransformKind, frozenset[Kind]] = {
     TransformKind.BUCKET: _DAYS
@@ -39,7 +39,7 @@ _SOURCES: Mapping[TransformKind, frozenset[Kind]] = {
     TransformKind.DAY: _DAYS,
     TransformKind.HOUR: _TIMES,
 }
-_UNWRITTEN = frozenset({Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN, Kind.VARIANT})
+_NO_SOURCES = frozenset({Kind.UNKNOWN, Kind.VARIANT, Kind.GEOMETRY, Kind.GEOGRAPHY})
 _NAMED_AS_COLUMNS = frozenset({TransformKind.IDENTITY, TransformKind.VOID})
 _WIDTH_MAX = (1 << 31) - 1
 
@@ -147,7 +147,7 @@ def resolve_term(table: str, schema: IcebergSchema, term: PartitionTerm) -> tupl
     if has_width != (term.width is not None) or not 0 <= width <= _WIDTH_MAX or (has_width and not width):
         raise IcebergPartitioningRefused(table, str(term), "bucket and truncate take a whole number, others none")
     source = _find(table, schema.struct, term)
-    if not isinstance(source.type, SimpleType) or source.type.kind in _UNWRITTEN:
+    if not isinstance(source.type, SimpleType) or source.type.kind in _NO_SOURCES:
         raise IcebergPartitioningRefused(table, str(term), "its type is none that partitions are made of")
     if kind in _SOURCES and source.type.kind not in _SOURCES[kind]:
         raise IcebergPartitioningRefused(table, str(term), f"it is not for the type {source.type.kind.value}")

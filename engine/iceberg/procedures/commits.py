@@ -65,7 +65,7 @@ def commit(
         return None if after is None else (change, Committed(loaded, after))
 
     policy = retries_of(plan.snapshot.metadata.properties, RetryPolicy(cancel=run.context.cancel))
-    done, attempts = policy.rebase(attempt)
+    done, attempts = policy.rebase(attempt, store.storage.root)
     if done is None:
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"others committed first, {attempts} times")
     if done[1].after is not done[1].before:

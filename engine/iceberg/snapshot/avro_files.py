@@ -26,7 +26,7 @@ from engine.table.scan import FileKind
 _DEPTH_MAX = 100
 _FIELDS_MAX = 100_000
 _PRIMITIVE = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
-_NOT_READ = frozenset([Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
+_NOT_READ = frozenset([Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.VARIANT])
 
 
 def read_avro_headers(

@@ -71,7 +71,8 @@ class DeleteReader:
         try:
             with self.storage.open_input(self.places.path(path)) as file:
                 paths, positions = _KINDS[kind](file, path)
-            paths, positions = paths.cast(pa.string()), positions.cast(pa.int64())
+            paths = paths.cast(pa.binary()).cast(pa.string())  # where it is a text already, nothing has looked at it
+            positions = positions.cast(pa.int64())
         except (pa.ArrowException, OSError) as error:
             raise MalformedIcebergFile(path, str(error)[:100]) from error
         if paths.null_count or positions.null_count or (len(positions) and pc.min(positions).as_py() < 0):

@@ -1,7 +1,8 @@
 """What the metadata of a table says, as tables: snapshots and references, manifests, files, partitions.
 
 Names and columns are those of Iceberg's Spark runtime. Tables of files are those of the snapshot that is read; with
-`all_` before the name they are of every snapshot that the metadata lists, each file once a manifest.
+`all_` before the name they are of every snapshot that the metadata lists, each file once a manifest, and each manifest
+once a snapshot. Entries are those of files that a manifest says are gone, too.
 
 Source: Iceberg documentation, "Inspecting tables"; table specification, "Manifests", "Snapshots".
 """
@@ -72,10 +73,13 @@ MANIFESTS = _columns(
     deleted_delete_files_count=_INT,
     partition_summaries=ArrayType(_SUMMARY),
 )
+ALL_MANIFESTS = StructType((*MANIFESTS.fields, *_columns(reference_snapshot_id=_LONG, key_metadata=_BYTES).fields))
 
 
 class TableMetadataSource:
-    """What the tables are made of. `files` gives the entries of manifests, data files and deletes."""
+    """What the tables are made of. `entries` gives those of the live files of manifests, data files and deletes;
+    `removed`, for each manifest, those of files that are gone.
+    """
 
     def __init__(
         self,
@@ -84,17 +88,26 @@ class TableMetadataSource:
         metadata_file: str,
         manifests: Callable[[SnapshotInfo], Sequence[Manifest]],
         entries: Callable[[Sequence[Manifest]], Iterator[pa.Table]],
+        removed: Callable[[Sequence[Manifest]], Sequence[pa.Table]],
     ) -> None:
         self.metadata, self.info, self.metadata_file = metadata, info, metadata_file
-        self._manifests, self.entries = manifests, entries
+        self._manifests, self.entries, self._removed = manifests, entries, removed
+
+    def references(self, *, of_all: bool) -> Iterator[tuple[SnapshotInfo, Manifest]]:
+        """Each manifest of each snapshot."""
+        infos = list(self.metadata.snapshots.values()) if of_all else [self.info] if self.info else []
+        return ((info, manifest) for info in infos for manifest in self._manifests(info))
 
     def manifests(self, *, of_all: bool) -> list[Manifest]:
-        infos = list(self.metadata.snapshots.values()) if of_all else [self.info] if self.info else []
         found: dict[str, Manifest] = {}
-        for info in infos:
-            for manifest in self._manifests(info):
-                found.setdefault(manifest.path, manifest)
+        for _, manifest in self.references(of_all=of_all):
+            found.setdefault(manifest.path, manifest)
         return list(found.values())
+
+    def removed(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
+        """With the partition spec, as live entries have it."""
+        for manifest, table in zip(manifests, self._removed(manifests), strict=True):
+            yield table.append_column(SPEC_ID, pa.repeat(pa.scalar(manifest.spec_id, pa.int32()), table.num_rows))
 
 
 def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | None:
@@ -104,8 +117,15 @@ def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | No
     if not of_all and kind in _OF_METADATA:
         schema, rows = _OF_METADATA[kind]
         return MetadataTable(schema=schema, rows=tuple(rows(source)))
+    if kind == "manifests" and of_all:
+        references = source.references(of_all=True)
+        rows_of_all = (
+            {**_manifest_row(source.metadata, each), "reference_snapshot_id": info.snapshot_id, "key_metadata": None}
+            for info, each in references
+        )
+        return MetadataTable(schema=ALL_MANIFESTS, rows=tuple(rows_of_all))
     if kind == "manifests":
-        manifests = source.manifests(of_all=of_all)
+        manifests = source.manifests(of_all=False)
         return MetadataTable(schema=MANIFESTS, rows=tuple(_manifest_row(source.metadata, each) for each in manifests))
     if kind in _CONTENTS:
         return _files(source, kind, of_all=of_all)
@@ -283,15 +303,19 @@ def _file_row(row: Row, partitions: PartitionStruct) -> Row:
     shown = {name: row[name] for name in _FILE_TYPES}
     for name in ("lower_bounds", "upper_bounds"):
         shown[name] = [{"key": pair["key"], "value": _base64(pair["value"])} for pair in row[name] or ()]
-    return {**shown, "key_metadata": _base64(row["key_metadata"]), "partition": partitions.of(row)}
+    own = {"key_metadata": _base64(row["key_metadata"]), "equality_ids": row["equality_ids"] or None}
+    return {**shown, **own, "partition": partitions.of(row)}
 
 
 def _base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
 
 
-def _rows(source: TableMetadataSource, *, of_all: bool, metrics: Sequence[str] = METRICS) -> Iterator[Row]:
-    for table in source.entries(source.manifests(of_all=of_all)):
+def _rows(
+    source: TableMetadataSource, *, of_all: bool, metrics: Sequence[str] = METRICS, with_removed: bool = False
+) -> Iterator[Row]:
+    manifests = source.manifests(of_all=of_all)
+    for table in (*source.entries(manifests), *(source.removed(manifests) if with_removed else ())):
         for name in metrics:
             table = table.set_column(table.schema.get_field_index(name), name, pairs(table, name))
         yield from table.to_pylist()
@@ -314,12 +338,12 @@ def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
     own = [field.name for field in schema.fields[:-1]]
     rows = (
         {**{name: row[name] for name in own}, "data_file": _file_row(row, partitions)}
-        for row in _rows(source, of_all=of_all)
+        for row in _rows(source, of_all=of_all, with_removed=True)
     )
     return MetadataTable(schema=schema, rows=tuple(rows))
 
 
-_PARTITION_COUNTS = {
+_PARTITION_COUNTS: Mapping[str, DataType] = {
     "record_count": _LONG,
     "file_count": _INT,
     "total_data_file_size_in_bytes": _LONG,
@@ -328,11 +352,14 @@ _PARTITION_COUNTS = {
     "equality_delete_record_count": _LONG,
     "equality_delete_file_count": _INT,
 }
+_LAST_UPDATED: Mapping[str, DataType] = {"last_updated_at": _TIME, "last_updated_snapshot_id": _LONG}
+"""By the newest snapshot that added a live file, as far as the metadata lists it."""
 
 
 def _partitions(source: TableMetadataSource) -> MetadataTable:
     partitions = PartitionStruct(source.metadata)
     found: dict[Any, dict[str, Any]] = {}
+    newest_of: dict[Any, SnapshotInfo] = {}
     for row in _rows(source, of_all=False, metrics=()):
         value = partitions.of(row)
         key = (row[SPEC_ID], tuple("NaN" if _is_nan(each) else each for each in value.values()))
@@ -344,7 +371,15 @@ def _partitions(source: TableMetadataSource) -> MetadataTable:
         total[f"{prefix}file_count"] += 1
         if row["content"] == DATA:
             total["total_data_file_size_in_bytes"] += row["file_size_in_bytes"]
-    fields = [StructField("spec_id", _INT), *(StructField(name, kind) for name, kind in _PARTITION_COUNTS.items())]
+        info = source.metadata.snapshots.get(row["snapshot_id"])
+        newest = newest_of.get(key)
+        if info is not None and (newest is None or info.timestamp_ms > newest.timestamp_ms):
+            newest_of[key] = info
+    for key, total in found.items():
+        newest = newest_of.get(key)
+        total["last_updated_at"] = None if newest is None else time_text(newest.timestamp_ms)
+        total["last_updated_snapshot_id"] = None if newest is None else newest.snapshot_id
+    fields = [StructField(name, kind) for name, kind in {"spec_id": _INT, **_PARTITION_COUNTS, **_LAST_UPDATED}.items()]
     if partitions.schema is not None:
         fields.insert(0, StructField("partition", partitions.schema))
     return MetadataTable(schema=StructType(tuple(fields)), rows=tuple(found.values()))

@@ -29,7 +29,7 @@ _FIRST = {
     Kind.TIMESTAMPTZ: (date(1900, 1, 1) - date(1970, 1, 1)).days * 86_400_000_000,
 }
 """The first value of a type that is surely read as it was written, as bounds have it: days, microseconds."""
-_NOT_READ = frozenset([Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
+_NOT_READ = frozenset([Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.VARIANT])
 """Spark has no timestamp without a zone for those of ORC."""
 
 

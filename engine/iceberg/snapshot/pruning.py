@@ -26,10 +26,12 @@ import pyarrow.compute as pc
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX, SPEC_ID
 from engine.iceberg.manifests.metrics import metric
+from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.transforms import apply, bounds_of
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
 from engine.pruning.column_ranges import bounds_of_statistics
+from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
 from engine.pruning.evaluation import KnownColumn, evaluate
 from engine.pruning.predicates import Column, Compare, In, Literal, Operator, Path, Predicate
 from engine.pruning.pruning import FilePruning, PartitionMask
@@ -400,6 +402,19 @@ def _equalities(predicate: Predicate) -> tuple[Sequence[Literal], Path | None]:
             return tuple(each for each in literals if each.value is not None), path
         case _:
             return (), None
+
+
+def distinct_counts(metadata: TableMetadata, info: SnapshotInfo | None, schema: IcebergSchema) -> DistinctCounts:
+    """Of the newest snapshot, up to the one that is read, whose columns somebody has counted."""
+    for _ in metadata.snapshots:
+        if info is None:
+            break
+        rows, counted = info.summary.get("total-records", ""), metadata.distinct_values.get(info.snapshot_id)
+        if counted and rows.isdecimal():
+            found = ((column.name, counted[column.id]) for column in schema.fields if column.id in counted)
+            return DistinctCounts({name: DistinctCount(distinct, int(rows)) for name, distinct in found})
+        info = None if info.parent_id is None else metadata.snapshots.get(info.parent_id)
+    return DistinctCounts()
 
 
 def measured_columns(data: pa.Table, schema: IcebergSchema, names: Collection[str]) -> dict[str, pa.Array]:

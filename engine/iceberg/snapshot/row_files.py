@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.snapshot.deletes import own_marks, rows_of
 from engine.iceberg.snapshot.live_files import FilesOfTable
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning
@@ -75,6 +76,11 @@ class IcebergRowFiles:
 
     def partitions(self, files: Any) -> list[str]:
         return partitions_of(files)
+
+    def keep_partitions(self, files: pa.Table) -> bool:
+        """As `RowFiles.keep_partitions`: not those of an older spec."""
+        specs = self._entries(files)[SPEC_ID]
+        return bool(pc.all(pc.equal(specs, self.snapshot.metadata.default_spec_id), skip_nulls=False).as_py())
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """Of files with all that manifests say of them."""

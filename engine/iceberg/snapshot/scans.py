@@ -11,7 +11,7 @@ Most tables are one group: files that are read by field ids, with deletion vecto
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
 
-Columns of types that Spark does not have are made of what was read (`column_types`).
+Columns of types that Spark does not have are made of what was read (`value_sql`).
 
 Source: Iceberg table specification, "Column Projection", "Scan Planning", "Equality Delete Files".
 """
@@ -31,8 +31,8 @@ from engine.iceberg.definition.column_types import (
     has_sql_default,
     quoted,
     scanned_field,
-    shown_sql,
 )
+from engine.iceberg.definition.value_sql import shown_columns, shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
@@ -79,6 +79,7 @@ class ScanSource:
     footers: Sequence[FileColumns] | None
     pushed: Mapping[int, str]
     allowed_roots: tuple[str, ...]
+    lease: str | None = None
     hidden: HiddenColumns = NO_HIDDEN_COLUMNS
 
 
@@ -152,7 +153,8 @@ class _Builder:
         groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]) and source.hidden.are_of_scans:
             files, keys = self._with_partition(source.files, groups[0])
-            return self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
+            scan = self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
+            return self._shown_scan(scan, groups[0])
         texts = [text for group in groups for text in self._texts(group, deletes)]
         return ComposedScan(
             relation=self.relation,
@@ -178,15 +180,16 @@ class _Builder:
         return ComposedScan(relation=self.relation, label=self.label, parts=tuple(self.parts), text=text)
 
     def _is_plain(self, group: _Group) -> bool:
-        """Whether the columns of the files are those of the table."""
+        """Whether one scan has the columns of the table, which Spark finds without regard to case."""
         columns = self.source.schema.fields
-        if group.kind is not FileKind.PARQUET:
+        if group.kind is not FileKind.PARQUET or len({each.name.casefold() for each in columns}) < len(columns):
             return False
-        if len({column.name.casefold() for column in columns}) < len(columns):
-            return False  # Spark finds columns without regard to case
-        if any(not is_constant(_type_of(self.source.schema, each)) for each in group.constants):
-            return False
-        return all(shown_sql("x", column, group.missing) is None for column in columns)
+        return all(is_constant(_type_of(self.source.schema, each)) for each in group.constants)
+
+    def _shown_scan(self, scan: Scan, group: _Group) -> Scan:
+        keys = frozenset(scan.partition_columns)
+        schema, read_as = shown_columns(self.source.schema.fields, scan.schema, keys, group.missing)
+        return replace(scan, schema=schema, read_as=read_as)
 
     def _with_partition(self, files: pa.Table, group: _Group) -> tuple[pa.Table, tuple[str, ...]]:
         """Files with the partition values that Spark takes for constants, and the names of these columns."""
@@ -341,6 +344,7 @@ class _Builder:
             empty_is_null=False,
             format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
             allowed_roots=self.source.allowed_roots,
+            lease=self.source.lease,
         )
 
     def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
@@ -368,7 +372,8 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
     constants = {spec.spec_id: identities(source.schema, spec) for spec in source.specs.values()}
     present = np.unique(specs).tolist()
-    if len({constants[spec] for spec in present}) > 1:
+    types = {_type_of(source.schema, each) for fields in constants.values() for each in fields}
+    if len({constants[spec] for spec in present}) > 1 or not all(map(is_constant, types)):
         constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
     kinds: dict[Any, list[Codes]] = {}
     for spec in present:

@@ -41,7 +41,18 @@ from engine.types.partition_values import format_partition_value, parse_partitio
 from engine.types.schema import DataType, StructField, StructType, map_fields
 
 _REWRITE = "CALL system.rewrite_data_files with options => map('rewrite-all', 'true') writes all its files again first."
-_OWN = frozenset({Kind.UUID, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.UNKNOWN})
+_OWN = frozenset(
+    {
+        Kind.UUID,
+        Kind.TIME,
+        Kind.TIMESTAMP_NS,
+        Kind.TIMESTAMPTZ_NS,
+        Kind.UNKNOWN,
+        Kind.VARIANT,
+        Kind.GEOMETRY,
+        Kind.GEOGRAPHY,
+    }
+)
 """Types that tables show as others."""
 
 
@@ -103,7 +114,7 @@ def _schema(table: _Table) -> StructType:
             metadata[STORED_NAMES] = names.get(metadata[FIELD_ID], ())
         return replace(field, metadata=metadata)
 
-    return map_fields(spark_columns(table.schema.struct, table.label), stored)
+    return map_fields(spark_columns(table.schema.struct), stored)
 
 
 def _mapped_names(mapping: Iterable[MappedName]) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -41,7 +41,7 @@ from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrow
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
 from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, measured_columns
+from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, distinct_counts, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
 from engine.iceberg.snapshot.scans import (
@@ -62,12 +62,13 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files
+from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
-from engine.storage.lent_storage import ensure_known_to_spark
+from engine.storage.lent_storage import lease_of
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -136,11 +137,11 @@ class IcebergSnapshot:
 
     @cached_property
     def schema(self) -> StructType:
-        return table_schema(self.iceberg_schema.struct, self.label)
+        return table_schema(self.iceberg_schema.struct)
 
-    def ensure_known_types(self) -> None:
-        """Raises `IcebergFeatureNotSupported` for a column of a type that no table here has."""
-        table_schema(self.iceberg_schema.struct, self.label)
+    def ensure_shown(self) -> None:
+        """Raises as `table_schema`."""
+        table_schema(self.iceberg_schema.struct)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -388,7 +389,6 @@ class IcebergSnapshot:
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
         """Of these data files, without equality deletes and footers."""
-        ensure_known_to_spark(self.storage)
         none = self._equality.slice(0, 0)
         return ScanSource(
             root=self.storage.root,
@@ -402,6 +402,7 @@ class IcebergSnapshot:
             footers=None,
             pushed=self._pushed,
             allowed_roots=self.storage.confinement.places,
+            lease=lease_of(self.storage),
         )
 
     @property
@@ -430,15 +431,18 @@ class IcebergSnapshot:
         return shown_partitions(self.live_files.data, self.metadata)
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
-        """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
+        """With equality deletes nobody knows how many rows are left. Nested columns have no bounds here."""
         data = self.live_files.data
+        statistics = measured_columns(data, self.iceberg_schema, columns)
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        statistics = measured_columns(data, self.iceberg_schema, columns)
-        return CountedFiles(
-            files=self.files, statistics=pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
-        )
+        known = pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
+        return CountedFiles(files=self.files, statistics=known)
+
+    @property
+    def distinct_counts(self) -> DistinctCounts:
+        return distinct_counts(self.metadata, self.info, self.iceberg_schema)
 
     def history(self, limit: int | None = None) -> pa.Table:
         return snapshot_history(self.metadata, self.info, limit)
@@ -448,9 +452,8 @@ class IcebergSnapshot:
         return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
-        source = TableMetadataSource(
-            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self.manifests_of, self._entries
-        )
+        file = f"{self.metadata.location}/{self.metadata_name}"
+        source = TableMetadataSource(self.metadata, self.info, file, self.manifests_of, self._entries, self.removed_of)
         return metadata_table(source, name)
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:

@@ -24,6 +24,7 @@ from engine.iceberg.spec.types import IcebergSchema, read_schema, walk
 FORMAT_VERSION_MAX = 3
 MAIN = "main"
 _GZIP = b"\x1f\x8b"
+_THETA_SKETCH = "apache-datasketches-theta-v1"
 NO_SNAPSHOT = -1
 """What metadata may have for the current snapshot of a table without one."""
 
@@ -89,6 +90,8 @@ class TableMetadata:
     orders: Mapping[int, SortOrder] = field(default_factory=lambda: MappingProxyType({}))
     default_order_id: int = UNSORTED
     next_row_id: int = 0
+    distinct_values: Mapping[int, Mapping[int, int]] = field(default_factory=lambda: MappingProxyType({}))
+    """How many values of columns differ, by snapshot and field id."""
 
     @property
     def order(self) -> SortOrder:
@@ -170,7 +173,25 @@ def _read(root: JsonObject, version: int, source: str) -> TableMetadata:
         orders=MappingProxyType({each.order_id: each for each in map(read_order, root.objects("sort-orders"))}),
         default_order_id=root.integer("default-sort-order-id", UNSORTED),
         next_row_id=root.integer("next-row-id", 0),
+        distinct_values=MappingProxyType(_distinct_values(root.get("statistics"))),
     )
+
+
+def _distinct_values(statistics: Any) -> dict[int, Mapping[int, int]]:
+    """What Puffin files say of theta sketches (`apache-datasketches-theta-v1`), which the metadata repeats.
+
+    Statistics are for information: what is odd is passed over.
+    """
+    found: dict[int, Mapping[int, int]] = {}
+    for each in statistics if isinstance(statistics, list) else ():
+        try:
+            blobs = [
+                blob for blob in each["blob-metadata"] if blob["type"] == _THETA_SKETCH and len(blob["fields"]) == 1
+            ]
+            found[int(each["snapshot-id"])] = {int(b["fields"][0]): int(b["properties"]["ndv"]) for b in blobs}
+        except (TypeError, KeyError, ValueError):
+            continue
+    return found
 
 
 def _column_ids(schemas: Mapping[int, IcebergSchema]) -> Iterator[int]:

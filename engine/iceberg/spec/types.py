@@ -50,12 +50,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SimpleType:
-    """`precision` and `scale` are of decimals, `length` of fixed."""
+    """`precision` and `scale` are of decimals, `length` of fixed; `parameters` of geometry and geography, as written:
+    the reference system of coordinates and, of geography, the algorithm for edges.
+    """
 
     kind: Kind
     precision: int = 0
     scale: int = 0
     length: int = 0
+    parameters: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,8 @@ def type_name(type_: IcebergType) -> str:
             return f"decimal({type_.precision},{type_.scale})"
         case SimpleType(kind=Kind.FIXED):
             return f"fixed[{type_.length}]"
+        case SimpleType() if type_.parameters:
+            return f"{type_.kind.value}({type_.parameters})"
         case SimpleType():
             return type_.kind.value
         case ListType():
@@ -270,4 +275,4 @@ def parse_type(text: str, source: str) -> SimpleType:
         if not inner.strip().isdecimal():
             raise MalformedIcebergFile(source, f"{text[:60]!r} has no length")
         return SimpleType(kind, length=int(inner))
-    return SimpleType(kind)
+    return SimpleType(kind, parameters=inner.strip())

@@ -88,6 +88,7 @@ class FileChoice:
             self._pruning(zone),
             None if kept is None else kept.to_numpy(zero_copy_only=False),
             columns,
+            self.snapshot.distinct_counts,
         )
         return Estimate(files=read.files, bytes=read.bytes, rows=rows, columns=found)
 

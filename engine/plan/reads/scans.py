@@ -11,6 +11,7 @@ from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
 from engine.plan.reads.listed_choice import ListedChoice
 from engine.plans.reads import ReadPlan
+from engine.storage.lent_storage import lease_of
 from engine.table.changes import ChangeFiles
 from engine.table.operations import TableOperation
 from engine.table.scan import FIELD_ID, FILE_METADATA, ComposedScan, RowTracking, Scan, ScanPart
@@ -97,9 +98,11 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         table_root=changes.table.snapshot.table_root,
         schema=feed.schema,
         layout=kind.layout,
+        read_as=kind.read_as,
         partition_columns=kind.partition_columns,
         files=kind.files,
         allowed_roots=feed.allowed_roots,
+        lease=lease_of(changes.table.snapshot.storage),
         choice=ChangeChoice(changes.label, feed, kind) if feed.versions else None,
         pin=f"{changes.table.snapshot.stamp} {feed.versions[0]} {feed.versions[-1]}"
         if feed.versions

@@ -111,7 +111,9 @@ def parse_analyze(cursor: Cursor) -> AnalyzeTable:
     cursor.read("STATISTICS")
     if cursor.take("NOSCAN"):
         return AnalyzeTable(table_parts=table, no_scan=True)
-    if cursor.take("FOR", "ALL", "COLUMNS") or not cursor.take("FOR", "COLUMNS"):
+    if cursor.take("FOR", "ALL", "COLUMNS"):
+        return AnalyzeTable(table_parts=table, columns=())
+    if not cursor.take("FOR", "COLUMNS"):
         return AnalyzeTable(table_parts=table)
     columns = [cursor.read_names()]
     while cursor.take(","):

@@ -43,10 +43,12 @@ def small(engine: LakeEngine) -> Iterator[LakeSession]:
     session.close()
 
 
+THREE = "names n JOIN names m ON n.k = m.k JOIN names o ON o.name = m.name"
+
 PLANS = (
     # a query, whether rows are exchanged, whether it is adaptive
     ("SELECT p, sum(x) FROM facts GROUP BY p ORDER BY p", False, False),
-    ("SELECT count(DISTINCT s), count(DISTINCT k) FROM facts", True, False),  # Spark expands each row into two
+    ("SELECT count(DISTINCT s), count(DISTINCT k) FROM facts", False, False),  # Spark expands each row into two
     ("SELECT p, k, s, id, count(*) FROM facts GROUP BY CUBE (p, k, s, id)", True, True),  # of 16 rows each
     ("SELECT * FROM facts WHERE id = 7", False, False),
     ("SELECT id, rank() OVER (PARTITION BY p ORDER BY id) FROM facts", False, False),
@@ -54,6 +56,15 @@ PLANS = (
     ("SELECT s FROM facts WHERE x > (SELECT avg(x) FROM facts) GROUP BY s", False, False),
     ("SELECT n.name, count(*) FROM names n JOIN names m ON n.k = m.k GROUP BY n.name", False, False),
     ("SELECT n.name, sum(x) FROM facts f JOIN names n ON f.k = n.k GROUP BY n.name", True, True),  # files may go
+    (f"SELECT n.name, sum(o.k) FROM {THREE} GROUP BY n.name ORDER BY n.name", False, False),
+    (f"SELECT DISTINCT k FROM (SELECT o.k FROM {THREE} UNION ALL SELECT k FROM names)", False, False),
+    (
+        f"SELECT sum(o.k) OVER (PARTITION BY m.name ORDER BY n.k) FROM {THREE} FULL JOIN nothing z USING (k)",
+        False,
+        False,
+    ),
+    ("SELECT k, count(*) FROM (SELECT k FROM names UNION ALL VALUES (1), (2)) GROUP BY k", True, False),  # two tasks
+    ("SELECT /*+ REPARTITION(3) */ k FROM names", True, False),
     ("SELECT count(*) FROM names n JOIN names m ON n.k < m.k", True, True),
     ("SELECT e, count(*) FROM names LATERAL VIEW explode(sequence(1, k)) AS e GROUP BY e", True, True),
     ("SELECT n.name, count(*) FROM range(100) r JOIN names n ON r.id = n.k GROUP BY n.name", True, True),
@@ -132,6 +143,11 @@ FIXED = (
     "SELECT p, k, sum(x) FROM facts GROUP BY CUBE (p, k)",
     "WITH t AS (SELECT k, count(*) AS n FROM facts GROUP BY k) SELECT a.k, b.n FROM t a JOIN t b ON a.n = b.n",
     "SELECT * FROM (SELECT k, p, id FROM facts) PIVOT (count(id) FOR p IN ('a', 'b'))",
+    f"SELECT n.name, sum(o.k), count(DISTINCT m.k), count(DISTINCT m.name) FROM {THREE} GROUP BY n.name",
+    f"SELECT k, count(*) FROM (SELECT o.k FROM {THREE} UNION ALL VALUES (1), (2), (3)) GROUP BY k",
+    f"SELECT o.k, sum(o.k) OVER (PARTITION BY n.name) FROM {THREE} WHERE n.k > (SELECT min(k) FROM names)",
+    f"SELECT n.k FROM {THREE} INTERSECT SELECT k FROM names",
+    "SELECT /*+ REPARTITION(3) */ k, count(*) FROM names GROUP BY k",
     "SELECT id FROM facts ORDER BY x DESC, id LIMIT 5 OFFSET 3",
     "SELECT count(*) FROM (SELECT * FROM facts LIMIT 7)",
     "SELECT f.id, n.name FROM facts f, LATERAL (SELECT max(name) AS name FROM names m WHERE m.k = f.k) n",

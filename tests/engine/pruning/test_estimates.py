@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
 from engine.pruning.estimates import ColumnEstimate, estimate_columns
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
@@ -104,6 +105,39 @@ COLUMNS: tuple[tuple[str, list[Any], list[Any], list[int | None], ColumnEstimate
     ("s", ["a", "b"], ["c", "d"], [1, 1], ColumnEstimate(nulls=2)),
     ("f", [1.0, float("nan")], [2.0, float("inf")], [0, 0], ColumnEstimate(nulls=0)),
 )
+
+
+@pytest.mark.parametrize(
+    ("distinct", "rows", "among", "expected"),
+    [
+        (5, 100, 100, 5),
+        (5, 100, 1000, 5),
+        (5, 100, 1001, None),
+        (5, 100, 10, 5),
+        (5, 100, 9, None),
+        (90, 100, 100, 90),
+        (90, 100, 500, 450),
+        (90, 100, 50, 45),
+        (40, 100, 20, 20),
+        (0, 0, 5, None),
+        (5, 100, 0, None),
+        (5, 100, -1, None),
+    ],
+)
+def test_counts_of_another_time(distinct: int, rows: int, among: int, expected: int | None) -> None:
+    assert DistinctCount(distinct, rows).among(among) == expected
+
+
+def test_what_was_counted_and_bounds_limit_each_other() -> None:
+    counted, pruning = _files(
+        [10, 20], {"n": ([1, 5], [4, 9], [0, 0]), "s": (["a", "b"], ["c", "d"], [0, 0])}, partitions=["1", "2"]
+    )
+    known = DistinctCounts({"n": DistinctCount(12, 30), "s": DistinctCount(8, 30), "p": DistinctCount(30, 30)})
+    _, found = estimate_columns(counted, pruning, None, ["n", "s", "p"], known)
+    assert [found[name].distinct for name in ("n", "s", "p")] == [9, 8, 2]
+    fewer = DistinctCounts({"n": DistinctCount(3, 30), "s": DistinctCount(29, 30)})
+    rows, found = estimate_columns(counted, pruning, np.array([0], np.int64), ["n", "s", "p"], fewer)
+    assert (rows, [found[name].distinct for name in ("n", "s", "p")]) == (10, [3, 10, 1])
 
 
 @pytest.mark.parametrize(("name", "low", "high", "nulls", "expected"), COLUMNS)

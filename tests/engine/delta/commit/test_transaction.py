@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDeleteRead
+from engine.concurrency.cancel import CancelToken
+from engine.concurrency.retry import Loss, RetryPolicy
+from engine.concurrency.table_locks import TableLocks
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentAppend, ConcurrentDeleteRead
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
-from engine.storage.storage import open_storage
+from engine.errors.statement_errors import StatementCancelled
+from engine.storage.put_if_absent import put_local
+from engine.storage.storage import Storage, open_storage
 from engine.table.operations import TableOperation, with_metrics
 from tests.engine.delta.committing import add, append, create, describe
 from tests.interleave.storages import DictStorage, Interposed
@@ -121,6 +129,88 @@ def test_a_writer_that_is_always_beaten_gives_up(policy: RetryPolicy, attempts: 
     assert raised.value.attempts == beaten.others == attempts
     newest = Snapshot.load(storage)
     assert "mine" not in newest.files.column("path").to_pylist() and raised.value.version == newest.version
+
+
+class Synced(Interposed):
+    """Counts the commits that are written to the disk, won or lost. Nobody else begins while one is under way."""
+
+    def __init__(self, inner: Storage) -> None:
+        super().__init__(inner, self._around)
+        self.written = 0
+
+    def _around(self, method: str, name: str, do: Any) -> Any:
+        if method == "put" and not self.inner.exists(name):
+            self.written += 1
+            time.sleep(0.01)
+        return do()
+
+
+def test_writers_of_one_server_take_turns(tmp_path: Path) -> None:
+    storage = Synced(open_storage(str(tmp_path)))
+    create(storage)
+    storage.written, losses = 0, list[Loss]()
+    policy = RetryPolicy(turns=TableLocks(), on_loss=losses.append)
+    writers = [Transaction.on(Snapshot.load(storage), describe()) for _ in range(8)]
+    for number, writer in enumerate(writers):
+        writer.stage(add(f"file{number}"))
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda writer: writer.commit(replace(policy, cancel=CancelToken())), writers))
+    assert sorted(each.version for each in made) == list(range(1, 9))
+    assert storage.written == 8, "nobody writes what another one has made"
+    assert all(each.attempts <= 2 for each in made) and len(losses) == sum(each.attempts - 1 for each in made)
+    assert Snapshot.load(storage).num_files == 8
+
+
+def test_who_has_waited_knows_what_came_first(tmp_path: Path) -> None:
+    """It takes the next version at its first attempt, or conflicts without one."""
+    storage = Synced(open_storage(str(tmp_path)))
+    create(storage)
+    append(storage, "a")
+    turns = TableLocks()
+    adds, reads = (Transaction.on(Snapshot.load(storage), describe(TableOperation.DML)) for _ in range(2))
+    reads.read_whole_table()
+    for number, each in enumerate((adds, reads)):
+        each.stage(add(f"mine{number}"))
+    with ThreadPoolExecutor(2) as threads:
+        with turns.hold(storage.root, CancelToken()):
+            late = [
+                threads.submit(each.commit, RetryPolicy(turns=turns, cancel=CancelToken())) for each in (adds, reads)
+            ]
+            time.sleep(0.2)
+            append(storage, "b")
+            storage.written = 0
+        committed = late[0].result(30)
+        assert (committed.version, committed.attempts) == (3, 1)
+        with pytest.raises(ConcurrentAppend):
+            late[1].result(30)
+    assert storage.written == 1
+
+
+def test_who_waits_for_a_turn_is_cancelled(tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path))
+    create(storage)
+    turns, cancel = TableLocks(), CancelToken()
+    writer = Transaction.on(Snapshot.load(storage), describe())
+    writer.stage(add("mine"))
+    with turns.hold(storage.root, CancelToken()), ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(writer.commit, RetryPolicy(turns=turns, cancel=cancel))
+        time.sleep(0.05)
+        assert not waiting.done()
+        cancel.cancel()
+        with pytest.raises(StatementCancelled):
+            waiting.result(30)
+    assert Snapshot.load(storage).num_files == 0
+
+
+def test_a_version_that_is_there_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is synced for it would be thrown away."""
+    path = str(tmp_path / "x")
+    assert put_local(path, b"first")
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    assert not put_local(path, b"second") and synced == []
+    assert put_local(f"{path}y", b"other") and len(synced) == 2
+    assert Path(path).read_bytes() == b"first"
 
 
 def test_many_winners_are_read_at_once() -> None:

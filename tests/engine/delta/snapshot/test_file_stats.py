@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.snapshot import file_stats
-from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_counts, parse_stats, stats_schema
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from tests.examples import examples
 
@@ -53,6 +53,39 @@ def minimum(name: str, value: Any) -> Any:
     alone, among = parse(text)[0], parse('{"numRecords":1}', text, None)[1]
     assert alone == among and alone["num_records"] == 7
     return alone["min_values"][name]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('{"numRecords":0}', 0),
+        ('{"numRecords":12,"minValues":{"numRecords":5}}', 12),
+        ('{"numRecords":999999999999999999,"nullCount":{}}', 10**18 - 1),
+        ('{"numRecords":1000000000000000000}', 10**18),
+        ('{"minValues":{"numRecords":5},"numRecords":12}', 12),
+        ('{"minValues":{"numRecords":5}}', None),
+        ('{"minValues":{"s":"{\\"numRecords\\":5,"}}', None),
+        ('{ "numRecords" : 12 }', 12),
+        ('{"numRecords":null}', None),
+        ('{"numRecords":12.0}', 12),
+        ('{"numRecords":"12"}', None),
+        ('{"numRecords":012}', None),
+        ('{"numRecords":12,"minValues":{', None),
+        ('["numRecords",12]', None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_numbers_of_rows_alone(text: str | None, rows: int | None) -> None:
+    """As with all other statistics, alone, among others of the usual form, and as a slice."""
+    for texts, expected in (
+        ([text], [rows]),
+        (['{"numRecords":7}', text, None, '{"numRecords":8,"nullCount":{}}'], [7, rows, None, 8]),
+    ):
+        array = pa.array(["x", *texts], pa.string()).slice(1)
+        found = parse_counts(array)
+        assert found.schema == COUNTS_SCHEMA and found.column(0).to_pylist() == expected
+        assert parse_stats(array, STATS).column("num_records").equals(found.column(0))
 
 
 def test_the_schema() -> None:

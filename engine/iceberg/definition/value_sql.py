@@ -1,0 +1,203 @@
+"""SQL between what files hold and what a table shows, of types that Spark does not have.
+
+What was read of a file is shown by `shown_sql`: a `uuid` and a `time` as text, nanoseconds as the timestamp that they
+are, if they have no more digits than Spark knows. What is shown is stored again by `stored_sql`, if it is a value of
+the column's type; whether it is one, `storable_sql` says. What is nested is rebuilt around what changes.
+
+No text depends on the settings of a session: what one would not evaluate the same is not in them.
+
+Source: Iceberg table specification, "Primitive Types"; "Appendix A: Parquet".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from engine.iceberg.definition.column_types import TOO_EXACT, default_sql, quoted, table_type
+from engine.iceberg.spec.types import IcebergField, Kind, ListType, MapOfType, SimpleType, StructOfType
+from engine.table.scan import ReadColumn
+from engine.types.schema import StructType
+
+_Of = Callable[[str, IcebergField, int], str | None]
+"""The SQL of what becomes of a field's value, given the value's and how many lambdas it is in; None: it stays."""
+
+_UUID = r"(.{8})(.{4})(.{4})(.{4})(.{12})"
+_UUID_TEXT = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12};$"
+_TIME_TEXT = "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?;$"
+"""Of a text with `;` behind it, since `$` also matches before the end of a line."""
+_WKB = (
+    "^(00(0000000[1-7]|000003E[9A-F]|000007D[1-7]|00000BB[9A-F])"
+    "|01(0[1-7]000000|E[9A-F]030000|D[1-7]070000|B[9A-F]0B0000))$"
+)
+"""Of the first five bytes in digits: the order of bytes, and one of the types of the standard."""
+_DAY_US, _HOUR_US, _MINUTE_US, _SECOND_US = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
+_NANOS = ("1677-09-21 00:12:43.145225", "2262-04-11 23:47:16.854775")
+"""The first and the last microsecond whose nanoseconds are a number of 64 bits."""
+
+
+def shown_sql(expression: str, field: IcebergField, missing: frozenset[int] = frozenset()) -> str | None:
+    """The SQL of what the table shows, of what was read; None where that is the same. `missing` are the ids of fields
+    with defaults that the files lack.
+    """
+
+    def shown(value: str, part: IcebergField, depth: int) -> str | None:
+        if part.id in missing:
+            return default_sql(part.type, part.initial_default)
+        if isinstance(part.type, SimpleType):
+            return shown_value_sql(value, part.type.kind)
+        return _rebuilt(value, part, shown, depth)
+
+    return shown(expression, field, 0)
+
+
+def shown_columns(
+    columns: Sequence[IcebergField],
+    read: StructType,
+    constants: frozenset[str],
+    missing: frozenset[int],
+) -> tuple[StructType, Mapping[str, ReadColumn]]:
+    """The columns of a scan as the table shows them, and those that are made of what is read, which is no constant."""
+    fields, made = [], {}
+    for column, found in zip(columns, read.fields, strict=True):
+        text = None if found.name in constants else shown_sql(quoted(found.name), column, missing)
+        if text is not None:
+            made[found.name] = ReadColumn(data_type=found.data_type, text=text)
+        fields.append(found if text is None else replace(found, data_type=table_type(column.type)))
+    return StructType(tuple(fields)), made
+
+
+def stored_sql(expression: str, field: IcebergField) -> str | None:
+    """The SQL of what files hold, of what the table shows, if `storable_sql` is true; None where that is the same."""
+
+    def stored(value: str, part: IcebergField, depth: int) -> str | None:
+        if isinstance(part.type, SimpleType):
+            return _stored_simple(value, part.type.kind)
+        return _rebuilt(value, part, stored, depth)
+
+    return stored(expression, field, 0)
+
+
+def storable_sql(expression: str, field: IcebergField, depth: int = 0) -> str | None:
+    """A condition that is true of values of the column's type and of NULL, and never NULL; None where it always is."""
+    match field.type:
+        case SimpleType():
+            inner = _storable_simple(expression, field.type)
+        case ListType(element):
+            inner = _all_storable(expression, element, depth)
+        case MapOfType(key, value):
+            parts = ((f"map_keys({expression})", key), (f"map_values({expression})", value))
+            inner = _both([_all_storable(values, part, depth) for values, part in parts])
+        case StructOfType(fields):
+            inner = _both([storable_sql(f"{expression}.{quoted(each.name)}", each, depth) for each in fields])
+    return None if inner is None else f"({expression} IS NULL OR ({inner}))"
+
+
+def _all_storable(values: str, element: IcebergField, depth: int) -> str | None:
+    inner = storable_sql(f"x{depth}", element, depth + 1)
+    return None if inner is None else f"forall({values}, x{depth} -> {inner})"
+
+
+def _both(conditions: Sequence[str | None]) -> str | None:
+    return " AND ".join(each for each in conditions if each is not None) or None
+
+
+def _rebuilt(expression: str, field: IcebergField, of: _Of, depth: int) -> str | None:
+    match field.type:
+        case ListType(element):
+            inner = of(f"x{depth}", element, depth + 1)
+            return None if inner is None else f"transform({expression}, x{depth} -> {inner})"
+        case MapOfType(key, value):
+            return _rebuilt_map(expression, key, value, of, depth)
+        case StructOfType(fields):
+            return _rebuilt_struct(expression, fields, of, depth)
+        case _:
+            return None
+
+
+def _rebuilt_map(expression: str, key: IcebergField, value: IcebergField, of: _Of, depth: int) -> str | None:
+    entry = f"x{depth}"
+    keys, values = of(f"{entry}.key", key, depth + 1), of(f"{entry}.value", value, depth + 1)
+    if keys is None and values is None:
+        return None
+    pair = f"struct({keys or f'{entry}.key'}, {values or f'{entry}.value'})"
+    return f"map_from_entries(transform(map_entries({expression}), {entry} -> {pair}))"
+
+
+def _rebuilt_struct(expression: str, fields: tuple[IcebergField, ...], of: _Of, depth: int) -> str | None:
+    parts = [(field, of(f"{expression}.{quoted(field.name)}", field, depth)) for field in fields]
+    if all(found is None for _, found in parts):
+        return None
+    pairs = ", ".join(
+        f"{found or f'{expression}.{quoted(field.name)}'} AS {quoted(field.name)}" for field, found in parts
+    )
+    return f"if({expression} IS NULL, NULL, struct({pairs}))"
+
+
+def shown_value_sql(expression: str, kind: Kind) -> str | None:
+    """As `shown_sql`, of a value of a type without parts."""
+    match kind:
+        case Kind.UUID:
+            return f"regexp_replace(lower(hex({expression})), '{_UUID}', '$1-$2-$3-$4-$5')"
+        case Kind.TIME:
+            return f"substring(CAST({_since_epoch(expression)} AS STRING), 12)"
+        case Kind.TIMESTAMP_NS:
+            return _since_epoch(_whole_micros(expression))
+        case Kind.TIMESTAMPTZ_NS:
+            return f"timestamp_micros({_whole_micros(expression)})"
+        case _:
+            return None
+
+
+def _since_epoch(micros: str) -> str:
+    return f"timestampadd(MICROSECOND, {micros}, TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+
+
+def _whole_micros(nanos: str) -> str:
+    return f"if({nanos} % 1000 <> 0, raise_error('{TOO_EXACT}'), {nanos} div 1000)"
+
+
+def _stored_simple(expression: str, kind: Kind) -> str | None:
+    match kind:
+        case Kind.UUID:
+            return f"unhex(replace({expression}, '-', ''))"
+        case Kind.TIME:
+            return _time_micros(expression)
+        case Kind.TIMESTAMP_NS:
+            return f"(({_micros_ntz(expression)}) * 1000L)"
+        case Kind.TIMESTAMPTZ_NS:
+            return f"(unix_micros({expression}) * 1000L)"
+        case _:
+            return None
+
+
+def _time_micros(text: str) -> str:
+    hours, minutes = (f"try_cast(substring({text}, {place}, 2) AS BIGINT)" for place in (1, 4))
+    seconds = f"try_cast(concat('0', substring({text}, 7)) AS DECIMAL(8,6))"
+    micros = f"try_cast({seconds} * {_SECOND_US} AS BIGINT)"
+    return f"({hours} * {_HOUR_US}L + {minutes} * {_MINUTE_US}L + {micros})"
+
+
+def _micros_ntz(moment: str) -> str:
+    """Spark counts microseconds of timestamps with a zone alone."""
+    days = f"unix_date(CAST({moment} AS DATE)) * {_DAY_US}L"
+    seconds = f"CAST(extract(SECOND FROM {moment}) * {_SECOND_US} AS BIGINT)"
+    return f"{days} + hour({moment}) * {_HOUR_US}L + minute({moment}) * {_MINUTE_US}L + {seconds}"
+
+
+def _storable_simple(expression: str, type_: SimpleType) -> str | None:
+    match type_.kind:
+        case Kind.UUID:
+            return f"concat({expression}, ';') RLIKE '{_UUID_TEXT}'"
+        case Kind.TIME:
+            return f"concat({expression}, ';') RLIKE '{_TIME_TEXT}'"
+        case Kind.FIXED:
+            return f"octet_length({expression}) = {type_.length}"
+        case Kind.TIMESTAMP_NS:
+            return f"{expression} BETWEEN TIMESTAMP_NTZ'{_NANOS[0]}' AND TIMESTAMP_NTZ'{_NANOS[1]}'"
+        case Kind.TIMESTAMPTZ_NS:
+            return f"{expression} BETWEEN TIMESTAMP'{_NANOS[0]}Z' AND TIMESTAMP'{_NANOS[1]}Z'"
+        case Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return f"hex(substring({expression}, 1, 5)) RLIKE '{_WKB}'"
+        case _:
+            return None

@@ -1,0 +1,69 @@
+"""The gateway beside Spark by itself, over the same rows in plain Parquet files: names, types and each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.main import LakeSession
+from tests.engine.lake_sessions import rows, run, table
+
+
+class BesideSpark:
+    """The gateway's session, and Spark's own over copies of the tables."""
+
+    def __init__(self, session: LakeSession, spark: Any, copies: Path) -> None:
+        self.session, self.spark, self._copies = session, spark, copies
+
+    @contextmanager
+    def setting(self, key: str, value: str) -> Iterator[None]:
+        """A setting of both."""
+        run(self.session, f"SET {key} = {value}")
+        self.spark.conf().set(key, value)
+        try:
+            yield
+        finally:
+            run(self.session, f"RESET {key}")
+            self.spark.conf().unset(key)
+
+    def copy(self, *names: str) -> None:
+        for name in names:
+            pq.write_table(table(self.session, f"SELECT * FROM {name}"), self._copies / f"{name}.parquet")
+            self.spark.read().parquet(str(self._copies / f"{name}.parquet")).createOrReplaceTempView(name)
+
+    def answers(self, text: str) -> tuple[Any, Any]:
+        """Columns and rows of both, the rows in an order of their own."""
+        found = table(self.session, text)
+        ours = [tuple(map(_shown, row.values())) for row in found.to_pylist()]
+        frame = self.spark.sql(text)
+        rows = [tuple(_shown(row.get(at)) for at in range(row.size())) for row in frame.collectAsList()]
+        types = {field.name(): field.dataType().simpleString() for field in frame.schema().fields()}
+        shown = {field.name: _spark_type(field.type) for field in found.schema}
+        return (shown, sorted(ours, key=repr)), (types, sorted(rows, key=repr))
+
+    def plan(self, text: str) -> str:
+        """As EXPLAIN EXTENDED shows it."""
+        ((plan,),) = rows(self.session, f"EXPLAIN EXTENDED {text}")
+        assert isinstance(plan, str)
+        return plan
+
+    def ensure_same(self, text: str) -> None:
+        ours, theirs = self.answers(text)
+        assert ours == theirs, text
+
+
+def _shown(value: Any) -> str | None:
+    return None if value is None else format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _spark_type(data_type: pa.DataType) -> str:
+    names = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint", pa.int8(): "tinyint"}
+    if pa.types.is_decimal(data_type):
+        return f"decimal({data_type.precision},{data_type.scale})"
+    return names.get(data_type, str(data_type))

@@ -1,0 +1,105 @@
+"""Files of deletes that somebody has broken: a named error or, where nothing can tell, an answer; never rows again."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.iceberg.iceberg_format import IcebergFormat
+from engine.main import LakeSession
+from engine.storage.storage import open_storage
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.lake_sessions import rows
+
+GONE = [1, 5, 6, 7, 900]
+LEFT = sorted(set(range(1000)) - set(GONE))
+
+
+def by_vector(folder: Path) -> tuple[HandmadeTable, Path]:
+    table = HandmadeTable(folder, version=3)
+    data = table.data({"id": list(range(1000))})
+    table.commit(data, **{"first-row-id": 0, "added-rows": 1000})
+    (vector,) = table.vectors({data["file_path"]: GONE})
+    table.commit(vector, **{"first-row-id": 1000, "added-rows": 0})
+    return table, Path(vector["file_path"].removeprefix("file://"))
+
+
+def by_positions(folder: Path) -> tuple[HandmadeTable, Path]:
+    table = HandmadeTable(folder)
+    data = table.data({"id": list(range(1000))})
+    table.commit(data)
+    deletes = table.positions([data["file_path"]] * len(GONE), GONE)
+    table.commit(deletes)
+    return table, Path(deletes["file_path"].removeprefix("file://"))
+
+
+def by_equality(folder: Path) -> tuple[HandmadeTable, Path]:
+    table = HandmadeTable(folder)
+    table.commit(table.data({"id": list(range(1000))}))
+    deletes = table.equality({"id": GONE}, [1])
+    table.commit(deletes)
+    return table, Path(deletes["file_path"].removeprefix("file://"))
+
+
+def broken(data: bytes, chance: random.Random, start: int = 0) -> bytes:
+    """Cut off, with other bytes in it, or with others behind it."""
+    at = chance.randrange(start, len(data))
+    match chance.randrange(4):
+        case 0:
+            return data[:at]
+        case 1:
+            return data[:at] + bytes([data[at] ^ (1 << chance.randrange(8))]) + data[at + 1 :]
+        case 2:
+            return data[:at] + chance.randbytes(min(16, len(data) - at)) + data[at + 16 :]
+        case _:
+            return b""
+
+
+def gone_by_us(folder: Path) -> list[int]:
+    snapshot = IcebergFormat(open_storage, 1 << 24).load(str(folder))
+    (found,) = snapshot.row_files.deleted_rows(snapshot.files)
+    return [int(each) for each in found]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_broken_vector_is_told(tmp_path: Path, seed: int) -> None:
+    """It has a checksum; what is before and behind it in the file, nobody reads."""
+    _, path = by_vector(tmp_path / "t")
+    assert gone_by_us(tmp_path / "t") == GONE
+    path.write_bytes(broken(path.read_bytes(), random.Random(seed), start=4))
+    with pytest.raises(SqlError) as caught:
+        gone_by_us(tmp_path / "t")
+    assert not caught.value.condition.startswith("INTERNAL")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_broken_positions_are_told_or_are_positions(tmp_path: Path, seed: int) -> None:
+    _, path = by_positions(tmp_path / "t")
+    assert gone_by_us(tmp_path / "t") == GONE
+    path.write_bytes(broken(path.read_bytes(), random.Random(seed)))
+    try:
+        found = gone_by_us(tmp_path / "t")
+    except SqlError as error:
+        assert not error.condition.startswith("INTERNAL"), error
+    else:
+        assert len(found) <= len(GONE) and all(0 <= each < 1 << 63 for each in found)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("make", [by_vector, by_positions, by_equality])
+def test_queries_over_broken_deletes(session: LakeSession, lake: Path, make: object) -> None:
+    for seed in range(12):
+        name = f"{make.__name__}_{seed}"  # type: ignore[attr-defined]
+        _, path = make(lake / name)  # type: ignore[operator]
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if seed == 0 else broken(data, random.Random(seed), start=4))
+        try:
+            found = [id for (id,) in rows(session, f"SELECT id FROM {name} ORDER BY id")]
+        except SqlError as error:
+            assert not error.condition.startswith("INTERNAL"), (seed, error)
+        else:
+            assert make is not by_vector
+            assert len(found) >= len(LEFT) and found == sorted(set(found))

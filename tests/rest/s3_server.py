@@ -1,0 +1,230 @@
+"""A small S3, as a process: `python -m tests.rest.s3_server`, which prints its port. Buckets are there when asked for.
+
+It checks the signature of each request (version 4), its session token, and that the key is for the object
+(`tests.rest.s3_keys`): anything else is 403. GET /-/requests tells which key asked for what, and how that ended;
+POST /-/slow says for how many seconds each GET of an object waits. Objects are in memory.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import hashlib
+import hmac
+import json
+import re
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+from tests.rest.s3_keys import opens, secret_of, token_of
+
+_AUTHORIZATION = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=([^/,]+)/([^/]+)/([^/]+)/s3/aws4_request,\s*SignedHeaders=([^,]+),\s*Signature=(\w+)"
+)
+
+
+class Store:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.objects: dict[str, bytes] = {}
+        self.times: dict[str, float] = {}
+        self.parts: dict[str, dict[int, bytes]] = {}
+        self.requests: list[tuple[str, str, str, int]] = []
+        self.slow_s = 0.0
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    store: Store
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+    def do_GET(self) -> None:
+        self._handle()
+
+    def do_HEAD(self) -> None:
+        self._handle()
+
+    def do_PUT(self) -> None:
+        self._handle()
+
+    def do_POST(self) -> None:
+        self._handle()
+
+    def do_DELETE(self) -> None:
+        self._handle()
+
+    def _handle(self) -> None:
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        url = urlsplit(self.path)
+        if url.path == "/-/requests":
+            found, self.store.requests = self.store.requests, []
+            return self._answer(200, json.dumps(found).encode())
+        if url.path == "/-/slow":
+            self.store.slow_s = float(data)
+            return self._answer(200)
+        query = {key: values[0] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
+        path = unquote(url.path).strip("/") if "/" in url.path.strip("/") else unquote(url.path).strip("/") + "/"
+        asked = path + query.get("prefix", "") if path.endswith("/") else path
+        key = self._signed_by(url)
+        if key is None or not opens(key, asked):
+            self._note(key, asked, 403)
+            message = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
+            return self._answer(403, message)
+        if self.command == "GET" and not path.endswith("/"):
+            time.sleep(self.store.slow_s)
+        if "aws-chunked" in self.headers.get("Content-Encoding", "") or "STREAMING" in self.headers.get(
+            "x-amz-content-sha256", ""
+        ):
+            data = _unchunked(data)
+        with self.store.lock:
+            self._route(path, query, data, key, asked)
+
+    def _note(self, key: str | None, path: str, status: int) -> None:
+        self.store.requests.append((key or "", self.command, path, status))
+
+    def _signed_by(self, url: Any) -> str | None:
+        """The key whose secret signed the request, as RFC-like steps of signature version 4."""
+        found = _AUTHORIZATION.match(self.headers.get("Authorization", ""))
+        if found is None:
+            return None
+        key, day, region, signed, signature = found.groups()
+        if self.headers.get("x-amz-security-token") != token_of(key):
+            return None
+        pairs = sorted(pair if "=" in pair else f"{pair}=" for pair in url.query.split("&") if pair)
+        headers = "".join(f"{name}:{' '.join((self.headers.get(name) or '').split())}\n" for name in signed.split(";"))
+        body = self.headers.get("x-amz-content-sha256", "")
+        request = "\n".join((self.command, url.path, "&".join(pairs), headers, signed, body))
+        digest = hashlib.sha256(request.encode()).hexdigest()
+        scope = f"{day}/{region}/s3/aws4_request"
+        text = "\n".join(("AWS4-HMAC-SHA256", self.headers.get("x-amz-date", ""), scope, digest))
+        secret = f"AWS4{secret_of(key)}".encode()
+        for part in (day, region, "s3", "aws4_request"):
+            secret = hmac.new(secret, part.encode(), hashlib.sha256).digest()
+        expected = hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
+        return key if hmac.compare_digest(expected, signature) else None
+
+    def _route(self, path: str, query: dict[str, str], data: bytes, key: str, asked: str) -> None:
+        store = self.store
+        match self.command:
+            case "GET" if path.endswith("/"):
+                status, body, headers = 200, self._listed(path, query), {"Content-Type": "application/xml"}
+            case "GET" | "HEAD" if path in store.objects:
+                status, body, headers = self._read(path)
+            case "PUT" if "uploadId" in query:
+                store.parts[query["uploadId"]][int(query["partNumber"])] = data
+                status, body, headers = 200, b"", {"ETag": _etag(data)}
+            case "PUT" if self.headers.get("If-None-Match") == "*" and path in store.objects:
+                status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
+            case "PUT":
+                if not self.path.endswith("/"):  # the mark of a folder
+                    self._put(path, data)
+                status, body, headers = 200, b"", {"ETag": _etag(data)}
+            case "POST" if "uploads" in query:
+                upload = f"upload-{len(store.parts)}"
+                store.parts[upload] = {}
+                told = f"<UploadId>{upload}</UploadId>"
+                status, body, headers = 200, _xml("InitiateMultipartUploadResult", told), {}
+            case "POST" if "uploadId" in query:
+                parts = store.parts.pop(query["uploadId"])
+                self._put(path, b"".join(parts[number] for number in sorted(parts)))
+                told = f"<ETag>{escape(_etag(store.objects[path]))}</ETag>"
+                status, body, headers = 200, _xml("CompleteMultipartUploadResult", told), {}
+            case "POST" if "delete" in query:
+                for name in re.findall(r"<Key>(.*?)</Key>", data.decode()):
+                    if opens(key, path + name):
+                        store.objects.pop(path + name, None)
+                status, body, headers = 200, _xml("DeleteResult", ""), {}
+            case "DELETE":
+                store.objects.pop(path, None)
+                status, body, headers = 204, b"", {}
+            case _:
+                status, body, headers = 404, b"<Error><Code>NoSuchKey</Code></Error>", {}
+        self._note(key, asked, status)
+        self._answer(status, body, headers)
+
+    def _put(self, path: str, data: bytes) -> None:
+        self.store.objects[path], self.store.times[path] = data, time.time()
+
+    def _read(self, path: str) -> tuple[int, bytes, dict[str, str]]:
+        data = self.store.objects[path]
+        headers = {
+            "ETag": _etag(data),
+            "Last-Modified": email.utils.formatdate(self.store.times[path], usegmt=True),
+            "Accept-Ranges": "bytes",
+        }
+        span = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range") or "")
+        if span is None:
+            return 200, data, headers
+        first = int(span[1]) if span[1] else max(0, len(data) - int(span[2]))
+        last = min(int(span[2]), len(data) - 1) if span[1] and span[2] else len(data) - 1
+        if first >= len(data):
+            return 416, b"<Error><Code>InvalidRange</Code></Error>", {}
+        return 206, data[first : last + 1], {**headers, "Content-Range": f"bytes {first}-{last}/{len(data)}"}
+
+    def _listed(self, bucket: str, query: dict[str, str]) -> bytes:
+        prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+        contents, common = [], set()
+        for path in sorted(self.store.objects):
+            if not path.startswith(bucket + prefix):
+                continue
+            name = path.removeprefix(bucket)
+            if delimiter and delimiter in name[len(prefix) :]:
+                common.add(prefix + name[len(prefix) :].partition(delimiter)[0] + delimiter)
+                continue
+            modified = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self.store.times[path]))
+            data = self.store.objects[path]
+            contents.append(
+                f"<Contents><Key>{escape(name)}</Key><LastModified>{modified}</LastModified><Size>{len(data)}</Size>"
+                f"<ETag>{escape(_etag(data))}</ETag><StorageClass>STANDARD</StorageClass></Contents>"
+            )
+        prefixes = (f"<Prefix>{escape(each)}</Prefix>" for each in sorted(common))
+        folders = "".join(f"<CommonPrefixes>{each}</CommonPrefixes>" for each in prefixes)
+        told = f"<Name>{bucket.rstrip('/')}</Name><Prefix>{escape(prefix)}</Prefix><IsTruncated>false</IsTruncated>"
+        count = f"<KeyCount>{len(contents) + len(common)}</KeyCount><MaxKeys>1000</MaxKeys>"
+        return _xml("ListBucketResult", told + count + "".join(contents) + folders)
+
+    def _answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD" and status != 204:
+            self.wfile.write(body)
+
+
+def _unchunked(data: bytes) -> bytes:
+    """The bytes of an upload in signed chunks; the chunks' own signatures are not looked at."""
+    found = bytearray()
+    while data:
+        head, _, rest = data.partition(b"\r\n")
+        size = int(head.partition(b";")[0], 16)
+        if size == 0:
+            break
+        found += rest[:size]
+        data = rest[size + 2 :]
+    return bytes(found)
+
+
+def _etag(data: bytes) -> str:
+    return f'"{hashlib.md5(data).hexdigest()}"'
+
+
+def _xml(name: str, text: str) -> bytes:
+    return f'<?xml version="1.0"?><{name} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{text}</{name}>'.encode()
+
+
+def main() -> None:
+    Handler.store = Store()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
