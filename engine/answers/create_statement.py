@@ -70,6 +70,8 @@ def _lines(bound: BoundStatement, table: BoundTable, *, with_location: bool) -> 
         yield f"PARTITIONED BY ({', '.join(map(quote, snapshot.partition_columns))})"
     if details.partition_terms:
         yield f"PARTITIONED BY ({', '.join(map(str, details.partition_terms))})"
+    if details.sort_terms:  # how rows are distributed is a property
+        yield f"WRITE LOCALLY ORDERED BY {', '.join(map(str, details.sort_terms))}"
     if details.clustering_columns:
         yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"
     if details.description:

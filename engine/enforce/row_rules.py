@@ -30,10 +30,10 @@ from engine.plans.file_writes import (
     RowRules,
     Step,
 )
-from engine.plans.write_plan import AlongCurve, FilePerPartition, LiteralRows, RowCheck, TaskPerFile, WritePlan
+from engine.plans.write_plan import AlongCurve, FilePerPartition, InOrder, LiteralRows, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.query.composed import Names
-from engine.table.rules import PartitionSource
+from engine.table.rules import Distribution, PartitionSource, SortColumn
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
@@ -57,26 +57,32 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         steps=tuple(_steps(plan, token)),
         stored=StructType((*stored, *plan.extra_columns)).to_json(),
         partition_columns=config.partition_keys,
-        rebalanced=bool(config.optimizes_writes) or target is not None,
+        rebalanced=bool(config.optimizes_writes)
+        or (target is not None and config.distribution is not Distribution.NONE),
         file_bytes=target or FILE_BYTES,
         small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
+        distribution=config.distribution,
         partitions=tuple(
             PartitionValue(name=name, text=_source(each), transform=each.transform, width=each.width)
             for name, each in zip(config.partition_keys, config.partition_sources, strict=False)
         ),
-        order=tuple(
-            OrderColumn(
-                text=".".join(map(quote, each.path)),
-                descending=each.descending,
-                nulls_first=each.nulls_first,
-                transform=each.transform,
-                width=each.width,
-            )
-            for each in config.sort_columns
-        ),
+        order=_order(config.sort_columns),
         names=tuple(field.name for field in config.schema.fields if is_stored(field)),
     )
     return _arranged(rules, plan)
+
+
+def _order(columns: Iterable[SortColumn]) -> tuple[OrderColumn, ...]:
+    return tuple(
+        OrderColumn(
+            text=".".join(map(quote, each.path)),
+            descending=each.descending,
+            nulls_first=each.nulls_first,
+            transform=each.transform,
+            width=each.width,
+        )
+        for each in columns
+    )
 
 
 def _source(source: PartitionSource) -> str:
@@ -93,6 +99,8 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
             return replace(rules, is_arranged=True)
         case LiteralRows():
             return replace(rules, literals=True)
+        case InOrder(columns=columns):
+            return replace(rules, order=_order(columns), distribution=None)
         case FilePerPartition(target_bytes=target_bytes):
             return replace(rules, rebalanced=True, file_bytes=target_bytes)
         case AlongCurve() as along:

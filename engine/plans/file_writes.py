@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from urllib.parse import unquote
 
+from engine.table.rules import Distribution
+
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -112,6 +114,10 @@ class RowRules:
     file_bytes: int = FILE_BYTES
     small_bytes: int = SMALL_BYTES
     """Up to this estimate rows are shuffled all the same."""
+    distribution: Distribution | None = None
+    """NONE: rows are written by the tasks that read them; RANGE: in the order of all files together. None, or HASH: the
+    rows of a partition come together, and without partitions those of one order.
+    """
     is_arranged: bool = False
     """Whether each task of the query has the rows of a file."""
     literals: bool = False

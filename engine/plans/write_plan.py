@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from catalog.errors import SqlError
 from engine.table.identity import IdentityColumn
-from engine.table.rules import TableRules
+from engine.table.rules import SortColumn, TableRules
 from engine.types.schema import StructField, StructType
 
 Values = Mapping[str, str | None]
@@ -64,7 +64,14 @@ class LiteralRows:
     """The query reads nothing: if its rows are literals, they are written without a job, else as the table says."""
 
 
-Arrangement = TaskPerFile | FilePerPartition | AlongCurve | LiteralRows
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InOrder:
+    """Sorted by these columns and not as the table says: by partition, without partitions all rows together."""
+
+    columns: tuple[SortColumn, ...]
+
+
+Arrangement = TaskPerFile | FilePerPartition | AlongCurve | InOrder | LiteralRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

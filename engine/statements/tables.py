@@ -8,7 +8,7 @@ from enum import StrEnum
 from engine.statements.keys import KeyDef
 from engine.statements.policies import NewPolicy
 from engine.statements.queries import Query, TimeTravel
-from engine.types.partition_terms import PartitionTerm
+from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,8 @@ class CreateTable:
     """`[CREATE [OR]] [REPLACE] TABLE t [(columns)] [USING p] … [AS query]`
 
     `partitioned_by` are column names, those that were given with a type are in `columns` too; where one of the terms is
-    more than a column's name, all of them are `partition_terms`. `cluster_by` is None without the clause.
+    more than a column's name, all of them are `partition_terms`. `cluster_by` is None without the clause. Rows are
+    written in the order of `sort_terms`, `distribution` is that of `WriteOrdered`.
     """
 
     mode: CreateMode
@@ -93,6 +94,8 @@ class CreateTable:
     partitioned_by: tuple[str, ...] = ()
     partition_terms: tuple[PartitionTerm, ...] = ()
     cluster_by: tuple[tuple[str, ...], ...] | None = None
+    sort_terms: tuple[SortTerm, ...] = ()
+    distribution: str | None = None
     location: str | None = None
     comment: str | None = None
     options: Properties = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.types.partition_terms import PartitionTerm
+from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,8 +13,8 @@ class TableDetails:
     """What DESCRIBE and SHOW tell of a table besides its columns; None where the format does not record it.
 
     Times are in milliseconds since the epoch, `clustering_columns` paths of logical names. `partition_terms` are what
-    files are divided by in formats without partition columns. `versions` are those of reader and writer in a format
-    that has them, `features` names that its protocol lists.
+    files are divided by in formats without partition columns, `sort_terms` what their rows are sorted by. `versions`
+    are those of reader and writer in a format that has them, `features` names that its protocol lists.
     """
 
     id: str | None = None
@@ -25,5 +25,6 @@ class TableDetails:
     properties: Mapping[str, str | None] = field(default_factory=dict)
     clustering_columns: tuple[tuple[str, ...], ...] = ()
     partition_terms: tuple[PartitionTerm, ...] = ()
+    sort_terms: tuple[SortTerm, ...] = ()
     versions: tuple[int, int] | None = None
     features: tuple[str, ...] = ()

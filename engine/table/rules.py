@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Protocol
 
 from engine.table.identity import IdentityColumn
@@ -72,6 +72,14 @@ class SortColumn:
     width: int = 0
 
 
+class Distribution(StrEnum):
+    """How the rows of a write come to the tasks that write them, as Iceberg's `write.distribution-mode` says it."""
+
+    NONE = "none"
+    HASH = "hash"
+    RANGE = "range"
+
+
 class TableRules(Protocol):
     """Of one version of a table."""
 
@@ -104,6 +112,11 @@ class TableRules(Protocol):
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
         """How the rows of new files are sorted, the first column first."""
+        ...
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """How rows come to the tasks that write them; None where nothing is said."""
         ...
 
     @property
@@ -164,6 +177,10 @@ class NoRules:
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
         return ()
+
+    @property
+    def distribution(self) -> Distribution | None:
+        return None
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

@@ -41,3 +41,7 @@ class SortTerm:
     term: PartitionTerm
     descending: bool = False
     nulls_first: bool | None = None
+
+    def __str__(self) -> str:
+        first = not self.descending if self.nulls_first is None else self.nulls_first
+        return f"{self.term} {'DESC' if self.descending else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"

@@ -16,7 +16,7 @@ import pyarrow as pa
 from engine.bind.bound import BoundTable
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, LiteralRows, TaskPerFile
+from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, InOrder, LiteralRows, TaskPerFile
 from engine.sql.query.composed import Names
 from engine.table.transaction import NewFiles
 from engine.write.copied_rows import copies_of, scan_of_files
@@ -25,12 +25,12 @@ from engine.write.staged_files import new_files
 
 @contextmanager
 def rearranged_rows(
-    table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement | None, run: Run, order: str = ""
+    table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement | None, run: Run
 ) -> Iterator[NewFiles]:
-    """The rows of live files in new ones; if the block that commits them fails, these go. `order` is SQL by which all
-    rows are sorted; None for `arrangement` leaves to that which rows become a file.
+    """The rows of live files in new ones; if the block that commits them fails, these go. None for `arrangement` sorts
+    all rows as the table says.
     """
-    names = Names((order, *table.snapshot.schema.names))
+    names = Names(table.snapshot.schema.names)
     alias, place = names.new("rows"), names.new("place")
     parts = _parts(bins, arrangement)
     scans = tuple(scan_of_files(names.new("scan"), table, files, place) for files, _ in parts)
@@ -38,7 +38,7 @@ def rearranged_rows(
     text = " UNION ALL ".join(
         f"SELECT {hint} {columns} FROM {scan.relation} AS {alias}" for scan, (_, hint) in zip(scans, parts, strict=True)
     )
-    source = ReadPlan(text=f"{text} ORDER BY {order}" if order else text, scans=scans)
+    source = ReadPlan(text=text, scans=scans)
     with new_files(table, source, replace(rows, arrangement=arrangement), replace(run, parameters=())) as written:
         yield written
 
@@ -53,5 +53,5 @@ def _parts(bins: Sequence[pa.Table], arrangement: Arrangement | None) -> list[tu
         case TaskPerFile():
             parts = [(files, "/*+ COALESCE(1) */") for files in bins]
             return [*parts, (bins[0].slice(0, 0), "")] if len(bins) > 1 else parts
-        case FilePerPartition() | AlongCurve() | LiteralRows() | None:
+        case FilePerPartition() | AlongCurve() | InOrder() | LiteralRows() | None:
             return [(pa.concat_tables(bins), "")]

@@ -56,7 +56,7 @@ from engine.delta.spec.protocols import (
 from engine.table.column_metadata import GENERATION, read_identities
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint, PartitionSource, SortColumn, StoredValue
+from engine.table.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -153,6 +153,10 @@ class TableConfig:
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
         return ()
+
+    @property
+    def distribution(self) -> Distribution | None:
+        return None
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

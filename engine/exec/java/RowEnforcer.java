@@ -205,6 +205,7 @@ final class RowEnforcer {
   /** A partitioned table gets few files for each partition, at the price of a shuffle; others for few rows, or asked. */
   private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names) {
     if (isLiteral) return withoutJob ? plan : new Repartition(1, false, plan);
+    if (isDistributed("none") && !request.get("rebalanced").booleanValue()) return plan;
     if (names.size() > 0 || request.get("rebalanced").booleanValue() || isSmall(plan)) {
       return rebalanced(plan, named(plan, names));
     }
@@ -228,7 +229,12 @@ final class RowEnforcer {
           each.get("nulls_first").booleanValue() ? (NullOrdering) NullsFirst$.MODULE$ : (NullOrdering) NullsLast$.MODULE$,
           Scala.seq(new ArrayList())));
     }
-    return new Sort(Scala.seq(orders), keys.isEmpty() && !isDivided, plan, Scala.none());
+    boolean isOfAll = isDistributed("range") || keys.isEmpty() && !isDistributed("none") && !isDistributed("hash");
+    return new Sort(Scala.seq(orders), isOfAll && !isDivided, plan, Scala.none());
+  }
+
+  private boolean isDistributed(String mode) {
+    return request.hasNonNull("distribution") && request.get("distribution").textValue().equals(mode);
   }
 
   /** A column, or what is made of it, in the order of its values: transforms answer texts. */

@@ -16,7 +16,7 @@ from typing import assert_never
 
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.columns import ColumnReader, Numbering, spark_columns, with_ids_of
-from engine.iceberg.definition.definition import IcebergDefinition, details_of
+from engine.iceberg.definition.definition import IcebergDefinition, Layout, details_of
 from engine.iceberg.definition.partitioning import (
     ensure_distinct,
     new_spec,
@@ -179,7 +179,7 @@ class _Draft:
             iceberg_schema=schema,
             last_column_id=numbering.last,
             schema=table_schema(struct),
-            table_details=details_of(old.properties, old.format_version, old.spec, schema),
+            table_details=details_of(old.properties, old.format_version, Layout(old.spec, old.order), schema),
         )
 
     def with_columns(self, columns: StructType) -> _Draft:

@@ -309,8 +309,8 @@ def default_text(type_: IcebergType, value: Any) -> str:
     match type_.kind:
         case Kind.BOOLEAN | Kind.INT | Kind.LONG:
             return str(value).lower()
-        case Kind.STRING if "'" not in value and "\\" not in value:
-            return f"'{value}'"
+        case Kind.STRING if "\\" not in value:
+            return "'" + str(value).replace("'", "''") + "'"
         case Kind.DATE:
             return f"DATE'{value}'"
         case _:

@@ -18,7 +18,7 @@ from engine.iceberg.spec.errors import IcebergDefaultRefused
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?(BD|[LSYFD])?", re.IGNORECASE)
-_TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|X)?\s*'([^'\\]*)'", re.IGNORECASE)
+_TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|X)?\s*'((?:[^'\\]|'')*)'", re.IGNORECASE)
 _RANGES = {Kind.INT: 31, Kind.LONG: 63}
 _EXACT = Context(prec=76)
 
@@ -95,4 +95,4 @@ def _quoted(literal: str, *prefixes: str) -> str:
     match = _TYPED.fullmatch(literal)
     if match is None or (match[1] or "").upper() not in prefixes:
         raise ValueError(literal)
-    return match[2]
+    return match[2].replace("''", "'")

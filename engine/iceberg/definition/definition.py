@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.iceberg.definition.column_types import quoted, stored_schema, table_schema
-from engine.iceberg.definition.partitioning import partition_terms, source_path
-from engine.iceberg.definition.properties import COMMENT, ensure_writable, target_file_size
+from engine.iceberg.definition.partitioning import partition_terms, sort_terms, source_path
+from engine.iceberg.definition.properties import COMMENT, DISTRIBUTION_MODE, ensure_writable, target_file_size
 from engine.iceberg.definition.value_sql import storable_sql, stored_sql
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
@@ -21,7 +21,7 @@ from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, NoRules, PartitionSource, SortColumn, StoredValue
+from engine.table.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS, Capability.WHOLE_FILES})
@@ -135,6 +135,12 @@ class IcebergDefinition(NoRules):
         return tuple(found)
 
     @property
+    def distribution(self) -> Distribution | None:
+        """What a property says, if it is one of the words that may be set."""
+        text = self.properties.get(DISTRIBUTION_MODE, "").lower()
+        return Distribution(text) if text in set(Distribution) else None
+
+    @property
     def _divided(self) -> tuple[PartitionField, ...]:
         return tuple(each for each in self.spec.fields if each.transform.kind is not TransformKind.VOID)
 
@@ -176,17 +182,28 @@ def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> 
         last_column_id=metadata.last_column_id,
         last_partition_id=metadata.last_partition_id,
         before=metadata,
-        table_details=details_of(metadata.properties, metadata.format_version, metadata.spec, schema),
+        table_details=details_of(
+            metadata.properties, metadata.format_version, Layout(metadata.spec, metadata.order), schema
+        ),
         schema=table_schema(schema.struct),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How rows are divided into files, and sorted there."""
+
+    spec: PartitionSpec
+    order: SortOrder
+
+
 def details_of(
-    properties: Mapping[str, str], format_version: int, spec: PartitionSpec, schema: IcebergSchema
+    properties: Mapping[str, str], format_version: int, layout: Layout, schema: IcebergSchema
 ) -> TableDetails:
     """What these say of a table."""
     return TableDetails(
         description=properties.get(COMMENT),
         properties={**properties, "format-version": str(format_version)},
-        partition_terms=partition_terms(spec, schema),
+        partition_terms=partition_terms(layout.spec, schema),
+        sort_terms=sort_terms(layout.order, schema),
     )

@@ -200,6 +200,18 @@ def partition_terms(spec: PartitionSpec, schema: IcebergSchema) -> tuple[Partiti
     return tuple(found)
 
 
+def sort_terms(order: SortOrder, schema: IcebergSchema) -> tuple[SortTerm, ...]:
+    """The order as a statement would say it; none of it where one cannot."""
+    found = []
+    for field in order.fields:
+        path = source_path(schema, field.source_id)
+        if path is None or field.transform.kind in (TransformKind.VOID, TransformKind.UNKNOWN):
+            return ()
+        term = PartitionTerm(column=path, transform=field.transform.kind.value, width=field.transform.width or None)
+        found.append(SortTerm(term=term, descending=field.descending, nulls_first=field.nulls_first))
+    return tuple(found)
+
+
 def source_path(schema: IcebergSchema, source_id: int) -> Path | None:
     """Where the column of a partition field is: a column, or a field in structs; None where there is none."""
     return _path_in(schema.struct, source_id)

@@ -25,6 +25,7 @@ from engine.bind.bound import BoundTable
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
+from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, dangling_deletes, files_at
 from engine.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
@@ -35,14 +36,17 @@ from engine.iceberg.writing.new_files import IcebergNewFiles
 from engine.plan.reads.narrowing import weakened
 from engine.plan.reads.scans import read_scan
 from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import AlongCurve, Arrangement, TaskPerFile, WritePlan
+from engine.plans.write_plan import AlongCurve, Arrangement, InOrder, TaskPerFile, WritePlan
 from engine.pruning.predicates import conjunction, conjuncts
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
+from engine.sql.ddl.partition_terms import parse_sort_terms
 from engine.sql.expressions import plain_condition
 from engine.sql.query.composed import Names
 from engine.statements.calls.procedures import RewriteDataFiles
+from engine.table.definition_changes import SortBy
 from engine.table.operations import CommitDescription, TableOperation
+from engine.table.rules import SortColumn
 from engine.table.scan import ComposedScan, Scan
 from engine.table.transaction import NewFiles
 from engine.write.dml.unmarked_rows import marked_snapshot
@@ -65,10 +69,10 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class _Sorting:
-    """`columns` of a Z-order, or SQL after ORDER BY; none of both: the table's own order."""
+    """`columns` of a Z-order, or another order than the table's; none of both: the table's own."""
 
     columns: tuple[str, ...] = ()
-    order: str = ""
+    order: tuple[SortColumn, ...] = ()
 
 
 def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) -> ResultStream:
@@ -98,8 +102,8 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
             transaction.allow_equality_deletes()
         for each in new:
             assert isinstance(each, IcebergNewFiles)
-            if sorting is not None and sorting.columns:
-                each = _along_curve(each)
+            if sorting is not None and (sorting.columns or sorting.order):
+                each = _in_another_order(each)
             transaction.add_files(_numbered(each, snapshot) if options.keeps_sequence_number else each)
         removed_deletes = commit_rearranged(transaction, table, run)
     counts = (removed.num_rows, sum(each.num_files for each in new))
@@ -135,8 +139,8 @@ def _numbered(new: IcebergNewFiles, snapshot: IcebergSnapshot) -> IcebergNewFile
     return _with(new, "sequence_number", numbers)
 
 
-def _along_curve(new: IcebergNewFiles) -> IcebergNewFiles:
-    """Without the table's sort order, which a Z-order takes the place of."""
+def _in_another_order(new: IcebergNewFiles) -> IcebergNewFiles:
+    """Without the table's sort order, which another one, or a Z-order, takes the place of."""
     return _with(new, "sort_order_id", pa.nulls(new.entries.num_rows, pa.int32()))
 
 
@@ -162,13 +166,26 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
         return _Sorting()
     along = _ZORDER.fullmatch(procedure.sort_order)
     if along is None:
-        return _Sorting(order=procedure.sort_order)
+        return _Sorting(order=_order(plan, procedure.sort_order))
     columns = tuple(name.strip().strip("`") for name in along[1].split(","))
     known = {name.casefold(): name for name in plan.snapshot.schema.names}
     for name in columns:
         if name.casefold() not in known:
             raise WrongArgument(plan.name, "sort_order", f"the table has no column {name}")
     return _Sorting(columns=tuple(known[name.casefold()] for name in columns))
+
+
+def _order(plan: CallPlan, text: str) -> tuple[SortColumn, ...]:
+    """None where it is the table's own."""
+    own, terms = plan.snapshot.definition, parse_sort_terms(text)
+    if terms is None:
+        raise WrongArgument(plan.name, "sort_order", f"{text!r} is no list as in WRITE ORDERED BY")
+    order = change_definition(own, [SortBy(terms=terms, distribution=None)])
+    if order.order.fields == own.order.fields:
+        return ()
+    if not order.sort_columns:
+        raise WrongArgument(plan.name, "sort_order", "files are not sorted by floating numbers here")
+    return order.sort_columns
 
 
 def _within(plan: CallPlan, where: str | None) -> Mask:
@@ -217,7 +234,9 @@ def _writes(
             num_files=max(1, num_bytes // options.target_bytes),
             target_bytes=options.target_bytes,
         )
-    yield rearranged_rows(table, files, arrangement, run, sorting.order)
+    elif sorting.order:
+        arrangement = InOrder(columns=sorting.order)
+    yield rearranged_rows(table, files, arrangement, run)
 
 
 @contextmanager

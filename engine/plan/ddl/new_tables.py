@@ -23,6 +23,7 @@ from engine.table.definition_changes import (
     DefinitionChange,
     PartitionBy,
     SetDescription,
+    SortBy,
     set_properties,
 )
 from engine.types.schema import StructField, StructType
@@ -57,9 +58,14 @@ def table_changes(statement: CreateTable) -> tuple[DefinitionChange, ...]:
         *set_properties(dict(statement.properties)),
         *constraints,
         *([PartitionBy(terms=statement.partition_terms)] if statement.partition_terms else []),
+        *([SortBy(terms=statement.sort_terms, distribution=statement.distribution)] if _is_sorted(statement) else []),
         *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
         *([ClusterBy(columns=statement.cluster_by)] if statement.cluster_by else []),
     )
+
+
+def _is_sorted(statement: CreateTable) -> bool:
+    return bool(statement.sort_terms) or statement.distribution is not None
 
 
 def checks_of(statement: CreateTable) -> list[tuple[str, Check]]:

@@ -22,7 +22,7 @@ from engine.sql.ddl.clauses import (
     take_if_exists,
     take_position,
 )
-from engine.sql.ddl.partition_terms import read_sort_terms, read_term
+from engine.sql.ddl.partition_terms import read_term, read_write_order
 from engine.sql.ddl.policy_ddl import take_policy
 from engine.sql.ddl.reference_ddl import read_dropped_reference, read_new_reference
 from engine.sql.ddl.right_ddl import take_owner
@@ -235,24 +235,8 @@ def _read_named_term(cursor: Cursor) -> PartitionTerm:
 
 
 def _write_ordered(cursor: Cursor) -> tuple[TableChange, ...]:
-    """The clauses in any order, as Iceberg's own extension of Spark takes them."""
-    by_partition = locally = False
-    while True:
-        if cursor.take("DISTRIBUTED", "BY", "PARTITION"):
-            by_partition = True
-        elif cursor.take("LOCALLY"):
-            locally = True
-        elif cursor.take("UNORDERED"):
-            return (WriteOrdered(terms=(), distribution="hash" if by_partition else "none"),)
-        elif cursor.take("ORDERED", "BY"):
-            terms = read_sort_terms(cursor)
-            by_partition |= cursor.take("DISTRIBUTED", "BY", "PARTITION")
-            distribution = "hash" if by_partition else None if locally else "range"
-            return (WriteOrdered(terms=terms, distribution=distribution),)
-        elif by_partition and cursor.is_done:
-            return (WriteOrdered(terms=(), distribution="hash"),)
-        else:
-            raise cursor.fail("ORDERED BY or UNORDERED is expected")
+    terms, distribution = read_write_order(cursor)
+    return (WriteOrdered(terms=terms, distribution=distribution),)
 
 
 def _identifier_fields(cursor: Cursor, *, dropped: bool) -> tuple[TableChange, ...]:

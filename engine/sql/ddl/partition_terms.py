@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from sqlglot.errors import TokenError
+
 from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.types.partition_terms import IDENTITY, PartitionTerm, SortTerm
 
 _SPELLINGS = {"years": "year", "months": "month", "days": "day", "date": "day", "hours": "hour", "date_hour": "hour"}
@@ -43,6 +46,39 @@ def read_sort_terms(cursor: Cursor) -> tuple[SortTerm, ...]:
     if is_wrapped:
         cursor.read(")")
     return tuple(terms)
+
+
+def read_write_order(cursor: Cursor) -> tuple[tuple[SortTerm, ...], str | None]:
+    """What follows WRITE, its clauses in any order, as Iceberg's own extension of Spark takes them: the terms, and how
+    rows are distributed for them (None: as before).
+    """
+    by_partition = locally = False
+    while True:
+        if cursor.take("DISTRIBUTED", "BY", "PARTITION"):
+            by_partition = True
+        elif cursor.take("LOCALLY"):
+            locally = True
+        elif cursor.take("UNORDERED"):
+            return (), "hash" if by_partition else "none"
+        elif cursor.take("ORDERED", "BY"):
+            terms = read_sort_terms(cursor)
+            by_partition |= cursor.take("DISTRIBUTED", "BY", "PARTITION")
+            return terms, "hash" if by_partition else None if locally else "range"
+        elif by_partition and cursor.is_done:
+            return (), "hash"
+        else:
+            raise cursor.fail("ORDERED BY or UNORDERED is expected")
+
+
+def parse_sort_terms(text: str) -> tuple[SortTerm, ...] | None:
+    """All of a text; None where it is no such list."""
+    try:
+        cursor = Cursor(text, tokenize(text))
+        terms = read_sort_terms(cursor)
+        cursor.ensure_done()
+    except (TokenError, SyntaxFailure):
+        return None
+    return terms
 
 
 def _read_sort_term(cursor: Cursor) -> SortTerm:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_constraint, take_if_not_exists
 from engine.sql.ddl.function_calls import read_row_filter
-from engine.sql.ddl.partition_terms import is_column, is_term_only, read_term
+from engine.sql.ddl.partition_terms import is_column, is_term_only, read_term, read_write_order
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
@@ -95,8 +95,8 @@ class _Seen:
 
 
 def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
-    """`USING … OPTIONS … PARTITIONED BY … CLUSTER BY … LOCATION … COMMENT … TBLPROPERTIES … WITH ROW FILTER`, in
-    any order.
+    """`USING … OPTIONS … PARTITIONED BY … CLUSTER BY … WRITE … ORDERED BY … LOCATION … COMMENT … TBLPROPERTIES …
+    WITH ROW FILTER`, in any order.
     """
     seen = _Seen(set())
     while not cursor.is_done:
@@ -117,6 +117,10 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
         elif cursor.take("CLUSTER", "BY"):
             seen.add(cursor, "CLUSTER BY")
             table = replace(table, cluster_by=read_clustering(cursor))
+        elif cursor.take("WRITE"):
+            seen.add(cursor, "WRITE")
+            terms, distribution = read_write_order(cursor)
+            table = replace(table, sort_terms=terms, distribution=distribution)
         elif cursor.take("LOCATION"):
             seen.add(cursor, "LOCATION")
             table = replace(table, location=cursor.read_string())

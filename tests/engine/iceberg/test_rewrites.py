@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from catalog.errors import SqlError
@@ -44,10 +45,19 @@ def test_small_files_become_one_in_each_partition(session: LakeSession, lake: Pa
     with pytest.raises(SqlError):
         rows(session, "CALL system.rewrite_data_files(table => 'packed', strategy => 'sort')")
     run(session, "ALTER TABLE packed WRITE ORDERED BY id")
-    for order, order_id in (("id DESC NULLS LAST", 1), ("zorder(id, kind)", None), (None, 1)):
+    for order, order_id in (
+        ("id DESC NULLS LAST", None),
+        ("id ASC NULLS FIRST", 1),
+        ("zorder(id, kind)", None),
+        (None, 1),
+    ):
         sort = "strategy => 'sort'" if order is None else f"strategy => 'sort', sort_order => '{order}'"
         assert rows(session, f"CALL system.rewrite_data_files(table => 'packed', {sort})")[0][0] >= 2
         assert rows(session, "SELECT DISTINCT sort_order_id FROM packed.files") == [(order_id,)]
+        for (path,) in rows(session, "SELECT file_path FROM packed.files"):
+            ids_of_file = pq.read_table(path.removeprefix("file://"), columns=["id"])["id"].to_pylist()
+            if "zorder" not in str(order):
+                assert ids_of_file == sorted(ids_of_file, reverse="DESC" in str(order)), order
     assert read_by_all(session, lake, "packed") == before
     for wrong in (
         "strategy => 'other'",

@@ -214,6 +214,22 @@ def test_defaults_of_version_3_fill_old_rows_and_new_ones(session: LakeSession) 
     run(session, "DROP TABLE defaults")
 
 
+def test_quotes_in_defaults(session: LakeSession) -> None:
+    text = "CREATE TABLE quoted (id INT, s STRING DEFAULT 'x''y') USING iceberg TBLPROPERTIES ('format-version'='3')"
+    run(session, text)
+    run(session, "INSERT INTO quoted (id) VALUES (1)")
+    run(session, "ALTER TABLE quoted ADD COLUMN t STRING DEFAULT '''it''s'")
+    run(session, "INSERT INTO quoted (id) VALUES (2)")
+    expected = [(1, "x'y", "'it's"), (2, "x'y", "'it's")]
+    assert rows(session, "SELECT * FROM quoted ORDER BY id") == expected
+    ((shown,),) = rows(session, "SHOW CREATE TABLE quoted")
+    run(session, "DROP TABLE quoted")
+    run(session, shown)
+    run(session, "INSERT INTO quoted (id) VALUES (1), (2)")
+    assert rows(session, "SELECT * FROM quoted ORDER BY id") == expected
+    run(session, "DROP TABLE quoted")
+
+
 def test_branches_and_tags_are_written_and_read(session: LakeSession) -> None:
     run(session, "CREATE TABLE branched (id INT) USING iceberg")
     assert refuse(session, "ALTER TABLE branched CREATE BRANCH b").condition == "ICEBERG_SNAPSHOT_NOT_FOUND"
