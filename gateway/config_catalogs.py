@@ -72,7 +72,8 @@ class CatalogsSection:
         (),
         "Iceberg REST catalogs, each as [[catalogs.rest]] with: name, uri, warehouse, and token or credential (an "
         "OAuth2 client's id:secret; token_url and scope for its tokens), ca_file, nested (also list namespaces inside "
-        "of others), vended_credentials (ask for credentials for the files of each table), timeout_s. token and "
+        "of others), vended_credentials (ask for credentials for the files of each table, whose rows need Hadoop's "
+        "connector on Spark's class path), timeout_s. token and "
         'credential are "file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME", never themselves. Tables have '
         "to lie below lake.allowed_roots, not in lake.folder, and are read with the keys of storage.credentials.",
         rule=Rule("a list of catalogs with a name of their own each, and a uri,", _have_own_names),

@@ -49,7 +49,7 @@ def creation(entry: ViewEntry, namespace: Namespace) -> dict[str, Any]:
         properties[QUERY_NAMES] = ",".join(sources)
     return {
         "name": entry.name.table,
-        "schema": _schema(entry),
+        "schema": _schema(entry)[0],
         "view-version": _version(entry, namespace, 1, 0),
         "properties": properties,
     }
@@ -66,11 +66,11 @@ def replacement(entry: ViewEntry, namespace: Namespace, metadata: Mapping[str, A
             others = {str(each.get("dialect")).lower() for each in version.get("representations") or ()} - {DIALECT}
             if others:
                 raise RestViewNotKept(str(entry.name), f"it has a text in {', '.join(sorted(others))}, which would go")
-    made = creation(entry, namespace)
+    made, (schema, last_id) = creation(entry, namespace), _schema(entry)
     newest = max((int(each["version-id"]) for each in metadata.get("versions") or ()), default=0) + 1
     gone = sorted({*(metadata.get("properties") or {})} & {"comment", QUERY_NAMES} - made["properties"].keys())
     updates: list[dict[str, Any]] = [
-        {"action": "add-schema", "schema": made["schema"], "last-column-id": _last_id(made["schema"])},
+        {"action": "add-schema", "schema": schema, "last-column-id": last_id},
         {"action": "add-view-version", "view-version": _version(entry, namespace, newest, -1)},
         {"action": "set-current-view-version", "view-version-id": -1},
     ]
@@ -98,7 +98,8 @@ def _version(entry: ViewEntry, namespace: Namespace, version: int, schema: int) 
     }
 
 
-def _schema(entry: ViewEntry) -> dict[str, Any]:
+def _schema(entry: ViewEntry) -> tuple[dict[str, Any], int]:
+    """And the largest id in it."""
     ids = count(1)
     numbered = [(next(ids), column) for column in entry.columns]
     fields = []
@@ -106,22 +107,7 @@ def _schema(entry: ViewEntry) -> dict[str, Any]:
         kind = _Types(column.type, ids, str(entry.name)).whole()
         doc = {} if column.comment is None else {"doc": column.comment}
         fields.append({"id": number, "name": column.name, "required": False, "type": kind, **doc})
-    return {"type": "struct", "schema-id": 0, "fields": fields}
-
-
-def _last_id(schema: Mapping[str, Any]) -> int:
-    def ids(kind: Any) -> Iterator[int]:
-        if isinstance(kind, dict):
-            for key, value in kind.items():
-                if key == "id" or key.endswith("-id") and key != "schema-id":
-                    yield int(value)
-                else:
-                    yield from ids(value)
-        elif isinstance(kind, list):
-            for each in kind:
-                yield from ids(each)
-
-    return max(ids(schema["fields"]), default=0)
+    return {"type": "struct", "schema-id": 0, "fields": fields}, next(ids) - 1
 
 
 class _Types:

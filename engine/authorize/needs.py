@@ -308,8 +308,8 @@ def _called(bound: BoundStatement, statement: Call) -> Needs:
         case CherrypickSnapshot() | PublishChanges() | FastForward():
             yield from (*_on_target(bound, Privilege.MODIFY), *_on_target(bound, Privilege.SELECT))
         case AddFiles(folder=folder):
-            yield from _on_target(bound, Privilege.MODIFY)
-            yield from (_on_owner(owner, Privilege.SELECT, None) for owner in _places(bound, folder))
+            yield from (*_on_target(bound, Privilege.MODIFY), *_reads(bound.relations))
+            yield from (_on_owner(each, Privilege.SELECT, None) for each in (_places(bound, folder) if folder else ()))
         case ExpireSnapshots() | RemoveOrphanFiles():
             yield from _on_target(bound, Privilege.MODIFY)
         case RewriteDataFiles(where=where) | RewritePositionDeleteFiles(where=where):

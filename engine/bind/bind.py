@@ -38,7 +38,7 @@ from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
-from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
+from engine.statements.calls.procedures import AddFiles, Call, RegisterTable, SnapshotTable
 from engine.statements.catalog import (
     AlterCatalog,
     Commentable,
@@ -235,6 +235,9 @@ def _named(
             return new_table(binder, parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return dropped(binder, parts, if_exists), ()
+        case Call(procedure=AddFiles(source_parts=tuple(source))):
+            source = _in_catalog(source, statement.catalog, current)
+            return _called(statement, binder), (binder.relation(source, None, current),)
         case Call() | RegisterTable():
             return _called(statement, binder), ()
         case SnapshotTable(source_parts=source, catalog=catalog, location=location):

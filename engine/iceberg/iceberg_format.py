@@ -182,7 +182,7 @@ class IcebergFormat:
                 )
                 self._drop_old()
             self._snapshots.move_to_end(key)
-        found.ensure_known_types()
+        found.ensure_shown()
         return found
 
     def _drop_old(self) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import tzinfo
+from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
 from engine.pruning.pruning import FilePruning
-from engine.table.scan import FileLayout
+from engine.table.scan import FileLayout, ReadColumn
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 CHANGE_TYPE = "_change_type"
@@ -54,6 +55,7 @@ class ChangeFiles:
     files: pa.Table
     partition_columns: tuple[str, ...]
     layout: FileLayout
+    read_as: Mapping[str, ReadColumn] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class TableChanges(Protocol):

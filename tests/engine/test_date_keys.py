@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -49,7 +50,7 @@ CASES = (
     ("string(m), n", "SELECT date_trunc('month', d) AS m, count(*) AS n FROM days GROUP BY m", True),
     ("string(w), k, s", "SELECT date_trunc('WEEK', d) w, k, sum(k) s FROM days GROUP BY ALL", True),
     (
-        "string(q), n",
+        "string(q), string(n)",
         "SELECT date_trunc('quarter', d) AS q, max(d) n FROM days WHERE k < 2 GROUP BY q HAVING q > '1900-01-01'",
         True,
     ),
@@ -85,5 +86,5 @@ def test_months_are_those_of_spark(beside: BesideSpark, zone: str) -> None:
             text = f"SELECT {columns} FROM ({query})"
             beside.ensure_same(text)
             optimized = beside.plan(text).split("== Optimized")[1].split("== Physical")[0]
-            made = "trunc(d" in optimized and "date_trunc(" not in optimized and "trunc(d, 'month')" not in query
+            made = re.search(r"[^_]trunc\(d#", optimized) is not None and "trunc(d, 'month')" not in query
             assert made == (as_dates and ZONES[zone]), text

@@ -48,7 +48,7 @@ CASES = (
     # a condition, what the planned filter has, and what is pushed down
     ("a > 5", "UnscaledValue(a", "GreaterThan(a,5.00)"),
     ("a BETWEEN -0.01 AND 5", "UnscaledValue(a", "LessThanOrEqual(a,5.00)"),
-    ("a IN (0, 5.01, NULL)", "UnscaledValue(a", "In(a, [0.00,5.01])"),
+    ("a IN (0, 5.01, NULL)", "UnscaledValue(a", "In(a, [0.00,5.01,null])"),
     ("a NOT IN (0, 5.01)", "UnscaledValue(a", "Not(In(a, [0.00,5.01]))"),
     ("a <=> 5 OR a <=> NULL", "UnscaledValue(a", "EqualNullSafe(a,5.00)"),
     ("NOT (a = 0.01) AND c <> 1", "UnscaledValue(c", "Not(EqualTo(a,0.01))"),

@@ -248,7 +248,7 @@ def _expression(random: Random, depth: int) -> str:
 
 def _query(random: Random) -> str:
     aggregates = [
-        f"{random.choice(('sum', 'sum', 'avg'))}({_expression(random, random.randrange(4))})"
+        f"{random.choice(('sum(', 'sum(', 'avg(0.0 + '))}{_expression(random, random.randrange(4))})"
         + random.choice((f" AS n{number}", f" FILTER (WHERE i > 0) AS n{number}"))
         for number in range(6)
     ]
@@ -258,7 +258,7 @@ def _query(random: Random) -> str:
 
 
 def _ensure_random_queries_are_same(beside: BesideSpark, seeds: range) -> None:
-    """Without ANSI, where what overflows is null; sums of whole numbers wrap in both."""
+    """Without ANSI, where what overflows is null; whole numbers wrap in both."""
     with beside.setting(ANSI, "false"):
         for seed in seeds:
             beside.ensure_same(_query(Random(seed)))

@@ -53,6 +53,29 @@ def test_a_file_comes_for_each_that_goes_with_its_rows_in_order(session: LakeSes
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE FROM {t} WHERE k % 3 = 1",
+        "MERGE INTO {t} AS t USING (SELECT explode(array(1, 4, 7)) AS k) AS s ON t.k = s.k WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_rows_that_stay_are_copied_file_by_file(session: LakeSession, lake: Path, text: str) -> None:
+    """Those of one partition, in their order: nothing is shuffled."""
+    name = f"copied_{text.partition(' ')[0].lower()}"
+    run(session, f"CREATE TABLE {name} (k INT, p STRING) PARTITIONED BY (p)")
+    for p in ("a", "", "c"):
+        run(session, f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ CAST(id AS INT), '{p}' FROM range(10)")
+    assert run(session, text.format(t=name)) == 9
+    added, removed = files_of(lake, name, 4)
+    assert len(removed) == 3 and sorted(map(folder, added)) == sorted(map(folder, removed))
+    for path in added:
+        found = pq.read_table(lake / "default" / name / path.replace("%25", "%"), partitioning=None)
+        assert found["k"].to_pylist() == [0, 2, 3, 5, 6, 8, 9]
+    expected = [(p, 7, 33) for p in (None, "a", "c")]
+    assert rows(session, f"SELECT p, count(*), sum(k) FROM {name} GROUP BY p ORDER BY p") == expected
+
+
 def folder(path: str) -> str:
     return path.partition("/")[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import WriterProperties, write_deltalake
@@ -13,6 +14,7 @@ from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from tests.engine.lake_sessions import run
 
 pytestmark = pytest.mark.spark
 
@@ -85,3 +87,52 @@ def test_small_tables_are_joined_in_one_task(spark_driver: SparkDriver, lake: La
     rows, work = worked(spark_driver, lake, text)
     assert sorted(rows) == [("a", 2), ("b", 1)]
     assert (work.jobs, work.tasks) == (1, 1)
+
+
+@pytest.fixture(scope="module")
+def orders(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
+    """A session over `items`, eight of each of 100,000 orders in no order in one file of some 11 MB, and `parts`."""
+    folder = tmp_path_factory.mktemp("looked_up")
+    random = np.random.default_rng(7)
+    items, parts = 800_000, 500
+    columns = {
+        "id": np.repeat(np.arange(items // 8, dtype=np.int64), 8),
+        "part": random.integers(0, parts, items),
+        "wide": random.integers(0, 1 << 62, items),
+    }
+    shuffled = random.permutation(items)
+    write_deltalake(
+        folder / "default" / "items", pa.table({name: column[shuffled] for name, column in columns.items()})
+    )
+    names = {"part": range(parts), "name": [f"part {part}" for part in range(parts)]}
+    write_deltalake(folder / "default" / "parts", pa.table(names))
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), spark_driver)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+    yield session
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("condition", "count", "in_one_task"),
+    [
+        ("id = 4711", 8, True),
+        ("id IN (1, 2, 99999, 100000)", 24, True),
+        ("id = 50000 AND wide = 7", 0, True),
+        ("part = 3", None, False),  # by the bounds of its values, 1,600 rows
+        ("id < 90000", None, False),
+        ("name = 'part 3'", None, False),  # of the small side
+    ],
+)
+def test_a_look_up_is_joined_in_one_task(
+    spark_driver: SparkDriver, orders: LakeSession, condition: str, count: int | None, in_one_task: bool
+) -> None:
+    text = f"SELECT id, wide, name FROM items JOIN parts USING (part) WHERE {condition} ORDER BY wide"
+    rows, work = worked(spark_driver, orders, text)
+    assert (work.tasks == 1) == in_one_task
+    assert count is None or len(rows) == count
+    for setting in ("shuffle.partitions = 3", "adaptive.enabled = true"):
+        run(orders, f"SET spark.sql.{setting}")
+    again, others = worked(spark_driver, orders, text)
+    for setting in ("shuffle.partitions", "adaptive.enabled"):
+        run(orders, f"RESET spark.sql.{setting}")
+    assert again == rows and others.tasks > 1

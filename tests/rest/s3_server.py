@@ -82,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
         ):
             data = _unchunked(data)
         with self.store.lock:
-            self._route(path, query, data, key)
+            self._route(path, query, data, key, asked)
 
     def _note(self, key: str | None, path: str, status: int) -> None:
         self.store.requests.append((key or "", self.command, path, status))
@@ -108,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
         expected = hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
         return key if hmac.compare_digest(expected, signature) else None
 
-    def _route(self, path: str, query: dict[str, str], data: bytes, key: str) -> None:
+    def _route(self, path: str, query: dict[str, str], data: bytes, key: str, asked: str) -> None:
         store = self.store
         match self.command:
             case "GET" if path.endswith("/"):
@@ -121,7 +121,8 @@ class Handler(BaseHTTPRequestHandler):
             case "PUT" if self.headers.get("If-None-Match") == "*" and path in store.objects:
                 status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
             case "PUT":
-                self._put(path, data)
+                if not self.path.endswith("/"):  # the mark of a folder
+                    self._put(path, data)
                 status, body, headers = 200, b"", {"ETag": _etag(data)}
             case "POST" if "uploads" in query:
                 upload = f"upload-{len(store.parts)}"
@@ -143,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
                 status, body, headers = 204, b"", {}
             case _:
                 status, body, headers = 404, b"<Error><Code>NoSuchKey</Code></Error>", {}
-        self._note(key, path, status)
+        self._note(key, asked, status)
         self._answer(status, body, headers)
 
     def _put(self, path: str, data: bytes) -> None:

@@ -112,6 +112,25 @@ def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) 
         ensure_hides(replace(bound, relations=(replace(source, is_policed=True),)))
 
 
+def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
+    """MODIFY on the one table, SELECT on the other, which has no row filters or masks."""
+    for who in ("both", "eve", "mal"):
+        found = lake.outcome(who, "CALL spark_catalog.system.add_files('shop.t', 'shop.other')")
+        assert found in ("42501", "42P01"), (who, found)
+    lake.do("root", "GRANT SELECT ON shop.other TO both")
+    for source in ("shop.other", f"iceberg.`{lake.folder}/shop/other`"):
+        text = f"CALL spark_catalog.system.add_files('shop.t', '{source}', map(), false)"
+        assert lake.outcome("eve", text) in ("42501", "42P01") and lake.outcome("both", text) == "R", source
+    state = SessionState(identity=lake.identity("both"), catalog="spark_catalog", schema="default")
+    bound = bind(parse_statement("CALL system.add_files('shop.t', 'shop.other')"), Binder(state, lake.sources))
+    assert isinstance(bound, BoundStatement)
+    (source_table,) = bound.relations
+    assert isinstance(source_table, BoundTable)
+    ensure_hides(bound)
+    with pytest.raises(PolicyForbidsStatement):
+        ensure_hides(replace(bound, relations=(replace(source_table, is_policed=True),)))
+
+
 def test_converting_takes_what_dropping_takes(lake: GuardedLake) -> None:
     for table in ("shop.t", f"iceberg.`{lake.folder}/shop/t`"):
         for who in ("mal", "eve", "mod", "both"):

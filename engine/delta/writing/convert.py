@@ -100,9 +100,9 @@ def _shared(
         now_ms=run.context.now_ms(),
     )
     table = share_files(sharing, run.context.cancel.ensure_live)
-    written, staged = table.written, _staged(plan, storage, table.definition, table.files, run)
-    del table  # its files are the transaction's now
-    with discarded_on_failure(storage, written, run):
+    with discarded_on_failure(storage, table.written, run):
+        staged = _staged(plan, storage, table.definition, table.files, run)
+        del table  # its files are the transaction's now
         yield staged
 
 

@@ -30,6 +30,17 @@ final class EstimatedFilters {
     return true;
   }
 
+  /** Whether one of the filters says which values a column has. */
+  static boolean hasValues(List filters) {
+    for (int i = 0; i < filters.size(); i++) {
+      Expression filter = (Expression) filters.get(i);
+      boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
+      boolean isList = filter instanceof In || filter instanceof InSet;
+      if ((isEquality || isList) && isPlain(Scala.list(filter.children()), true)) return true;
+    }
+    return false;
+  }
+
   private static boolean isOne(Expression filter) {
     if (filter instanceof Literal || filter instanceof IsNull || filter instanceof IsNotNull) return true;
     if (filter instanceof AttributeReference) return true; // a BOOLEAN, which seldom leaves few rows

@@ -93,6 +93,16 @@ public final class FileList {
     return isPart;
   }
 
+  /** Whether it has the same files with the same constants in the same order. */
+  boolean isSame(FileList other) {
+    return isPart == other.isPart
+        && Arrays.equals(paths, other.paths)
+        && Arrays.equals(sizes, other.sizes)
+        && Arrays.equals(modificationTimes, other.modificationTimes)
+        && Arrays.equals(constants, other.constants)
+        && Arrays.deepEquals(members, other.members);
+  }
+
   String path(int file) {
     return paths[file];
   }

@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import org.apache.spark.sql.types.StructType;
@@ -21,7 +23,8 @@ final class FileListing {
   private final int scan;
   private final StructType constants;
   private final String timeZone;
-  private final Map answers = new HashMap();
+  /** Question -> {@link Asked}. */
+  private final Map answers = new LinkedHashMap();
   private final Map estimates = new HashMap();
   /** Of which it does not matter which they are; 0: all. */
   private long rowsWanted;
@@ -53,13 +56,27 @@ final class FileListing {
     ObjectNode question = question(partitionFilters, dataFilters);
     if (rowsWanted > 0) question.put("rows", rowsWanted);
     String text = question.toString();
-    FileList answer = (FileList) answers.get(text);
-    if (answer == null) {
-      answer = ask(question);
-      answers.put(text, answer);
+    Asked asked = (Asked) answers.get(text);
+    if (asked == null) {
+      asked = new Asked(partitionFilters, dataFilters, ask(question));
+      answers.put(text, asked);
     }
-    leavesOut |= answer.isPart();
-    return answer;
+    leavesOut |= asked.answer.isPart();
+    return asked.answer;
+  }
+
+  /** All that was asked so far for files. */
+  synchronized List asked() {
+    return new ArrayList(answers.values());
+  }
+
+  /** Whether what was asked elsewhere has the same answers here. */
+  boolean answers(List elsewhere) {
+    for (int i = 0; i < elsewhere.size(); i++) {
+      Asked asked = (Asked) elsewhere.get(i);
+      if (!list(asked.partitionFilters, asked.dataFilters).isSame(asked.answer)) return false;
+    }
+    return true;
   }
 
   /** Of the files that the filters leave, and of columns by their names. They are not said to be read. */
@@ -95,6 +112,19 @@ final class FileListing {
       throw failure;
     } catch (Exception failure) {
       throw new IllegalStateException("no list of files", failure);
+    }
+  }
+
+  /** The filters that files were asked for by, and those files. */
+  static final class Asked {
+    final scala.collection.immutable.Seq partitionFilters;
+    final scala.collection.immutable.Seq dataFilters;
+    final FileList answer;
+
+    Asked(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters, FileList answer) {
+      this.partitionFilters = partitionFilters;
+      this.dataFilters = dataFilters;
+      this.answer = answer;
     }
   }
 }

@@ -40,7 +40,12 @@ final class FilesLeft {
   /** Of a table: to ask what is in fewer takes longer than it may save. */
   private static final long ASKED_BYTES_MIN = 1L << 20;
 
+  /** More are no look-up. */
+  private static final long LOOKED_UP_MAX = 1000;
+
   private final List relations = new ArrayList();
+  /** Of each relation, with the projections and filters above it. */
+  private final List plans = new ArrayList();
   private final List filters = new ArrayList();
   private final List columns = new ArrayList();
   private final List isSure = new ArrayList();
@@ -66,6 +71,7 @@ final class FilesLeft {
     for (int i = 0; i < subqueries.size(); i++) add((LogicalPlan) subqueries.get(i));
     scala.Option found = ScanOperation$.MODULE$.unapply(plan);
     if (found.isDefined() && isOurs(((scala.Tuple4) found.get())._4())) {
+      plans.add(plan);
       addScan((scala.Tuple4) found.get());
       addSubqueries(plan);
       return;
@@ -192,7 +198,22 @@ final class FilesLeft {
     return null;
   }
 
-  /** Of each relation: the number of its files, and the bytes of the columns that are read of them. */
+  /**
+   * Which relations are looked into by values of a column: of all that is read of one, the cost model expects that few
+   * rows go on. To be asked where the statement plans by cost.
+   */
+  boolean[] lookUps() {
+    boolean[] found = new boolean[relations.size()];
+    for (int i = 0; i < found.length; i++) {
+      if (index((LogicalRelation) relations.get(i)).estimate() == null) continue;
+      scala.Option rows = ((LogicalPlan) plans.get(i)).stats().rowCount();
+      boolean areFew = rows.isDefined() && ((scala.math.BigInt) rows.get()).toDouble() <= LOOKED_UP_MAX;
+      found[i] = areFew && EstimatedFilters.hasValues(Scala.list((scala.collection.Seq) filters.get(i)));
+    }
+    return found;
+  }
+
+  /** Of each relation: the number of its files, the bytes of the columns that are read of them, and those of the files. */
   long[][] sizes() {
     long[][] sizes = new long[relations.size()][];
     for (int i = 0; i < sizes.length; i++) {
@@ -200,7 +221,7 @@ final class FilesLeft {
       scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
       boolean asksMore = joins || index(leaf).scan().hidden;
       long[] files = asksMore ? index(leaf).count(known) : index(leaf).countListed(known);
-      sizes[i] = new long[] {files[0], (long) (files[1] * share(leaf, (Set) columns.get(i)))};
+      sizes[i] = new long[] {files[0], (long) (files[1] * share(leaf, (Set) columns.get(i))), files[1]};
     }
     return sizes;
   }

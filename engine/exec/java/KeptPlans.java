@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -22,12 +23,16 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  *
  * A plan is kept by all that it follows from: texts of the statement and its views, values of parameters and variables,
  * columns and sizes of the tables, settings, current schema and user. It holds no files: those of a scan are asked for
- * when the plan runs, by the statement that runs it, so a kept plan reads the versions that its statement has pinned.
+ * when the plan runs, by the statement that runs it, so a kept plan reads the versions that its statement has pinned;
+ * where these are the files of the last run, that one's tasks run again ({@link KeptRun}).
  * Nothing is kept that depends on the time or on chance, whose columns are found in files, or that reads a view which has
  * other rows each time.
  */
 final class KeptPlans {
   private static final int PLANS_MAX = 200;
+
+  /** Of these plans, the ones whose last run is kept: each holds the session that it was made in, and some more. */
+  private static final int RUNS_MAX = 100;
 
   /** Of all that a plan follows from: that of a longer text, with a list of a thousand values, say, is large. */
   private static final int LENGTH_MAX = 100_000;
@@ -44,6 +49,9 @@ final class KeptPlans {
       return size() > PLANS_MAX;
     }
   });
+
+  /** Those whose run is kept, in the order of their use. */
+  private final Map withRuns = new LinkedHashMap(16, 0.75f, true);
 
   /** What a plan of the request is kept by, or null where none may be. */
   static String key(SparkSession spark, Request request) throws GeneralSecurityException {
@@ -77,13 +85,39 @@ final class KeptPlans {
     return (Kept) plans.get(key);
   }
 
-  void put(String key, String named, LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
+  Kept put(String key, String named, LogicalPlan asked, LogicalPlan analyzed, LogicalPlan optimized) {
     Placing nowhere = new Placing(null, null);
-    plans.put(key, new Kept(named, nowhere.over(asked), nowhere.over(analyzed), nowhere.over(optimized)));
+    Kept kept = new Kept(named, nowhere.over(asked), nowhere.over(analyzed), nowhere.over(optimized));
+    plans.put(key, kept);
+    return kept;
   }
 
-  /** The plans of one query, over no files. */
+  /** Keeps the tasks that a plan came to; null: none. */
+  void keepRun(Kept kept, KeptRun run) {
+    synchronized (withRuns) {
+      kept.run = run;
+      if (run == null) withRuns.remove(kept);
+      else withRuns.put(kept, kept);
+      if (withRuns.size() <= RUNS_MAX) return;
+      Kept eldest = (Kept) withRuns.keySet().iterator().next();
+      eldest.run = null;
+      withRuns.remove(eldest);
+    }
+  }
+
+  /** The rows of a plan's last run, if a statement with these files, by their scans, reads the same; null if not. */
+  RDD again(Kept kept, Map files) {
+    KeptRun last = kept.run;
+    if (last == null) return null;
+    synchronized (withRuns) {
+      withRuns.get(kept);
+    }
+    return last.over(files);
+  }
+
+  /** The plans of one query, over no files, and the tasks that came of them when it ran last. */
   static final class Kept {
+    volatile KeptRun run;
     /** What the texts say ({@link ParsedNames}). */
     final String named;
     final LogicalPlan asked;

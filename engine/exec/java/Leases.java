@@ -3,7 +3,9 @@ package deltagateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
@@ -26,6 +28,9 @@ final class Leases {
   private static final String SETTING = PREFIX + "setting.";
   private static final String JOB_GROUP = "spark.jobGroup.id";
 
+  /** Spellings of one store: metadata may have any. */
+  private static final List S3 = Arrays.asList((Object[]) new String[] {"s3", "s3a", "s3n"});
+
   /** Where Hadoop looks first, and the operator may keep secrets of the same names. */
   private static final String[] STORED = {
     "hadoop.security.credential.provider.path", "fs.s3a.security.credential.provider.path"
@@ -40,11 +45,20 @@ final class Leases {
     questions = driver;
   }
 
+  /** These settings, or others like them with a lease; null: nothing is lent. */
+  static Configuration with(String lease, Configuration conf, Path place, SparkContext spark) {
+    if (lease == null) return conf;
+    Configuration lent = new Configuration(conf);
+    lend(lent, lease, place, spark);
+    return lent;
+  }
+
   /** Has the file systems that are opened with `conf`, for the store of `place`, use a lease; null: nothing is lent. */
   static void lend(Configuration conf, String lease, Path place, SparkContext spark) {
     if (lease == null) return;
+    String statement = spark.getLocalProperty(JOB_GROUP);
     conf.set(ID, lease);
-    conf.set(STATEMENT, spark.getLocalProperty(JOB_GROUP));
+    conf.set(STATEMENT, statement == null ? "" : statement);
     Lent lent;
     try {
       lent = ask(conf, place.toString());
@@ -59,8 +73,11 @@ final class Leases {
     }
     conf.setClassLoader(loader);
     String scheme = place.toUri().getScheme();
-    conf.set("fs." + scheme + ".impl", LentFileSystem.class.getName());
-    conf.setBoolean("fs." + scheme + ".impl.disable.cache", true);
+    String[] schemes = S3.contains(scheme) ? (String[]) S3.toArray(new String[0]) : new String[] {scheme};
+    for (int i = 0; i < schemes.length; i++) {
+      conf.set("fs." + schemes[i] + ".impl", LentFileSystem.class.getName());
+      conf.setBoolean("fs." + schemes[i] + ".impl.disable.cache", true);
+    }
     if (!spark.isLocal()) lent.putInto(conf);
   }
 

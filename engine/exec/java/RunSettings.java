@@ -18,7 +18,8 @@ import org.apache.spark.sql.internal.SQLConf$;
  * - A small one runs in one task without exchanges: its scans are marked as Spark marks those of single files, and rows
  *   that are all in one partition need not be exchanged for any operator. Nor are they broadcast, which takes a job for
  *   each join: the task makes the hash tables itself ({@link HashedInTask}). Joins that have no keys in common and
- *   generators may make many rows of few, so they keep their tasks.
+ *   generators may make many rows of few, so they keep their tasks. Larger files are read in the one task too where
+ *   they are looked into for a few rows, of a key say, that are joined with what is small.
  * - Adaptive execution chooses joins and partitions again while a query runs, for some milliseconds a stage. Without a
  *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
  *   of a small query could only leave out files, of which there are few.
@@ -47,6 +48,9 @@ final class RunSettings {
 
   /** Bytes of the columns that are read, in the files: less takes a task no longer than it takes to start more. */
   private static final long ONE_TASK_MAX = 4L << 20;
+
+  /** Of those that are looked into for a few rows: adaptive execution takes as long for its stages and broadcasts. */
+  private static final long LOOK_UPS_MAX = 16L << 20;
 
   /** As many that no exchange of a query without joins is worth to be looked at while it runs. */
   private static final long FIXED_MAX = 64L << 20;
@@ -97,14 +101,17 @@ final class RunSettings {
   }
 
   private void choose(Query query, FilesLeft left) {
+    long[][] sizes = left.sizes();
     long bytes = 0;
     long files = 0;
-    for (long[] sizes : left.sizes()) {
-      files = Math.max(files, sizes[0]);
-      bytes += sizes[1];
+    for (long[] of : sizes) {
+      files = Math.max(files, of[0]);
+      bytes += of[1];
     }
-    boolean fixed = !left.mayMultiply() && (left.joins() ? bytes <= ONE_TASK_MAX && files <= FEW_FILES : bytes <= FIXED_MAX);
-    boolean oneTask = fixed && bytes <= ONE_TASK_MAX && !session.hasSet(PARTITIONS);
+    boolean fits = bytes <= ONE_TASK_MAX
+        || left.joins() && bytes <= LOOK_UPS_MAX && besidesLookUps(left, sizes) <= ONE_TASK_MAX;
+    boolean fixed = !left.mayMultiply() && (left.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
+    boolean oneTask = fixed && fits && !session.hasSet(PARTITIONS);
     if (oneTask) markOneTask(left.relations());
     if (fixed && !session.hasSet(ADAPTIVE)) query.beFixed();
     int most = session.with(changes).numShufflePartitions();
@@ -112,6 +119,19 @@ final class RunSettings {
     changes = new HashMap(changes);
     changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
     if (oneTask && left.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
+  }
+
+  /** Bytes of the columns that are read of the other relations; a file that Spark would not read in one task is one. */
+  private long besidesLookUps(final FilesLeft left, long[][] sizes) {
+    boolean[] lookUps = (boolean[]) during(new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return left.lookUps();
+      }
+    });
+    long fileMax = session.with(changes).filesMaxPartitionBytes();
+    long bytes = 0;
+    for (int i = 0; i < sizes.length; i++) if (!lookUps[i] || sizes[i][2] > fileMax) bytes += sizes[i][1];
+    return bytes;
   }
 
   /** What a query wants of which it does not matter which rows they are; null: it is no such query. */

@@ -65,9 +65,14 @@ final class SomeRows {
     return EstimatedFilters.areAll(filters);
   }
 
+  /** Whether files were left out that may have such rows. */
+  boolean leavesOut() {
+    return files.leavesOut();
+  }
+
   /** Whether there may be more rows than these in files that were left out. */
   boolean mayHaveMore(int rows) {
-    return rows < wanted && files.leavesOut();
+    return rows < wanted && leavesOut();
   }
 
   /** From now on all files are listed, which may be too many for one task. */

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample$;
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -52,6 +53,11 @@ final class Statement {
   private Relations relations;
   private LogicalPlan asked;
   private String named = Repeatability.ALWAYS;
+  private Map files;
+  /** What the plan is kept by, under the settings after so many changes; null where it may not be. */
+  private String key;
+  private long changes;
+  private KeptPlans.Kept kept;
 
   Statement(SparkSession spark, PlanGuard guard, Request request, GatewaySession session) {
     this.spark = spark;
@@ -69,10 +75,14 @@ final class Statement {
 
   byte[] run() throws Exception {
     RunSettings settings = new RunSettings(spark, session.settings());
-    Query query = toRun(settings);
+    changes = session.settings().changes();
+    key = KeptPlans.key(spark, request);
+    kept = key == null ? null : session.plans().get(key);
+    RDD again = kept == null ? null : session.plans().again(kept, files());
+    Query query = again == null ? toRun(settings) : null;
     session.ensureLive(request.id);
-    StructType schema = query.analyzed().schema();
-    ResultSpool rows = rows(query, settings, schema);
+    StructType schema = (again == null ? query.analyzed() : kept.analyzed).schema();
+    ResultSpool rows = again == null ? rows(query, settings, schema) : rowsAgain(again, schema);
     if (rows.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
     steps.end("last stage");
     return Frame.ofResult(schema, timeZone, rows, repeatable(), steps);
@@ -94,24 +104,50 @@ final class Statement {
     return again;
   }
 
+  /** Of the tasks of the last run, which have the settings of the session, as in an execution that Spark records. */
+  private ResultSpool rowsAgain(final RDD tasks, final StructType schema) throws Exception {
+    takeKept();
+    final ResultSpool rows = spool(schema);
+    fill(rows, new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return SQLExecution$.MODULE$.withSQLConfPropagated(spark, new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            runJob(tasks, schema, rows);
+            return null;
+          }
+        });
+      }
+    });
+    return rows;
+  }
+
   private ResultSpool spool(StructType schema) {
     RowAnnouncer announcer =
         request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
     return new ResultSpool(request, session.questions(), announcer);
   }
 
-  /** Fills the spool, and closes it. */
   private void run(
       final Query query, final RunSettings settings, final StructType schema, final ResultSpool spool) throws Exception {
+    fill(spool, new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return settings.during(new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            collect(query, settings.some(), schema, spool);
+            return null;
+          }
+        });
+      }
+    });
+  }
+
+  /** Closes the spool afterwards. A run that failed, or was ended early, is not kept. */
+  private void fill(ResultSpool spool, scala.Function0 work) throws Exception {
     try {
       steps.end("optimization");
-      settings.during(new scala.runtime.AbstractFunction0() {
-        public Object apply() {
-          collect(query, settings.some(), schema, spool);
-          return null;
-        }
-      });
+      work.apply();
     } catch (Throwable failure) {
+      if (kept != null) session.plans().keepRun(kept, null);
       if (!spool.exceeded() && !spool.hasEnough()) throw failure;
     } finally {
       spool.close();
@@ -120,13 +156,9 @@ final class Statement {
 
   /** The query, which may have been planned before. */
   private Query toRun(RunSettings settings) throws Exception {
-    long changes = session.settings().changes();
-    String key = KeptPlans.key(spark, request);
-    KeptPlans.Kept kept = key == null ? null : session.plans().get(key);
     if (kept != null) {
       KeptPlans.Placing placing = new KeptPlans.Placing(spark, files());
-      asked = kept.asked;
-      named = kept.named;
+      takeKept();
       return new OptimizedQuery(spark, kept.analyzed, placing.over(kept.optimized));
     }
     QueryExecution analyzed = analyzed();
@@ -134,12 +166,19 @@ final class Statement {
     steps.end("analysis");
     if (key != null && execution == analyzed && !repeatable().equals(Repeatability.NEVER)) {
       LogicalPlan optimized = settings.optimized(execution);
-      // A plan that was made while the session was changed follows from other settings than its key says.
-      if (key.equals(KeptPlans.key(spark, request)) && changes == session.settings().changes()) {
-        session.plans().put(key, named, asked, execution.analyzed(), optimized);
-      }
+      if (isUnchanged()) kept = session.plans().put(key, named, asked, execution.analyzed(), optimized);
     }
     return execution;
+  }
+
+  private void takeKept() {
+    asked = kept.asked;
+    named = kept.named;
+  }
+
+  /** What was made while the session was changed follows from other settings than its key says. */
+  private boolean isUnchanged() throws Exception {
+    return key.equals(KeptPlans.key(spark, request)) && changes == session.settings().changes();
   }
 
   /** Of the query that was analyzed, and of the texts that it was made of. */
@@ -216,7 +255,8 @@ final class Statement {
 
   /** Those of each scan by its name. */
   private Map files() {
-    Map files = new HashMap();
+    if (files != null) return files;
+    files = new HashMap();
     for (int i = 0; i < request.scans.length; i++) {
       Request.Scan scan = request.scans[i];
       FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
@@ -356,17 +396,27 @@ final class Statement {
     }
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        if (isSmallLimit(plan, schema)) {
-          InternalRow[] rows = plan.executeCollect();
-          addRows(some != null && some.mayHaveMore(rows.length) ? ofAllFiles(execution, some) : rows, schema, spool);
+        boolean isFew = isSmallLimit(plan, schema);
+        RDD rows = isFew && !isOneTask(plan) ? null : plan.execute();
+        if (isFew && (rows == null || some != null && some.leavesOut())) {
+          InternalRow[] few = plan.executeCollect();
+          addRows(some != null && some.mayHaveMore(few.length) ? ofAllFiles(execution, some) : few, schema, spool);
           return null;
         }
-        RDD rows = plan.execute();
         steps.end("stages");
         runJob(rows, schema, spool);
+        if (kept != null) keepRun(plan, rows);
         return null;
       }
     });
+  }
+
+  private void keepRun(SparkPlan plan, RDD rows) {
+    try {
+      if (isUnchanged()) session.plans().keepRun(kept, KeptRun.of(plan, rows, files()));
+    } catch (Exception failure) {
+      Platform.throwException(failure);
+    }
   }
 
   /** Spark's distributed form of a LIMIT reads every partition; the collecting form stops when it has enough. */
@@ -374,6 +424,12 @@ final class Statement {
     SparkPlan root = plan instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) plan).inputPlan() : plan;
     if (!(root instanceof CollectLimitExec)) return false;
     return SomeRows.areFew(((CollectLimitExec) root).limit(), schema);
+  }
+
+  /** Its distributed form is a task that stops by itself, then. */
+  private static boolean isOneTask(SparkPlan limit) {
+    return limit instanceof CollectLimitExec
+        && ((CollectLimitExec) limit).child().outputPartitioning() == SinglePartition$.MODULE$;
   }
 
   /** The log says of the files that were chosen for a LIMIT that they have more rows than they have. */

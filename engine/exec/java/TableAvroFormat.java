@@ -33,8 +33,7 @@ public final class TableAvroFormat extends AvroFileFormat {
       scala.collection.immutable.Seq filters,
       scala.collection.immutable.Map options,
       Configuration asked) {
-    Configuration conf = new TaskConf(asked);
-    Leases.lend(conf, lease, root.path(), spark.sparkContext());
+    Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReader(
             spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),

@@ -31,8 +31,7 @@ public final class TableOrcFormat extends OrcFileFormat {
       scala.collection.immutable.Seq filters,
       scala.collection.immutable.Map options,
       Configuration asked) {
-    Configuration conf = new TaskConf(asked);
-    Leases.lend(conf, lease, root.path(), spark.sparkContext());
+    Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReaderWithPartitionValues(
             spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),

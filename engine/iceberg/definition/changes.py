@@ -103,7 +103,7 @@ def redefine_table(
     old: IcebergDefinition, schema: StructType, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]
 ) -> IcebergDefinition:
     """The definition of a table as if it were made now: its uuid, its past and its properties stay."""
-    columns = with_ids_of(schema, old.iceberg_schema.fields, old.name)
+    columns = with_ids_of(schema, old.iceberg_schema.fields)
     blank = replace(
         old,
         spec=PartitionSpec(spec_id=0, fields=()),
@@ -119,7 +119,7 @@ def change_definition(old: IcebergDefinition, changes: Iterable[DefinitionChange
     Raises `ColumnNotFound`, a `ColumnChangeRefused`, `IcebergChangeNotSupported`, `IcebergPropertyRefused`,
     `IcebergPartitioningRefused`.
     """
-    draft = _Draft(old, is_new=False, columns=spark_columns(old.iceberg_schema.struct, old.name))
+    draft = _Draft(old, is_new=False, columns=spark_columns(old.iceberg_schema.struct))
     for change in changes:
         draft = _applied(draft, change)
     return draft.finished()
@@ -178,7 +178,7 @@ class _Draft:
             old,
             iceberg_schema=schema,
             last_column_id=numbering.last,
-            schema=table_schema(struct, old.name),
+            schema=table_schema(struct),
             table_details=details_of(old.properties, old.format_version, old.spec, schema),
         )
 
@@ -191,7 +191,7 @@ class _Draft:
     def at_columns(self, change: Callable[[IcebergDefinition], IcebergDefinition]) -> _Draft:
         """Changes what is made of columns, which get their ids for that."""
         changed = change(self.settled())
-        return replace(self, old=changed, columns=spark_columns(changed.iceberg_schema.struct, changed.name))
+        return replace(self, old=changed, columns=spark_columns(changed.iceberg_schema.struct))
 
 
 def _ensure_same_partitions(old: IcebergDefinition, struct: StructOfType) -> None:

@@ -21,7 +21,7 @@ from datetime import time
 from typing import Any, assert_never
 from uuid import UUID
 
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
+from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.types import (
     IcebergField,
     IcebergType,
@@ -93,38 +93,35 @@ ITSELF = "itself"
 """The path of the column or field that has the metadata."""
 
 
-def table_type(type_: IcebergType, table: str) -> DataType:
-    """As the table shows it. Raises `IcebergFeatureNotSupported`."""
+def table_type(type_: IcebergType) -> DataType:
+    """As the table shows it."""
     match type_:
         case SimpleType(kind=Kind.DECIMAL):
             return DecimalType(type_.precision, type_.scale)
         case SimpleType():
-            found = _SPARK.get(type_.kind)
-            if found is None:
-                raise IcebergFeatureNotSupported(table, f"a column of the type {type_name(type_)}")
-            return found
+            return _SPARK[type_.kind]
         case ListType(element):
-            return ArrayType(table_type(element.type, table), not element.required)
+            return ArrayType(table_type(element.type), not element.required)
         case MapOfType(key, value):
-            return MapType(table_type(key.type, table), table_type(value.type, table), not value.required)
+            return MapType(table_type(key.type), table_type(value.type), not value.required)
         case StructOfType(fields):
-            return StructType(tuple(_table_field(field, table) for field in fields))
+            return StructType(tuple(_table_field(field) for field in fields))
         case _:
             assert_never(type_)
 
 
-def _table_field(field: IcebergField, table: str) -> StructField:
+def _table_field(field: IcebergField) -> StructField:
     metadata = {} if field.doc is None else {"comment": field.doc}
-    return StructField(field.name, table_type(field.type, table), not field.required, metadata)
+    return StructField(field.name, table_type(field.type), not field.required, metadata)
 
 
-def table_schema(struct: StructOfType, table: str) -> StructType:
-    """The columns as the table shows them. Raises `IcebergFeatureNotSupported`."""
-    return StructType(tuple(_table_column(field, table) for field in struct.fields))
+def table_schema(struct: StructOfType) -> StructType:
+    """The columns as the table shows them. Raises `MalformedIcebergFile` for a default that is none of its type."""
+    return StructType(tuple(_table_column(field) for field in struct.fields))
 
 
-def _table_column(field: IcebergField, table: str) -> StructField:
-    column = _table_field(field, table)
+def _table_column(field: IcebergField) -> StructField:
+    column = _table_field(field)
     if field.write_default is None:
         return column
     default = default_text(field.type, field.write_default)

@@ -62,30 +62,30 @@ _PROMOTIONS = frozenset({(Kind.INT, Kind.LONG), (Kind.FLOAT, Kind.DOUBLE)})
 _PROMOTIONS_3 = frozenset({(Kind.DATE, Kind.TIMESTAMP)})
 
 
-def spark_columns(struct: StructOfType, table: str) -> StructType:
+def spark_columns(struct: StructOfType) -> StructType:
     """The columns, with ids, comments and defaults in their metadata."""
-    return StructType(tuple(_spark_field(field, table) for field in struct.fields))
+    return StructType(tuple(_spark_field(field) for field in struct.fields))
 
 
-def _spark_field(field: IcebergField, table: str) -> StructField:
+def _spark_field(field: IcebergField) -> StructField:
     metadata: dict[str, Any] = {ID: field.id}
     if field.doc is not None:
         metadata[_COMMENT] = field.doc
     if field.write_default is not None:
         metadata[CURRENT_DEFAULT] = default_text(field.type, field.write_default)
-    return StructField(field.name, _spark_type(field.type, table), not field.required, metadata)
+    return StructField(field.name, _spark_type(field.type), not field.required, metadata)
 
 
-def _spark_type(type_: IcebergType, table: str) -> DataType:
+def _spark_type(type_: IcebergType) -> DataType:
     match type_:
         case ListType(element):
-            return ArrayType(_spark_type(element.type, table), not element.required)
+            return ArrayType(_spark_type(element.type), not element.required)
         case MapOfType(key, value):
-            return MapType(_spark_type(key.type, table), _spark_type(value.type, table), not value.required)
+            return MapType(_spark_type(key.type), _spark_type(value.type), not value.required)
         case StructOfType():
-            return spark_columns(type_, table)
+            return spark_columns(type_)
         case SimpleType():
-            return table_type(type_, table)
+            return table_type(type_)
 
 
 @dataclass(slots=True)
@@ -170,7 +170,7 @@ class ColumnReader:
                 return ListType(self._part(part, "element", element, contains_null, path))
             case MapType(key, value, contains_null), None | MapOfType():
                 keys, values = (old.key, old.value) if isinstance(old, MapOfType) else (None, None)
-                if keys is not None and _spark_type(keys.type, self.table) != key:
+                if keys is not None and _spark_type(keys.type) != key:
                     raise IcebergColumnChangeRefused(".".join(path), "A change of the keys of a map")
                 first = self._part(keys, "key", key, False, path)
                 return MapOfType(first, self._part(values, "value", value, contains_null, path))
@@ -202,7 +202,7 @@ class ColumnReader:
         return SimpleType(kind)
 
     def _promoted(self, old: SimpleType, new: PrimitiveType | DecimalType, path: tuple[str, ...]) -> SimpleType:
-        if table_type(old, self.table) == new:
+        if table_type(old) == new:
             return old
         asked = self._simple(new, path)
         is_wider_decimal = (
@@ -219,7 +219,7 @@ def _is_promotion_3(old: SimpleType, new: SimpleType) -> bool:
     return old.kind is Kind.UNKNOWN or (old.kind, new.kind) in _PROMOTIONS_3
 
 
-def with_ids_of(schema: StructType, fields: tuple[IcebergField, ...], table: str) -> StructType:
+def with_ids_of(schema: StructType, fields: tuple[IcebergField, ...]) -> StructType:
     """The columns of a table that is made again: those of a name and a simple type that it had keep their ids."""
     known: Callable[[str], IcebergField | None] = {field.name: field for field in fields}.get
     return StructType(
@@ -227,7 +227,7 @@ def with_ids_of(schema: StructType, fields: tuple[IcebergField, ...], table: str
             replace(column, metadata={**column.metadata, ID: old.id})
             if (old := known(column.name)) is not None
             and isinstance(old.type, SimpleType)
-            and table_type(old.type, table) == column.data_type
+            and table_type(old.type) == column.data_type
             else column
             for column in schema.fields
         )

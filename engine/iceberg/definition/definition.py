@@ -164,7 +164,7 @@ class IcebergDefinition(NoRules):
 def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> IcebergDefinition:
     """Of a table with this metadata, of which statements see the columns of `schema`.
 
-    Raises `IcebergFeatureNotSupported` for a column of a type that no table here has.
+    Raises `MalformedIcebergFile` for a default that is none of its type.
     """
     return IcebergDefinition(
         name=name,
@@ -177,7 +177,7 @@ def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> 
         last_partition_id=metadata.last_partition_id,
         before=metadata,
         table_details=details_of(metadata.properties, metadata.format_version, metadata.spec, schema),
-        schema=table_schema(schema.struct, name),
+        schema=table_schema(schema.struct),
     )
 
 

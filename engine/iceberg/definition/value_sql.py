@@ -45,7 +45,7 @@ def shown_sql(expression: str, field: IcebergField, missing: frozenset[int] = fr
         if part.id in missing:
             return default_sql(part.type, part.initial_default)
         if isinstance(part.type, SimpleType):
-            return _shown_simple(value, part.type.kind)
+            return shown_value_sql(value, part.type.kind)
         return _rebuilt(value, part, shown, depth)
 
     return shown(expression, field, 0)
@@ -56,7 +56,6 @@ def shown_columns(
     read: StructType,
     constants: frozenset[str],
     missing: frozenset[int],
-    table: str,
 ) -> tuple[StructType, Mapping[str, ReadColumn]]:
     """The columns of a scan as the table shows them, and those that are made of what is read, which is no constant."""
     fields, made = [], {}
@@ -64,7 +63,7 @@ def shown_columns(
         text = None if found.name in constants else shown_sql(quoted(found.name), column, missing)
         if text is not None:
             made[found.name] = ReadColumn(data_type=found.data_type, text=text)
-        fields.append(found if text is None else replace(found, data_type=table_type(column.type, table)))
+        fields.append(found if text is None else replace(found, data_type=table_type(column.type)))
     return StructType(tuple(fields)), made
 
 
@@ -135,7 +134,8 @@ def _rebuilt_struct(expression: str, fields: tuple[IcebergField, ...], of: _Of, 
     return f"if({expression} IS NULL, NULL, struct({pairs}))"
 
 
-def _shown_simple(expression: str, kind: Kind) -> str | None:
+def shown_value_sql(expression: str, kind: Kind) -> str | None:
+    """As `shown_sql`, of a value of a type without parts."""
     match kind:
         case Kind.UUID:
             return f"regexp_replace(lower(hex({expression})), '{_UUID}', '$1-$2-$3-$4-$5')"

@@ -69,7 +69,7 @@ class PartitionStruct:
     @property
     def schema(self) -> StructType | None:
         fields = tuple(
-            StructField(field.name, table_type(kind, "")) for field, kind in self._fields.values() if _is_shown(kind)
+            StructField(field.name, table_type(kind)) for field, kind in self._fields.values() if _is_shown(kind)
         )
         return StructType(fields) if fields else None
 

@@ -18,12 +18,14 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
+from engine.iceberg.definition.value_sql import shown_value_sql
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
 from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
 
 _EXACT = Context(prec=100)
+_MICRO_NS = 1000
 
 
 def is_constant(type_: SimpleType) -> bool:
@@ -127,11 +129,12 @@ def json_value(value: Any, type_: SimpleType) -> Any:
             return str(UUID(bytes=value))
         case Kind.TIME:
             return str(timedelta(microseconds=_whole(value)))
+        case Kind.TIMESTAMP_NS:
+            return _timestamp(_whole(value) // _MICRO_NS, type_)
+        case Kind.TIMESTAMPTZ_NS:
+            return _instant(_whole(value) // _MICRO_NS, type_)
         case _:
             return _CONSTANTS.get(type_.kind, _text)(value, type_)
-
-
-_UUID_PARTS = "(.{8})(.{4})(.{4})(.{4})(.{12})"
 
 
 def partition_sql(name: str, type_: SimpleType) -> str:
@@ -140,9 +143,8 @@ def partition_sql(name: str, type_: SimpleType) -> str:
         case Kind.BINARY | Kind.FIXED:
             return f"unhex(substring({name}, 2))"
         case Kind.UUID:
-            return f"regexp_replace(substring({name}, 2), '{_UUID_PARTS}', '$1-$2-$3-$4-$5')"
-        case Kind.TIME:
-            moment = f"timestampadd(MICROSECOND, CAST({name} AS BIGINT), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
-            return f"substring(CAST({moment} AS STRING), 12)"
+            return shown_value_sql(f"unhex(substring({name}, 2))", type_.kind) or "NULL"
+        case Kind.TIME | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS:
+            return shown_value_sql(f"CAST({name} AS BIGINT)", type_.kind) or "NULL"
         case _:
             return "NULL"

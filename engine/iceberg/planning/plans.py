@@ -25,6 +25,8 @@ class CallPlan:
     name: str
     procedure: Procedure
     time_ms: int | None
+    source: BoundTable | None = None
+    """The table whose files it takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

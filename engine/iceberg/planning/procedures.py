@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from catalog.rest.names import is_rest
 from catalog.roots import canonical_location
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.bind.bound import BoundStatement, BoundTable, BoundView
 from engine.errors.procedure_errors import WrongArgument
 from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
 from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
 from engine.iceberg.planning.plans import CallPlan, RegisterPlan
@@ -25,6 +26,7 @@ from engine.statements.calls.procedures import (
     RemoveOrphanFiles,
     SetCurrentSnapshot,
 )
+from engine.table.operations import TableOperation
 
 
 def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
@@ -43,9 +45,29 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
     procedure = statement.procedure
     if isinstance(procedure, RemoveOrphanFiles):
         bound.view.folders.ensure_alone(table.entry, canonical_location(snapshot.table_root), asks=True)
-    if isinstance(procedure, AddFiles):
+    source = None
+    if isinstance(procedure, AddFiles) and procedure.folder is not None:
         procedure = replace(procedure, folder=bound.view.ensure_files(procedure.folder))
-    return CallPlan(table=table, snapshot=snapshot, name=statement.name, procedure=procedure, time_ms=bound.time_ms)
+    elif isinstance(procedure, AddFiles):
+        source = _source(bound, table, statement.name)
+    return CallPlan(
+        table=table, snapshot=snapshot, name=statement.name, procedure=procedure, time_ms=bound.time_ms, source=source
+    )
+
+
+def _source(bound: BoundStatement, table: BoundTable, name: str) -> BoundTable:
+    """The table whose files are taken."""
+    (source,) = bound.named
+    if isinstance(source, BoundView):
+        raise IcebergProcedureRefused(table.label, name, f"{source.label} is a view")
+    if is_rest(source.entry.location) or is_rest(table.entry.location):
+        reason = "nobody would know that files of the one table are needed by another where a REST catalog has one"
+        raise IcebergProcedureRefused(table.label, name, reason)
+    if source.snapshot.table_root == table.snapshot.table_root:
+        raise IcebergProcedureRefused(table.label, name, f"{source.label} has the same folder")
+    with naming(source.label):
+        source.snapshot.ensure_supported(TableOperation.READ)
+    return source
 
 
 def ensure_not_static(table: BoundTable, snapshot: IcebergSnapshot) -> None:

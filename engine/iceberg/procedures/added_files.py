@@ -1,7 +1,8 @@
-"""add_files: the Parquet files of a folder become data files of a table, where they are.
+"""add_files: the Parquet files of a folder, or of another table, become data files of a table, where they are.
 
 Nothing is copied or written but the table's metadata, and the files stay what they are: also those that a later
 statement takes out of the table again, unless they lie in its folder. All files are looked at before one is added.
+Where they are another table's, the catalog knows from then on that they are needed here.
 
 Source: Iceberg documentation, "Spark procedures", "add_files".
 """
@@ -17,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from catalog.changes import RecordClone
+from catalog.entries import CloneEntry
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
@@ -34,6 +37,7 @@ from engine.iceberg.procedures.foreign_files import (
     partition_fields,
     partition_values,
 )
+from engine.iceberg.procedures.source_files import SaidFile, SourceFiles, ensure_same_columns, table_files
 from engine.iceberg.snapshot.footers import MappedName, file_columns, parse_name_mapping, read_footers
 from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
@@ -56,40 +60,57 @@ _COUNTS = {"added_files_count": BIGINT, "changed_partition_count": BIGINT}
 def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -> ResultStream:
     """Raises `IcebergProcedureRefused` for files that the table cannot have, or has already."""
     definition = plan.snapshot.definition
-    root, found = sources.files.find(procedure.folder)
-    if not found:
-        raise IcebergProcedureRefused(plan.table.label, plan.name, f"{procedure.folder} has no data files")
-    storage = open_storage(root, allowed_roots=sources.catalog.allowed_roots)
+    found = _found_files(plan, procedure, sources)
     try:
         fields = partition_fields(definition)
-        chosen = _chosen(plan, procedure, found)
-        data = [_data_file(each, partition_values(folder_texts(each.path), fields, definition)) for each in chosen]
+        chosen = _chosen(plan, procedure, found.files)
+        data = [_data_file(each, partition_values(texts, fields, definition)) for each, texts in chosen]
     except NotTaken as error:
-        raise IcebergProcedureRefused(plan.table.label, plan.name, f"{procedure.folder}: {error}") from error
+        raise IcebergProcedureRefused(plan.table.label, plan.name, f"{found.label}: {error}") from error
     if not data:
         return small_result(_COUNTS, [(0, 0)])
     mapping = _mapping(plan, definition)
-    _ensure_columns(plan, storage, data, mapping, frozenset(column.id for _, column in fields.values()), run)
-    new = _described(storage, data, definition)
+    _ensure_columns(plan, found, data, mapping, frozenset(column.id for _, column in fields.values()), run)
+    new = _described(found.storage, data, definition)
     transaction = _begin(plan, definition, mapping)
     if procedure.check_duplicate_files:
         transaction.read_whole_table()  # another one may be adding them now
         _ensure_new(plan, new)
     transaction.add_entries(new.entries)
     run.context.cancel.ensure_live()
+    if plan.source is not None:
+        root, location = plan.source.snapshot.table_root, plan.source.entry.location
+        needed = (root, *sources.catalog.view().sources_of(location))
+        sources.catalog.change(RecordClone(CloneEntry(location=plan.table.entry.location, sources=needed)))
     done = transaction.commit(RetryPolicy(cancel=run.context.cancel))
     run.context.on_commit(Commit(plan.table.label, done.version))
     return small_result(_COUNTS, [(new.num_files, len(set(partitions_of(new.entries))))])
 
 
-def _chosen(plan: CallPlan, procedure: AddFiles, found: list[FolderFile]) -> list[FolderFile]:
-    """Those whose folders have the values of `partition_filter`."""
+def _found_files(plan: CallPlan, procedure: AddFiles, sources: Sources) -> SourceFiles:
+    """Raises `IcebergProcedureRefused`, and as `TableSnapshot.shared_files`."""
+    try:
+        if plan.source is not None:
+            return table_files(plan.source)
+        assert procedure.folder is not None
+        root, found = sources.files.find(procedure.folder)
+        if not found:
+            raise IcebergProcedureRefused(plan.table.label, plan.name, f"{procedure.folder} has no data files")
+        said = [(each, folder_texts(each.path)) for each in found]
+    except NotTaken as error:
+        label = procedure.folder if plan.source is None else plan.source.label
+        raise IcebergProcedureRefused(plan.table.label, plan.name, f"{label}: {error}") from error
+    storage = open_storage(root, allowed_roots=sources.catalog.allowed_roots)
+    return SourceFiles(label=procedure.folder, storage=storage, files=said)
+
+
+def _chosen(plan: CallPlan, procedure: AddFiles, said: list[SaidFile]) -> list[SaidFile]:
+    """Those that have the values of `partition_filter`."""
     wanted = {name.casefold(): text for name, text in procedure.partition_filter.items()}
-    said = [(each, folder_texts(each.path)) for each in found]
     for name in wanted:
         if said and not any(name in texts for _, texts in said):
             raise WrongArgument(plan.name, "partition_filter", f"no folder says a value of {name}")
-    return [each for each, texts in said if all(texts.get(name) == text for name, text in wanted.items())]
+    return [each for each in said if all(each[1].get(name) == text for name, text in wanted.items())]
 
 
 def _data_file(file: FolderFile, values: dict[str, str | None]) -> DataFile:
@@ -98,21 +119,24 @@ def _data_file(file: FolderFile, values: dict[str, str | None]) -> DataFile:
 
 def _ensure_columns(
     plan: CallPlan,
-    storage: Storage,
+    source: SourceFiles,
     files: list[DataFile],
     mapping: tuple[MappedName, ...],
     in_folders: frozenset[int],
     run: Run,
 ) -> None:
-    struct = plan.snapshot.iceberg_schema.struct
+    struct, storage = plan.snapshot.iceberg_schema.struct, source.storage
     called = {field.id: field.name for _, field in walk(struct)}
 
     def look(file: DataFile) -> None:
         run.context.cancel.ensure_live()
         try:
-            with storage.open_input(file.path) as source:
-                footer: Any = pq.read_metadata(source)
-            ensure_foreign(footer, struct.fields, in_folders)
+            with storage.open_input(file.path) as opened:
+                footer: Any = pq.read_metadata(opened)
+            if source.is_table:
+                ensure_same_columns(footer, struct.fields, in_folders)
+            else:
+                ensure_foreign(footer, struct.fields, in_folders)
             found = file_columns(footer.schema.to_arrow_schema(), mapping, file.path)
             _ensure_called_so(found.names or (), called)
         except (NotTaken, MalformedIcebergFile, pa.ArrowException) as error:

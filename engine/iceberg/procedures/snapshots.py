@@ -9,7 +9,7 @@ Source: Iceberg documentation, "Spark procedures", "snapshot"; table specificati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -30,10 +30,11 @@ from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.definition.shared_columns import shared_definition
 from engine.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.planning.snapshots import NAME
-from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, field_id, has_ids, value_text
+from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, has_ids, value_text
+from engine.iceberg.procedures.named_columns import Naming, named_columns
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
-from engine.iceberg.spec.types import IcebergField, IcebergSchema, ListType, MapOfType, StructOfType
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, describe_files
 from engine.iceberg.writing.partition_tuples import partition_key
@@ -117,8 +118,8 @@ def _ensure_files(table: _Shared, run: Run) -> None:
             with table.storage.open_input(path) as source:
                 footer: Any = pq.read_metadata(source)
             found = list(footer.schema.to_arrow_schema())
-            rules = _Naming(by_names=table.shared.by_names, has_ids=any(map(has_ids, found)))
-            columns = _named(found, table.stored, rules)
+            rules = Naming(by_names=table.shared.by_names, has_ids=any(map(has_ids, found)))
+            columns = named_columns(found, table.stored, rules)
             ensure_columns(columns, footer, table.stored, partitioned)
         except (NotTaken, pa.ArrowException) as error:
             raise table.refused(f"{path}: {error}") from error
@@ -130,57 +131,6 @@ def _ensure_files(table: _Shared, run: Run) -> None:
 
 def _sources(definition: IcebergDefinition) -> frozenset[int]:
     return frozenset(each.source_id for each in definition.spec.fields)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Naming:
-    """Whether the other table reads a file `by_names`, and whether any field of the file has an id."""
-
-    by_names: bool
-    has_ids: bool
-
-
-def _named(columns: Sequence[pa.Field], fields: Sequence[IcebergField], rules: _Naming) -> list[pa.Field]:
-    """The columns of a file by the names of `fields`; what is none of them by its id is left out.
-
-    Files with ids are read by these, also where the other table reads them by names. Raises `NotTaken` where that is
-    not the same.
-    """
-    by_id, by_name = ({each.id: each for each in fields}, {each.name: each for each in fields})
-    found = []
-    for column in columns:
-        number, named = field_id(column), by_name.get(column.name)
-        known = named if number is None else by_id.get(number)
-        if rules.has_ids and number is None and named is not None:
-            raise NotTaken(f"its column {column.name} has no field id, and others have ones")
-        if rules.by_names and known is not named:
-            raise NotTaken(
-                f"its column {column.name} has the field id {number}, which is not that of the table's column"
-            )
-        if known is None and number is not None:
-            continue
-        if known is not None:
-            column = column.with_name(known.name).with_type(_named_type(column, known, rules))
-        found.append(column)
-    return found
-
-
-def _named_type(column: pa.Field, field: IcebergField, rules: _Naming) -> pa.DataType:
-    """Of a column. Raises `NotTaken` too where what is in its lists and maps has other ids, or none."""
-    found, known = column.type, field.type
-    match known:
-        case StructOfType(fields) if pa.types.is_struct(found):
-            return pa.struct(_named(list(found), fields, rules))
-        case ListType(element) if pa.types.is_list(found):
-            parts = [(found.value_field, element)]
-        case MapOfType(key, value) if pa.types.is_map(found):
-            parts = [(found.key_field, key), (found.item_field, value)]
-        case _:
-            return found
-    if field_id(column) is not None and any(field_id(part) != inner.id for part, inner in parts):
-        raise NotTaken(f"what its column {field.name} consists of has not the field ids that the table gives it")
-    typed = [part.with_type(_named_type(part, inner, rules)) for part, inner in parts]
-    return pa.list_(typed[0]) if len(typed) == 1 else pa.map_(*typed)
 
 
 # --- Entries ----------------------------------------------------------------------------------------------------------

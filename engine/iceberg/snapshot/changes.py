@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.iceberg.definition.column_types import file_field
+from engine.iceberg.definition.column_types import file_field, scanned_field
 from engine.iceberg.definition.properties import NAME_MAPPING
-from engine.iceberg.definition.value_sql import shown_sql
+from engine.iceberg.definition.value_sql import shown_columns
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES
 from engine.iceberg.snapshot.file_kinds import file_kinds
 from engine.iceberg.snapshot.live_files import LiveFiles
@@ -82,7 +82,10 @@ class IcebergChanges:
     def kinds(self) -> tuple[ChangeFiles, ...]:
         stored = tuple(file_field(column, is_column=True) for column in self.table.iceberg_schema.fields)
         layout = FileLayout(schema=StructType((*stored, *FEED_COLUMNS)), partition_keys=_CONSTANTS, by_id=True)
-        return (ChangeFiles(self.files, _CONSTANTS, layout),)
+        columns = self.table.iceberg_schema.fields
+        read = StructType(tuple(scanned_field(column) for column in columns))
+        _, read_as = shown_columns(columns, read, frozenset(), frozenset())
+        return (ChangeFiles(self.files, _CONSTANTS, layout, read_as),)
 
     def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
         """By the feed's own columns alone."""
@@ -122,9 +125,6 @@ def _ensure_plain(table: IcebergSnapshot) -> None:
     """Columns that only a query makes of what files hold are in no feed."""
     columns = table.iceberg_schema.fields
     names = [column.name.casefold() for column in columns]
-    odd = [column.name for column in columns if shown_sql("x", column, frozenset()) is not None]
-    if odd:
-        raise IcebergFeatureNotSupported(table.label, f"changes of the column {odd[0]}, whose type Spark has not,")
     if len({*names, *_CONSTANTS}) < len(names) + len(_CONSTANTS):
         raise IcebergFeatureNotSupported(
             table.label, "changes of columns that differ in case alone, or are the feed's,"

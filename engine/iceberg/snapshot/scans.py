@@ -188,7 +188,7 @@ class _Builder:
 
     def _shown_scan(self, scan: Scan, group: _Group) -> Scan:
         keys = frozenset(scan.partition_columns)
-        schema, read_as = shown_columns(self.source.schema.fields, scan.schema, keys, group.missing, self.label)
+        schema, read_as = shown_columns(self.source.schema.fields, scan.schema, keys, group.missing)
         return replace(scan, schema=schema, read_as=read_as)
 
     def _with_partition(self, files: pa.Table, group: _Group) -> tuple[pa.Table, tuple[str, ...]]:

@@ -114,7 +114,7 @@ def _schema(table: _Table) -> StructType:
             metadata[STORED_NAMES] = names.get(metadata[FIELD_ID], ())
         return replace(field, metadata=metadata)
 
-    return map_fields(spark_columns(table.schema.struct, table.label), stored)
+    return map_fields(spark_columns(table.schema.struct), stored)
 
 
 def _mapped_names(mapping: Iterable[MappedName]) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -137,11 +137,11 @@ class IcebergSnapshot:
 
     @cached_property
     def schema(self) -> StructType:
-        return table_schema(self.iceberg_schema.struct, self.label)
+        return table_schema(self.iceberg_schema.struct)
 
-    def ensure_known_types(self) -> None:
-        """Raises `IcebergFeatureNotSupported` for a column of a type that no table here has."""
-        table_schema(self.iceberg_schema.struct, self.label)
+    def ensure_shown(self) -> None:
+        """Raises as `table_schema`."""
+        table_schema(self.iceberg_schema.struct)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:

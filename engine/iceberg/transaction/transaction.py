@@ -237,10 +237,12 @@ class IcebergTransaction:
         if self._changes_files:
             self.store.storage.ensure_writable()
         attempts = _Attempts(self)
+        has_place = (
+            self.snapshot is not None or self._changes_files
+        )  # a REST catalog gives a definition alone one later
+        place = self.store.storage.root if has_place else self.table
         try:
-            done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(
-                attempts.attempt, self.store.storage.root
-            )
+            done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(attempts.attempt, place)
             if done is None:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:

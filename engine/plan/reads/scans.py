@@ -98,6 +98,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         table_root=changes.table.snapshot.table_root,
         schema=feed.schema,
         layout=kind.layout,
+        read_as=kind.read_as,
         partition_columns=kind.partition_columns,
         files=kind.files,
         allowed_roots=feed.allowed_roots,

@@ -28,6 +28,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
+from engine.sql.query.relations import is_file_name
 from engine.statements.calls.procedures import (
     AddFiles,
     AncestorsOf,
@@ -102,7 +103,7 @@ _SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
         "rewrite_manifests": _Signature(RewriteManifests, {"use_caching": BOOLEAN, "spec_id": INT}),
         "rewrite_position_delete_files": _Signature(RewritePositionDeleteFiles, {"options": MAP, "where": TEXT}),
         "add_files": _Signature(
-            lambda source_table, **others: AddFiles(folder=_parse_folder(source_table), **others),
+            lambda source_table, **others: AddFiles(**_parse_source(source_table), **others),
             {"source_table": TEXT, "partition_filter": MAP, "check_duplicate_files": BOOLEAN, "parallelism": INT},
             ("source_table",),
         ),
@@ -216,18 +217,20 @@ def _read_value(cursor: Cursor, name: str, parameter: str, kind: Kind) -> Any:
     return found
 
 
-def _parse_folder(text: str) -> str:
-    """The path in ``parquet.`/path` ``."""
+def _parse_source(text: str) -> dict[str, Any]:
+    """The path in ``parquet.`/path` ``, or the name of a table."""
     try:
         cursor = Cursor(text, tokenize(text))
         parts = cursor.read_names()
         cursor.ensure_done()
     except (TokenError, SyntaxFailure):
         parts = ()
-    if len(parts) != 2 or fold(parts[0]) != _PARQUET:
-        expected = "it takes the Parquet files of a folder, parquet.`/path`"
+    if not is_file_name(parts):
+        return {"source_parts": _parse_table(text, "add_files", "source_table")}
+    if fold(parts[0]) != _PARQUET:
+        expected = "it takes the Parquet files of a folder, parquet.`/path`, or those of a table"
         raise WrongArgument("add_files", "source_table", expected)
-    return parts[1]
+    return {"folder": parts[1]}
 
 
 def _parse_table(text: str, name: str, parameter: str = _TABLE) -> tuple[str, ...]:

@@ -104,9 +104,13 @@ class RewritePositionDeleteFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddFiles:
-    """The Parquet files of a folder. `partition_filter` chooses some by the values in the names of folders."""
+    """The Parquet files of a `folder`, or the live files of the table `source_parts`: one of the two.
 
-    folder: str
+    `partition_filter` chooses some by the values in the names of folders, or of the table's partitions.
+    """
+
+    folder: str | None = None
+    source_parts: tuple[str, ...] | None = None
     partition_filter: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     check_duplicate_files: bool = True
 

@@ -162,7 +162,9 @@ def _stored_value(column: QueryColumn, field: StructField | None, rows: WritePla
     if _is_void(column):
         return "NULL"
     given = parse_data_type(column.json_type)
-    if field is None or field.name in rows.stored_as or CHAR_VARCHAR_TYPE in field.metadata:
+    if field is None or field.name in {*rows.stored_as, *rows.config.stored_values}:
+        return None
+    if CHAR_VARCHAR_TYPE in field.metadata:
         return None
     if format_sql_type(given) == format_sql_type(field.data_type):
         return quote(field.name)

@@ -129,7 +129,7 @@ def test_files_with_ids_and_of_tables_are_refused(bare: BareLake, files: Path) -
             "PATH_NOT_ALLOWED",
         }
     assert "no data files" in str(bare.refuse(f"CALL system.add_files('t', 'parquet.`{files}/none`')"))
-    for text in ("default.d", "orc.`/x`", "parquet.`/x", ""):
+    for text in ("orc.`/x`", "parquet.`/x", ""):
         assert "source_table" in str(bare.refuse(f"CALL system.add_files('t', '{text}')"))
 
 

@@ -178,3 +178,30 @@ def test_rows_of_a_branch_are_changed(session: LakeSession, lake: Path) -> None:
     assert read_by_all(session, lake, "branched") == before
     names = "SELECT name FROM branched.refs ORDER BY name"
     assert rows(session, names) == [("main",), ("trial",)]
+
+
+@pytest.mark.parametrize("evolved", [False, True])
+def test_rows_that_stay_are_copied_to_their_partitions(session: LakeSession, lake: Path, evolved: bool) -> None:
+    """A file of an older spec has rows of many partitions, which get few files all the same."""
+    name = f"copied_{evolved}".lower()
+    modes = ", ".join(f"'{each}' = 'copy-on-write'" for each in MODES)
+    parts = "" if evolved else "PARTITIONED BY (bucket(4, id))"
+    run(session, f"CREATE TABLE {name} (id BIGINT, name STRING) USING iceberg {parts} TBLPROPERTIES ({modes})")
+    for first in (0, 40, 80):
+        run(session, f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ id, 'n' || id FROM range({first}, {first + 40})")
+    if evolved:
+        run(session, f"ALTER TABLE {name} ADD PARTITION FIELD bucket(4, id)")
+    before = rows(session, f"SELECT count(*) FROM {name}.files")[0][0]
+    run(session, f"DELETE FROM {name} WHERE id % 10 = 3")
+    source = "(SELECT explode(array(4L, 200L)) AS id, 'new' AS name)"
+    run(
+        session,
+        f"MERGE INTO {name} t USING {source} s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    )
+    expected = {id: f"n{id}" for id in range(120) if id % 10 != 3} | {4: "new", 200: "new"}
+    assert read_by_all(session, lake, name) == sorted(expected.items(), key=str)
+    files = rows(session, f"SELECT partition, spec_id, file_path FROM {name}.files")
+    assert len(files) <= before + 3 and {spec for _, spec, _ in files} == ({1} if evolved else {0})
+    told = rows(session, f"SELECT count(DISTINCT id) FROM {name} WHERE id = 4 OR id = 200")
+    assert told == [(2,)]

@@ -218,6 +218,107 @@ def test_a_value_with_nanoseconds_is_never_lost(session: LakeSession, lake: Path
     assert rows(session, "SELECT id FROM finer ORDER BY id") == [(1,), (2,), (4,)]
 
 
+TERMS = (
+    *("bucket(16, u)", "bucket(16, f)", "bucket(16, t)", "bucket(16, n)"),
+    *("u", "f", "t", "year(n)", "month(n)", "day(n)", "hour(n)", "n"),
+)
+PARTS = [
+    (
+        f"1, '{U1}', X'00010203', '22:31:08', TIMESTAMP_NTZ'2017-11-16 22:31:08'",
+        {
+            "u_bucket_16": 12,
+            "f_bucket_16": 9,
+            "t_bucket_16": 3,
+            "n_bucket_16": 7,
+            "u": U1,
+            "t": "22:31:08",
+            "n_hour": 419686,
+        },
+    ),
+    (
+        "2, NULL, NULL, '00:00:00', TIMESTAMP_NTZ'1969-12-31 10:00:00.000001'",
+        {"u_bucket_16": None, "u": None, "f": None, "t": "0:00:00", "n_year": -1, "n_month": -1, "n_hour": -14},
+    ),
+    (f"3, '{U2}', X'00000000', NULL, NULL", {"u": U2, "n_bucket_16": None, "n_day": None, "n": None}),
+]
+"""Rows, and what the specification says of partition values: its vectors, and units before 1970."""
+
+
+def test_partitions_of_these_types(session: LakeSession, lake: Path) -> None:
+    kinds = [column(1, "id", "long"), column(2, "u", "uuid"), column(3, "f", "fixed[4]"), column(4, "t", "time"), NS[0]]
+    table = made(lake, "parts", kinds, version=3)
+    for term in TERMS:
+        run(session, f"ALTER TABLE parts ADD PARTITION FIELD {term}")
+    run(session, f"INSERT INTO parts VALUES {', '.join(f'({row})' for row, _ in PARTS)}")
+    found = rows(session, "SELECT partition FROM parts.partitions")
+    shown = rows(session, "SELECT data_file.partition, data_file.lower_bounds[1] FROM parts.entries")
+    assert len(found) == len(shown) == len(PARTS)
+    by_id = {int.from_bytes(low, "little"): partition for partition, low in shown}
+    for number, (_, expected) in enumerate(PARTS, 1):
+        partition = {name: str(value) for name, value in by_id[number].items()}
+        assert {name: partition[name] for name in expected} == {name: str(each) for name, each in expected.items()}
+    assert rows(session, "SELECT u, f, t FROM parts ORDER BY id") == [
+        (U1, b"\0\1\2\3", "22:31:08"),
+        (None, None, "00:00:00"),
+        (U2, bytes(4), None),
+    ]
+    run(session, f"UPDATE parts SET t = '01:00:00' WHERE u = '{U1}'")
+    run(session, "DELETE FROM parts WHERE n < TIMESTAMP_NTZ'1970-01-01 00:00:00'")
+    assert rows(session, "SELECT id, t FROM parts ORDER BY id") == [(1, "01:00:00"), (3, None)]
+    run(session, "SET spark.sql.sources.partitionOverwriteMode = DYNAMIC")
+    run(session, f"INSERT OVERWRITE parts VALUES (4, '{U2}', X'00000000', NULL, NULL)")
+    run(session, "SET spark.sql.sources.partitionOverwriteMode = STATIC")
+    assert rows(session, "SELECT id FROM parts ORDER BY id") == [(1,), (4,)]
+    theirs = open_duckdb().execute(f"SELECT id, u, f, t FROM iceberg_scan('{newest(table)}') ORDER BY id").fetchall()
+    assert cell(theirs) == [(1, U1, b"\0\1\2\3", "01:00:00"), (4, U2, bytes(4), None)]
+
+
+def test_partitions_of_instants_of_nanoseconds(session: LakeSession, lake: Path) -> None:
+    made(lake, "instants", [column(1, "id", "long"), NS[1]], version=3)
+    for term in ("z", "day(z)"):
+        run(session, f"ALTER TABLE instants ADD PARTITION FIELD {term}")
+    run(session, "INSERT INTO instants VALUES (1, TIMESTAMP'1969-12-31 23:59:59.999999Z'), (2, NULL)")
+    moment = datetime(1969, 12, 31, 23, 59, 59, 999999)
+    found = rows(session, "SELECT partition.z, partition.z_day FROM instants.partitions ORDER BY 1 NULLS LAST")
+    assert cell(found) == [(moment, moment.date()), (None, None)]
+    assert cell(rows(session, "SELECT z FROM instants WHERE id = 1")) == [(moment,)]
+    run(session, "UPDATE instants SET id = 3 WHERE z IS NOT NULL")
+    assert cell(rows(session, "SELECT id, z FROM instants ORDER BY id")) == [(2, None), (3, moment)]
+
+
+def test_changes_of_these_types(session: LakeSession, lake: Path) -> None:
+    table = made(lake, "told", V2, properties={"write.update.mode": "merge-on-read"})
+    run(session, f"INSERT INTO told VALUES {ROWS}")
+    run(session, f"UPDATE told SET u = '{U2}' WHERE id = 3")
+    found = rows(session, "SELECT id, u, t, _change_type FROM table_changes('told', 0) WHERE id = 3 ORDER BY u DESC, 4")
+    last = "23:59:59.999999"
+    assert found == [(3, U3, last, "delete"), (3, U3, last, "insert"), (3, U2, last, "insert")]
+    assert len(files(table)) >= 2
+
+
+def test_defaults_of_these_types(session: LakeSession, lake: Path) -> None:
+    """Of old rows, of new ones, and as a statement sets them; nanoseconds that Spark has not fail a query of them."""
+    table = made(lake, "own_defaults", [column(1, "id", "long")], version=3)
+    table.commit(table.data({"id": [1]}))
+    both = {"u": U1, "f": "00ff10", "t": "22:31:08.123456", "n": "2017-11-16T22:31:08.123456000"}
+    kinds = {"u": "uuid", "f": "fixed[3]", "t": "time", "n": "timestamp_ns"}
+    added = [
+        column(10 + at, name, kinds[name], **{"initial-default": value, "write-default": value})
+        for at, (name, value) in enumerate(both.items())
+    ]
+    finer = {"initial-default": "2017-11-16T22:31:08.123456789+00:00"}
+    table.evolve([column(1, "id", "long"), *added, column(20, "z", "timestamptz_ns", **finer)])
+    run(session, "INSERT INTO own_defaults (id) VALUES (2)")
+    moment = datetime(2017, 11, 16, 22, 31, 8, 123456)
+    expected = (U1, b"\x00\xff\x10", "22:31:08.123456", moment)
+    assert rows(session, "SELECT id, u, f, t, n FROM own_defaults ORDER BY id") == [(1, *expected), (2, *expected)]
+    assert "nanoseconds" in str(refuse(session, "SELECT z FROM own_defaults"))
+    run(session, f"ALTER TABLE own_defaults ALTER COLUMN u SET DEFAULT '{U3}'")
+    run(session, "INSERT INTO own_defaults (id) VALUES (3)")
+    assert rows(session, "SELECT u FROM own_defaults WHERE id = 3") == [(U3,)]
+    refuse(session, "ALTER TABLE own_defaults ALTER COLUMN u SET DEFAULT 'no uuid'")
+
+
 REFUSED = [
     ("u", "'f79c3e09-677c-4bbd-a479-3f349cb785e'"),
     ("u", f"'{U1}\\n'"),
