@@ -74,11 +74,21 @@ _BROADCAST_MAX = 256 << 20
 """Bytes; the heap that holds such tables is everybody's."""
 
 
-def _broadcast_size(value: str) -> str | None:
+def _bytes_of(value: str) -> int | None:
     found = re.fullmatch(r"([0-9]{1,15})(?:([kmgt])b?|b)?", value.lower())
-    if found is None:
+    return None if found is None else int(found[1]) << _UNITS[found[2] or ""]
+
+
+def _broadcast_size(value: str) -> str | None:
+    size = _bytes_of(value)
+    if size is None:
         return value if value == "-1" else None
-    return value.lower() if int(found[1]) << _UNITS[found[2] or ""] <= _BROADCAST_MAX else None
+    return value.lower() if size <= _BROADCAST_MAX else None
+
+
+def _scan_size(value: str) -> str | None:
+    size = _bytes_of(value)
+    return None if size is None or size >= 1 << 63 else value.lower()
 
 
 _OFFSET = re.compile(r"[+-]((0?[0-9]|1[0-7]):([0-5]?[0-9]|[0-5][0-9]:[0-5][0-9])|18:00?(:00)?)")
@@ -197,6 +207,13 @@ _ROWS = (
     _flag(
         "spark.sql.optimizer.dynamicPartitionPruning.enabled",
         "Leave out partitions and files by the other side of a join.",
+    ),
+    Setting(
+        key="spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold",
+        doc="Rows of this many bytes of files or more, before they are shuffled, are looked up in a Bloom filter of the"
+        " keys that they are joined with. Unset: 10GB; it pays where few of many groups are joined.",
+        check=_scan_size,
+        expected="a size such as 104857600 or 100MB",
     ),
     _flag("spark.sql.join.preferSortMergeJoin", "Prefer sort-merge joins to shuffled hash joins."),
     _flag(

@@ -82,6 +82,19 @@ def test_spark_expects_what_is_left(tables: LakeSession) -> None:
     run(tables, f"RESET {BY_COST}")
 
 
+def test_groups_that_are_joined_with_few_are_made_of_their_rows_alone(tables: LakeSession) -> None:
+    """As in TPC-H 17. Unset, this is left to tables that are much larger."""
+    threshold = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
+    averages = "(SELECT h, avg(x) AS x FROM big GROUP BY h) g"
+    text = f"SELECT f.id, g.x FROM few f JOIN {averages} ON f.h = g.h WHERE f.s = 's1' ORDER BY f.id"
+    expected = rows(tables, text)
+    assert "might_contain" not in str(rows(tables, f"EXPLAIN {text}")) and len(expected) == 2
+    run(tables, f"SET {threshold} = 0")
+    assert "might_contain" in str(rows(tables, f"EXPLAIN {text}"))
+    assert rows(tables, text) == expected
+    run(tables, f"RESET {threshold}")
+
+
 FIXED = (
     "SELECT count(*) FROM big a JOIN odd b ON a.i = b.i JOIN few c ON b.id = c.id",
     "SELECT a.id FROM big a, few b, odd c WHERE a.x = b.x AND b.r = c.r AND a.d > DATE'2024-01-02'",

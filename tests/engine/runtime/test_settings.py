@@ -43,6 +43,8 @@ declare_settings(DEFAULT_SETTINGS)
         ("gateway.statement.timeout", "9999999", "9999999"),
         ("spark.sql.shuffle.partitions", "100000", "100000"),
         ("spark.sql.autoBroadcastJoinThreshold", "256mb", "256mb"),
+        ("spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold", "20GB", "20gb"),
+        ("spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold", "0", "0"),
         ("spark.sql.autoBroadcastJoinThreshold", "268435456b", "268435456b"),
         ("spark.sql.autoBroadcastJoinThreshold", "0", "0"),
         ("spark.databricks.delta.write.txnVersion", "9223372036854775807", "9223372036854775807"),
