@@ -7,6 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.ColumnarRule;
@@ -21,12 +24,18 @@ import org.apache.spark.sql.execution.SparkPlan;
  * ({@link LiteralReference}, {@link SortedValues}).
  *
  * What is compared stays Spark's, and how. It is done in filters and projections, last before code is made of a plan:
- * by then all is settled that depends on what the values are, such as what is pushed down to files. Other literals stay
- * in the code, where they are worth something: a division by a constant is a multiplication.
+ * by then all is settled that depends on what the values are, such as what is pushed down to files. Aggregates know one
+ * another by ids that a changed one has no more, so theirs are changed in the optimized plan, as it is planned. Other
+ * literals stay in the code, where they are worth something: a division by a constant is a multiplication.
  */
 final class SharedCode extends ColumnarRule {
   public Rule preColumnarTransitions() {
     return new References();
+  }
+
+  /** An optimized plan whose aggregates compare with references. */
+  static LogicalPlan inAggregates(LogicalPlan plan) {
+    return (LogicalPlan) plan.transformDown(new Operators());
   }
 
   private static final class References extends Rule {
@@ -37,12 +46,12 @@ final class SharedCode extends ColumnarRule {
 
   private static final class Operators extends scala.runtime.AbstractPartialFunction {
     public boolean isDefinedAt(Object node) {
-      return node instanceof FilterExec || node instanceof ProjectExec;
+      return node instanceof FilterExec || node instanceof ProjectExec || node instanceof Aggregate;
     }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
-      return ((SparkPlan) node).mapExpressions(new scala.runtime.AbstractFunction1() {
+      return ((QueryPlan) node).mapExpressions(new scala.runtime.AbstractFunction1() {
         public Object apply(Object expression) {
           return ((Expression) expression).transformDown(new Comparisons());
         }
