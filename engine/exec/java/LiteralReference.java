@@ -1,5 +1,6 @@
 package deltagateway;
 
+import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LeafExpression;
@@ -15,7 +16,7 @@ import org.apache.spark.sql.types.DataType;
  * A literal whose value is not written into generated code: that reads it from a field, which is set from what the
  * code is given when it starts. It is no Literal to Spark, so that a plan with it differs from the one without.
  */
-public final class LiteralReference extends LeafExpression {
+public final class LiteralReference extends LeafExpression implements Serializable {
   private final Literal literal;
 
   public LiteralReference(Literal literal) {

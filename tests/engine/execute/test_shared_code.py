@@ -150,27 +150,6 @@ def beside(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) 
     session.close()
 
 
-@pytest.mark.parametrize("column", PROBES)
-def test_comparisons_say_of_each_row_what_they_say_in_spark(beside: BesideSpark, column: str) -> None:
-    said = [condition for form in FORMS for condition in _conditions(column, form)]
-    columns = ", ".join(f"CAST({condition} AS STRING) AS c{at}" for at, condition in enumerate(said))
-    beside.ensure_same(f"SELECT id, {columns} FROM compared")
-
-
-@pytest.mark.parametrize("column", PROBES)
-def test_filters_leave_the_rows_that_they_leave_in_spark(beside: BesideSpark, column: str) -> None:
-    for at, form in enumerate(FORMS):
-        conditions = _conditions(column, form)
-        beside.ensure_same(f"SELECT id FROM compared WHERE {conditions[at % len(conditions)]}")
-
-
-def test_stages_that_are_no_one_class_find_the_same(beside: BesideSpark) -> None:
-    with beside.setting("spark.sql.codegen.wholeStage", "false"):
-        for column in ("tiny", "day", "clock"):
-            beside.ensure_same(f"SELECT id FROM compared WHERE {_conditions(column, '{c} IN ({many})')[1]}")
-            beside.ensure_same(f"SELECT id FROM compared WHERE {_conditions(column, '{c} <= {v}')[3]}")
-
-
 KEYS: dict[str, Callable[[int], str]] = {
     "tiny = {}": lambda key: f"CAST({key} AS TINYINT)",
     "small < {}": lambda key: f"CAST({key} AS SMALLINT)",
@@ -225,9 +204,30 @@ def test_another_value_compiles_nothing(
     beside: BesideSpark, classes: Callable[[Callable[[], object]], int], condition: str
 ) -> None:
     for question in QUESTIONS:
-        texts = [question.format(condition.format(KEYS[condition](key))) for key in (21, 43, 65)]
+        texts = [question.format(condition.format(KEYS[condition](key))) for key in (21, 43)]
         beside.ensure_same(texts[0])
-        assert [classes(lambda text=text: rows(beside.session, text)) for text in texts] == [0, 0, 0], question
+        assert [classes(lambda text=text: rows(beside.session, text)) for text in texts] == [0, 0], question
         if not condition.startswith(SHARED_ALREADY):
             assert classes(lambda text=texts[1]: beside.spark.sql(text).collectAsList()) > 0, question
         beside.ensure_same(texts[1])
+
+
+def test_stages_that_are_no_one_class_find_the_same(beside: BesideSpark) -> None:
+    with beside.setting("spark.sql.codegen.wholeStage", "false"):
+        for column in ("tiny", "day", "clock"):
+            beside.ensure_same(f"SELECT id FROM compared WHERE {_conditions(column, '{c} IN ({many})')[1]}")
+            beside.ensure_same(f"SELECT id FROM compared WHERE {_conditions(column, '{c} <= {v}')[3]}")
+
+
+@pytest.mark.parametrize("column", PROBES)
+def test_comparisons_say_of_each_row_what_they_say_in_spark(beside: BesideSpark, column: str) -> None:
+    said = [condition for form in FORMS for condition in _conditions(column, form)]
+    columns = ", ".join(f"CAST({condition} AS STRING) AS c{at}" for at, condition in enumerate(said))
+    beside.ensure_same(f"SELECT id, {columns} FROM compared")
+
+
+@pytest.mark.parametrize("column", PROBES)
+def test_filters_leave_the_rows_that_they_leave_in_spark(beside: BesideSpark, column: str) -> None:
+    for at, form in enumerate(FORMS):
+        conditions = _conditions(column, form)
+        beside.ensure_same(f"SELECT id FROM compared WHERE {conditions[at % len(conditions)]}")
