@@ -175,11 +175,11 @@ SHARED_ALREADY = ("price", "wide", "name", "raw")
 """Columns whose values are references in Spark's own code too."""
 
 QUESTIONS = (
-    "SELECT * FROM compared WHERE {}",
-    "SELECT id, {} AS said FROM compared",
-    "SELECT name, count(*), sum(whole) FROM compared WHERE {} GROUP BY name",
-    "SELECT name, count_if({0}), sum(if({0}, id, 0)), max(id) FILTER (WHERE {0}) FROM compared GROUP BY name",
-    "SELECT {0} AS said, count(*) FROM compared GROUP BY {0}",
+    "SELECT id, name, big FROM compared WHERE {}",
+    "SELECT id, CAST({} AS STRING) AS said FROM compared",
+    "SELECT name, count(*) AS a, sum(whole) AS b FROM compared WHERE {} GROUP BY name",
+    "SELECT name, count_if({0}) AS a, sum(if({0}, id, 0)) AS b, max(id) FILTER (WHERE {0}) AS c FROM compared GROUP BY 1",
+    "SELECT CAST({0} AS STRING) AS said, count(*) AS n FROM compared GROUP BY {0}",
     "SELECT a.id, b.name FROM compared a JOIN (SELECT * FROM compared WHERE {}) b ON a.id = b.id ORDER BY a.id",
     "SELECT id FROM (SELECT id, count(*) AS n FROM compared GROUP BY id) JOIN compared USING (id) WHERE {} OR n > 1",
 )
