@@ -178,7 +178,7 @@ QUESTIONS = (
     "SELECT id, name, big FROM compared WHERE {}",
     "SELECT id, CAST({} AS STRING) AS said FROM compared",
     "SELECT name, count(*) AS a, sum(whole) AS b FROM compared WHERE {} GROUP BY name",
-    "SELECT name, count_if({0}) AS a, sum(if({0}, id, 0)) AS b, max(id) FILTER (WHERE {0}) AS c FROM compared GROUP BY 1",
+    "SELECT name, count_if({0}) AS a, sum(if({0}, 1, 0)) AS b, max(id) FILTER (WHERE {0}) c FROM compared GROUP BY 1",
     "SELECT CAST({0} AS STRING) AS said, count(*) AS n FROM compared GROUP BY {0}",
     "SELECT a.id, b.name FROM compared a JOIN (SELECT * FROM compared WHERE {}) b ON a.id = b.id ORDER BY a.id",
     "SELECT id FROM (SELECT id, count(*) AS n FROM compared GROUP BY id) JOIN compared USING (id) WHERE {} OR n > 1",
