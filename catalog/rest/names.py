@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 from catalog.credentials import options_for
 from catalog.entries import CatalogEntry, TableEntry, ViewEntry
 from catalog.errors import TableAmbiguous
+from catalog.interruption import held
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
 from catalog.rest.connections import RestPolicy, options_of
@@ -149,18 +150,19 @@ class RestNames:
         self,
         clock: Callable[[], float] = time.monotonic,
         sought: str | None = None,
-        is_table: Callable[[], bool] = lambda: False,
+        table_around: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`.
 
-        Where no table is known at `sought`, a canonical location, and one lies there (`is_table`), it may be one that
-        was made again elsewhere under its name: all are asked for once more.
+        Where no table is known at `sought`, a canonical location, the one that lies there or around it, in the folder
+        `table_around`, may be one that was made again elsewhere under its name: all are asked for once more, but not
+        for each path in that folder.
         """
-        with self._listing:
-            now = clock()
-            is_old = now >= self._known_until or (
-                sought is not None and self._looked_for.get(sought, now) <= now and self._is_new(sought) and is_table()
-            )
+        with held(self._listing):
+            now, folder = clock(), None
+            if sought is not None and self._is_new(sought):
+                folder = table_around()
+            is_old = now >= self._known_until or (folder is not None and self._looked_for.get(folder, now) <= now)
             if not is_old and now < self._listed_until:
                 return
             for address, place in self.all_places(() if is_old else self.places.all()):
@@ -169,8 +171,8 @@ class RestNames:
             if is_old:
                 self._known_until = now + _PLACES_S
                 self._looked_for = {place: until for place, until in self._looked_for.items() if until > now}
-                if sought is not None:
-                    self._looked_for[sought] = now + _PLACES_S
+                if folder is not None:
+                    self._looked_for[folder] = now + _PLACES_S
 
     def _is_new(self, location: str) -> bool:
         """Whether no table of this catalog is known at a location."""

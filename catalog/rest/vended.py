@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from catalog.interruption import held
 from catalog.rest.errors import RestSigningNotSupported
 from catalog.rest.hadoop_access import HadoopAccess, abfs_access, s3_access
 from catalog.roots import is_below
@@ -153,7 +154,7 @@ class LentOptions:
 
     def newest(self) -> StorageOptions:
         """Where newer ones are not to be had, those of before count while they last."""
-        with self._lock:
+        with held(self._lock):
             now = self._clock()
             if now >= self._again_ms:
                 self._renew(now)
