@@ -227,5 +227,6 @@ def test_a_view_takes_the_name_of_a_table_that_went_elsewhere(server: RestServer
     assert name not in catalog.view().state.relations
     found = catalog.view().find(name)
     assert isinstance(found, ViewEntry) and found.text == view.text and found.owner is None
+    assert name.table in list(server.client().views(("b",)))
     catalog.change(DropView(name))
-    assert not other.list_views("b")
+    assert name.table not in list(server.client().views(("b",)))
