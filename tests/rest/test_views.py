@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 
-from catalog.changes import CreateView
-from catalog.entries import ViewEntry
+from catalog.catalog import Catalog
+from catalog.changes import CreateTable, CreateView, DropView
+from catalog.entries import TableEntry, ViewColumn, ViewEntry
+from catalog.errors import TableAlreadyExists
+from catalog.memory_store import MemoryStore
 from catalog.names import SchemaName, TableName
+from catalog.rest.names import RestCatalogs, location_of
 from catalog.rest.views import view_entry
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
@@ -197,3 +202,31 @@ def test_rows_of_a_view(session: LakeSession, server: RestServer) -> None:
     server.create_view("b", "few", "SELECT id FROM orders WHERE id < 2", **{"default-namespace": ["shop"]})
     assert rows(session, "SELECT id FROM elsewhere.b.few ORDER BY id") == [(0,), (1,)]
     run(session, "DROP VIEW elsewhere.b.few")
+
+
+def test_a_view_takes_the_name_of_a_table_that_went_elsewhere(server: RestServer) -> None:
+    """Of which the record was left, with rights that are nobody's by then."""
+    catalog = Catalog(MemoryStore(), rest=RestCatalogs([server.options()]))
+    catalog.record_rest_catalogs()
+    name = TableName("elsewhere", "b", "went")
+    other = server.other_client()
+    other.create_table("b.went", pa.schema([("id", pa.int64())]))
+    address = location_of("elsewhere", ("b",), name.table)
+    catalog.change(CreateTable(TableEntry(name=name, location=address, format="iceberg")))
+    view = ViewEntry(
+        name=name,
+        text="SELECT 1 AS one",
+        current=name.schema_name,
+        columns=(ViewColumn(name="one", source="one", type="int"),),
+    )
+    with pytest.raises(TableAlreadyExists):
+        catalog.change(CreateView(view))
+    assert name in catalog.view().state.relations
+    other.drop_table("b.went")
+    catalog.change(CreateView(view))
+    assert name not in catalog.view().state.relations
+    found = catalog.view().find(name)
+    assert isinstance(found, ViewEntry) and found.text == view.text and found.owner is None
+    assert name.table in list(server.client().views(("b",)))
+    catalog.change(DropView(name))
+    assert name.table not in list(server.client().views(("b",)))
