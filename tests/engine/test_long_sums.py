@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from tests.bench.sides import own_spark
 from tests.engine.beside_spark import BesideSpark
-from tests.engine.lake_sessions import refuse, run
+from tests.engine.lake_sessions import refuse, run, table
 
 pytestmark = pytest.mark.spark
 
@@ -248,6 +249,17 @@ def test_rows_that_were_not_sent_are_computed_again(beside: BesideSpark) -> None
     context = StatementContext(identity=Identity("ann"), on_rows=told.append)
     result = beside.session.execute(f"{rows} UNION ALL SELECT sum(h * h) FROM twice", context)
     assert sum(batch.num_rows for batch in (told[0] if told else result).batches()) == 100_001
+
+
+def test_a_column_of_many_levels_is_looked_up_once(beside: BesideSpark) -> None:
+    """Each level has the one below twice."""
+    rows = "SELECT a AS x, g FROM facts"
+    for _ in range(24):
+        rows = f"SELECT if(g = 'x', x, -x) AS x, g FROM ({rows})"
+    began = time.monotonic()
+    found = table(beside.session, f"SELECT sum(x) AS s FROM ({rows})")
+    assert time.monotonic() - began < 60
+    assert found == table(beside.session, "SELECT sum(if(g = 'x', a, a)) AS s FROM facts")
 
 
 COLUMNS = ("a", "b", "c", "e", "w", "i", "l", "y", "p", "r", "v")
