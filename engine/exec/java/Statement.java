@@ -78,7 +78,7 @@ final class Statement {
     changes = session.settings().changes();
     key = KeptPlans.key(spark, request);
     kept = key == null ? null : session.plans().get(key);
-    RDD again = kept == null ? null : session.plans().again(kept, files());
+    KeptRun again = kept == null ? null : session.plans().again(kept, files());
     Query query = again == null ? toRun(settings) : null;
     session.ensureLive(request.id);
     StructType schema = (again == null ? query.analyzed() : kept.analyzed).schema();
@@ -108,14 +108,16 @@ final class Statement {
   }
 
   /** Of the tasks of the last run, which have the settings of the session, as in an execution that Spark records. */
-  private ResultSpool rowsAgain(final RDD tasks, final StructType schema) throws Exception {
+  private ResultSpool rowsAgain(final KeptRun last, final StructType schema) throws Exception {
     takeKept();
     final ResultSpool rows = spool(schema);
     fill(rows, new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return SQLExecution$.MODULE$.withSQLConfPropagated(spark, new scala.runtime.AbstractFunction0() {
           public Object apply() {
-            runJob(tasks, schema, rows);
+            RDD again = last.rows(spark);
+            steps.end("stages");
+            runJob(again, schema, rows);
             return null;
           }
         });
