@@ -22,6 +22,7 @@ from engine.iceberg.commit.metadata_store import MetadataStore
 from engine.iceberg.commit.rest_creation import NewRestTable, staged_address
 from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.definition.changes import define_table
+from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.metadata_updates import creating_updates
 from engine.iceberg.manifests.decoded import Decoded
@@ -183,7 +184,7 @@ class IcebergFormat:
                 )
                 self._drop_old()
             self._snapshots.move_to_end(key)
-        found.ensure_shown()
+        table_schema(found.iceberg_schema.struct)  # for its error
         return found
 
     def _drop_old(self) -> None:
