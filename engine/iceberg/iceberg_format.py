@@ -22,6 +22,7 @@ from engine.iceberg.commit.metadata_store import MetadataStore
 from engine.iceberg.commit.rest_creation import NewRestTable, staged_address
 from engine.iceberg.commit.rest_store import RestMetadataStore
 from engine.iceberg.definition.changes import define_table
+from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.metadata_updates import creating_updates
 from engine.iceberg.manifests.decoded import Decoded
@@ -34,7 +35,7 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
-from engine.storage.lent_storage import LentStorage
+from engine.storage.lent_storage import LentStorage, lease_of
 from engine.storage.storage import FileStatus, Storage
 from engine.table.changes import Bound
 from engine.table.definition import TableDefinition
@@ -166,7 +167,8 @@ class IcebergFormat:
         self, loaded: _Found, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
     ) -> IcebergSnapshot:
         """The one that another statement has made of the same metadata, or a new one."""
-        key = (loaded.storage.root, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
+        lease = lease_of(loaded.storage)
+        key = (loaded.storage.root, lease, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
         with self._lock:
             found = self._snapshots.get(key)
             if found is None:
@@ -176,13 +178,13 @@ class IcebergFormat:
                     metadata=loaded.metadata,
                     info=None if snapshot_id is None else loaded.metadata.snapshots[snapshot_id],
                     iceberg_schema=loaded.metadata.schemas[schema_id],
-                    decoded=self._decoded,
+                    decoded=self._decoded.apart(lease),
                     address=loaded.address,
                     branch=branch,
                 )
                 self._drop_old()
             self._snapshots.move_to_end(key)
-        found.ensure_shown()
+        table_schema(found.iceberg_schema.struct)  # for its error
         return found
 
     def _drop_old(self) -> None:

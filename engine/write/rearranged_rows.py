@@ -25,11 +25,9 @@ from engine.write.staged_files import new_files
 
 @contextmanager
 def rearranged_rows(
-    table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement | None, run: Run
+    table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement, run: Run
 ) -> Iterator[NewFiles]:
-    """The rows of live files in new ones; if the block that commits them fails, these go. None for `arrangement` sorts
-    all rows as the table says.
-    """
+    """The rows of live files in new ones; if the block that commits them fails, these go."""
     names = Names(table.snapshot.schema.names)
     alias, place = names.new("rows"), names.new("place")
     parts = _parts(bins, arrangement)
@@ -43,7 +41,7 @@ def rearranged_rows(
         yield written
 
 
-def _parts(bins: Sequence[pa.Table], arrangement: Arrangement | None) -> list[tuple[pa.Table, str]]:
+def _parts(bins: Sequence[pa.Table], arrangement: Arrangement) -> list[tuple[pa.Table, str]]:
     """The files of each scan, and a hint for it.
 
     Spark makes one task of a union whose parts all have one task. A part that has none, a scan without files, keeps it
@@ -53,5 +51,5 @@ def _parts(bins: Sequence[pa.Table], arrangement: Arrangement | None) -> list[tu
         case TaskPerFile():
             parts = [(files, "/*+ COALESCE(1) */") for files in bins]
             return [*parts, (bins[0].slice(0, 0), "")] if len(bins) > 1 else parts
-        case FilePerPartition() | AlongCurve() | InOrder() | LiteralRows() | None:
+        case FilePerPartition() | AlongCurve() | InOrder() | LiteralRows():
             return [(pa.concat_tables(bins), "")]

@@ -89,6 +89,23 @@ def test_small_tables_are_joined_in_one_task(spark_driver: SparkDriver, lake: La
     assert (work.jobs, work.tasks) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("SELECT kind, count(*) AS c FROM few GROUP BY ROLLUP (kind)", [("a", 2), ("b", 2)]),
+        ("SELECT kind, count(DISTINCT id) - count(DISTINCT kind) AS c FROM few GROUP BY kind", [("a", 1), ("b", 0)]),
+    ],
+)
+@pytest.mark.parametrize("end", ["LIMIT 9", "ORDER BY kind", "UNION ALL SELECT kind, 1 FROM few WHERE id = -1 LIMIT 9"])
+def test_expanded_rows_are_joined_in_one_task(
+    spark_driver: SparkDriver, lake: LakeSession, rows: str, expected: list[tuple[str, int]], end: str
+) -> None:
+    text = f"SELECT kind, c FROM ({rows}) JOIN (SELECT DISTINCT kind FROM few) USING (kind) {end}"
+    found, work = worked(spark_driver, lake, text)
+    assert sorted(found, key=str) == expected
+    assert (work.jobs, work.tasks) == (1, 1)
+
+
 @pytest.fixture(scope="module")
 def orders(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
     """A session over `items`, eight of each of 100,000 orders in no order in one file of some 11 MB, and `parts`."""

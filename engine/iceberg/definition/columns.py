@@ -220,15 +220,23 @@ def _is_promotion_3(old: SimpleType, new: SimpleType) -> bool:
 
 
 def with_ids_of(schema: StructType, fields: tuple[IcebergField, ...]) -> StructType:
-    """The columns of a table that is made again: those of a name and a simple type that it had keep their ids."""
+    """The columns of a table that is made again: those of a name and a simple type that it had keep their ids, if the
+    type is not only shown as that.
+    """
     known: Callable[[str], IcebergField | None] = {field.name: field for field in fields}.get
     return StructType(
         tuple(
             replace(column, metadata={**column.metadata, ID: old.id})
             if (old := known(column.name)) is not None
             and isinstance(old.type, SimpleType)
-            and table_type(old.type) == column.data_type
+            and _is_made_of(old.type, column.data_type)
             else column
             for column in schema.fields
         )
     )
+
+
+def _is_made_of(own: SimpleType, shown: DataType) -> bool:
+    """Whether a new column that is shown so has this type."""
+    kinds = (_NEW.get(shown), _NEW_3.get(shown)) if isinstance(shown, PrimitiveType) else (Kind.DECIMAL,)
+    return own.kind in kinds and table_type(own) == shown

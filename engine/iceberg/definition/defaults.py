@@ -19,6 +19,8 @@ from engine.iceberg.spec.types import Kind, SimpleType, type_name
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?(BD|[LSYFD])?", re.IGNORECASE)
 _TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|X)?\s*'((?:[^'\\]|'')*)'", re.IGNORECASE)
+_TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
+"""Python takes other spellings too, and cuts digits off."""
 _RANGES = {Kind.INT: 31, Kind.LONG: 63}
 _EXACT = Context(prec=76)
 
@@ -62,8 +64,8 @@ def _value(type_: SimpleType, literal: str) -> Any:
             text = _quoted(literal, "")
             return str(UUID(text)) if str(UUID(text)) == text.lower() else _no()
         case Kind.TIME:
-            clock = time.fromisoformat(_quoted(literal, ""))
-            return clock.isoformat(timespec="microseconds") if clock.tzinfo is None else _no()
+            text = _quoted(literal, "")
+            return time.fromisoformat(text).isoformat(timespec="microseconds") if _TIME.fullmatch(text) else _no()
         case Kind.DATE:
             return date.fromisoformat(_quoted(literal, "DATE")).isoformat()
         case Kind.TIMESTAMP:

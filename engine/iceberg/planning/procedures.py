@@ -39,7 +39,7 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
     if not isinstance(statement.procedure, AncestorsOf):
         ensure_not_static(table, snapshot)
     removes = isinstance(statement.procedure, ExpireSnapshots | RemoveOrphanFiles)
-    if removes and snapshot.metadata.properties.get(GC_ENABLED, "true").lower() == "false":
+    if removes and not _removes_files(snapshot):
         reason = f"its property {GC_ENABLED} is false, so that others may name its files"
         raise IcebergProcedureRefused(table.label, statement.name, reason)
     procedure = statement.procedure
@@ -67,7 +67,17 @@ def _source(bound: BoundStatement, table: BoundTable, name: str) -> BoundTable:
         raise IcebergProcedureRefused(table.label, name, f"{source.label} has the same folder")
     with naming(source.label):
         source.snapshot.ensure_supported(TableOperation.READ)
+    if isinstance(source.snapshot, IcebergSnapshot) and _removes_files(source.snapshot):
+        reason = (
+            f"expire_snapshots would remove the files of {source.label} when it needs them no more: set its property"
+            f" {GC_ENABLED} to false first"
+        )
+        raise IcebergProcedureRefused(table.label, name, reason)
     return source
+
+
+def _removes_files(snapshot: IcebergSnapshot) -> bool:
+    return snapshot.metadata.properties.get(GC_ENABLED, "true").lower() != "false"
 
 
 def ensure_not_static(table: BoundTable, snapshot: IcebergSnapshot) -> None:

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.bind.bound import BoundTable
-from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
 from engine.iceberg.definition.changes import change_definition
@@ -69,10 +69,11 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class _Sorting:
-    """`columns` of a Z-order, or another order than the table's; none of both: the table's own."""
+    """`columns` of a Z-order, or an `order`, which is the table's own or another one."""
 
     columns: tuple[str, ...] = ()
     order: tuple[SortColumn, ...] = ()
+    is_own: bool = False
 
 
 def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) -> ResultStream:
@@ -102,7 +103,7 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
             transaction.allow_equality_deletes()
         for each in new:
             assert isinstance(each, IcebergNewFiles)
-            if sorting is not None and (sorting.columns or sorting.order):
+            if sorting is not None and not sorting.is_own:
                 each = _in_another_order(each)
             transaction.add_files(_numbered(each, snapshot) if options.keeps_sequence_number else each)
         removed_deletes = commit_rearranged(transaction, table, run)
@@ -125,7 +126,7 @@ def begin_rearranging(plan: CallPlan) -> IcebergTransaction:
 def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, run: Run) -> int:
     """How many files of deletes went."""
     run.context.cancel.ensure_live()
-    done = transaction.commit(RetryPolicy(cancel=run.context.cancel))
+    done = transaction.commit(run.retries)
     run.context.on_commit(Commit(table.label, done.version))
     summary = done.loaded.metadata.snapshots[transaction.snapshot_id].summary
     return int(summary.get("removed-delete-files", "0"))
@@ -163,10 +164,10 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
     if procedure.sort_order is None:
         if not plan.snapshot.rules.sort_columns:
             raise WrongArgument(plan.name, "sort_order", "the strategy sort needs one, and the table has none")
-        return _Sorting()
+        return _Sorting(order=plan.snapshot.rules.sort_columns, is_own=True)
     along = _ZORDER.fullmatch(procedure.sort_order)
     if along is None:
-        return _Sorting(order=_order(plan, procedure.sort_order))
+        return _in_order(plan, procedure.sort_order)
     columns = tuple(name.strip().strip("`") for name in along[1].split(","))
     known = {name.casefold(): name for name in plan.snapshot.schema.names}
     for name in columns:
@@ -175,17 +176,14 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
     return _Sorting(columns=tuple(known[name.casefold()] for name in columns))
 
 
-def _order(plan: CallPlan, text: str) -> tuple[SortColumn, ...]:
-    """None where it is the table's own."""
+def _in_order(plan: CallPlan, text: str) -> _Sorting:
     own, terms = plan.snapshot.definition, parse_sort_terms(text)
     if terms is None:
         raise WrongArgument(plan.name, "sort_order", f"{text!r} is no list as in WRITE ORDERED BY")
     order = change_definition(own, [SortBy(terms=terms, distribution=None)])
-    if order.order.fields == own.order.fields:
-        return ()
     if not order.sort_columns:
         raise WrongArgument(plan.name, "sort_order", "files are not sorted by floating numbers here")
-    return order.sort_columns
+    return _Sorting(order=order.sort_columns, is_own=order.order.fields == own.order.fields)
 
 
 def _within(plan: CallPlan, where: str | None) -> Mask:
@@ -213,35 +211,62 @@ def _writes(
 ) -> Iterator[AbstractContextManager[NewFiles]]:
     """What writes the files of the bins, a job each."""
     scan = read_scan(Names(snapshot.schema.names).new("scan"), table)
-    if isinstance(scan, ComposedScan):
-        if snapshot.metadata.format_version > _NO_ROW_IDS:
+    arrangement = TaskPerFile() if sorting is None else _arrangement(sorting, files_at(snapshot, _all(bins)), options)
+    if isinstance(scan, Scan):
+        yield from _plain_writes(table, snapshot, bins, arrangement, run)
+    elif snapshot.metadata.format_version <= _NO_ROW_IDS:
+        for each in bins if sorting is None else [_all(bins)]:
+            yield _composed_rows(table, scan, each, arrangement, run)
+    else:
+        kinds = _plain_kinds(table, snapshot, scan)
+        if kinds is None or sorting is not None:
             raise IcebergFeatureNotSupported(table.label, "rows that would lose their ids when they are written again")
-        for each in bins:
-            yield _composed_rows(table, scan, each, run)
-        return
-    if sorting is None:
-        for first in range(0, len(bins), _BINS_MAX):
-            files = [files_at(snapshot, each) for each in bins[first : first + _BINS_MAX]]
-            yield rearranged_rows(table, files, TaskPerFile(), run)
-        return
-    files = [files_at(snapshot, each) for each in bins]
-    arrangement: Arrangement | None = None
-    if sorting.columns:
-        num_bytes = sum(sum(each["size"].to_pylist()) for each in files)
-        arrangement = AlongCurve(
-            stored_columns=tuple((name,) for name in sorting.columns),
-            is_hilbert=False,
-            num_files=max(1, num_bytes // options.target_bytes),
-            target_bytes=options.target_bytes,
-        )
-    elif sorting.order:
-        arrangement = InOrder(columns=sorting.order)
-    yield rearranged_rows(table, files, arrangement, run)
+        for rows, own in kinds:
+            mine = [each[np.isin(each, rows)] for each in bins]
+            yield from _plain_writes(own, snapshot, [each for each in mine if len(each)], arrangement, run)
+
+
+def _all(bins: Sequence[Positions]) -> Positions:
+    return np.concatenate(bins)
+
+
+def _arrangement(sorting: _Sorting, files: pa.Table, options: RewriteOptions) -> Arrangement:
+    if not sorting.columns:
+        return InOrder(columns=sorting.order)
+    return AlongCurve(
+        stored_columns=tuple((name,) for name in sorting.columns),
+        is_hilbert=False,
+        num_files=max(1, (pc.sum(files["size"]).as_py() or 0) // options.target_bytes),
+        target_bytes=options.target_bytes,
+    )
+
+
+def _plain_kinds(
+    table: BoundTable, snapshot: IcebergSnapshot, scan: ComposedScan
+) -> list[tuple[Positions, BoundTable]] | None:
+    """The files that are read alike, each with the table as if it had these alone; None where those of one kind do not
+    hold its rows as they are either.
+    """
+    parts = [part.rows for part in scan.parts if part.rows is not None and len(part.rows)]
+    kinds = [(np.asarray(rows), replace(table, snapshot=snapshot.of_files(rows))) for rows in parts]
+    return kinds if all(isinstance(read_scan(scan.relation, own), Scan) for _, own in kinds) else None
+
+
+def _plain_writes(
+    table: BoundTable, snapshot: IcebergSnapshot, bins: Sequence[Positions], arrangement: Arrangement, run: Run
+) -> Iterator[AbstractContextManager[NewFiles]]:
+    """Bins whose files hold the rows as they are; positions are those of `snapshot`, which has all files."""
+    together = _BINS_MAX if isinstance(arrangement, TaskPerFile) else len(bins)
+    for first in range(0, len(bins), together):
+        files = [files_at(snapshot, each) for each in bins[first : first + together]]
+        yield rearranged_rows(table, files, arrangement, run)
 
 
 @contextmanager
-def _composed_rows(table: BoundTable, scan: ComposedScan, positions: Positions, run: Run) -> Iterator[NewFiles]:
-    """The rows of these files as the table shows them, in one file for each partition that they are in."""
+def _composed_rows(
+    table: BoundTable, scan: ComposedScan, positions: Positions, arrangement: Arrangement, run: Run
+) -> Iterator[NewFiles]:
+    """The rows of these files as the table shows them, where nothing else is said in one file for each partition."""
     scans: list[Scan] = []
     for part in scan.parts:
         if part.rows is None:
@@ -250,7 +275,8 @@ def _composed_rows(table: BoundTable, scan: ComposedScan, positions: Positions, 
         mine = np.isin(np.asarray(part.rows), positions)
         scans.append(replace(part.scan, files=part.scan.files.filter(pa.array(mine)), choice=None))
     config = table.snapshot.rules
-    rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, arrangement=TaskPerFile())
-    source = ReadPlan(text=f"SELECT /*+ COALESCE(1) */ * FROM (\n{scan.text}\n)", scans=tuple(scans))
+    rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, arrangement=arrangement)
+    hint = "/*+ COALESCE(1) */ " if isinstance(arrangement, TaskPerFile) else ""
+    source = ReadPlan(text=f"SELECT {hint}* FROM (\n{scan.text}\n)", scans=tuple(scans))
     with new_files(table, source, rows, replace(run, parameters=())) as written:
         yield written

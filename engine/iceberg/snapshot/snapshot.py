@@ -139,10 +139,6 @@ class IcebergSnapshot:
     def schema(self) -> StructType:
         return table_schema(self.iceberg_schema.struct)
 
-    def ensure_shown(self) -> None:
-        """Raises as `table_schema`."""
-        table_schema(self.iceberg_schema.struct)
-
     @property
     def partition_columns(self) -> tuple[str, ...]:
         """None: files are planned by their partitions, but rows hold the columns that these are made from."""
@@ -253,9 +249,8 @@ class IcebergSnapshot:
 
     def entries_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
         """The live entries of each manifest, with all that they inherit. Raises as `live_files`."""
-        return live_entries(
-            list(manifests), self._read_all, self.decoded, self.storage.root, self.metadata.format_version
-        )
+        version = self.metadata.format_version
+        return live_entries(list(manifests), self._read_all, self.decoded, self.storage.root, version)
 
     def removed_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
         """The entries of each manifest for files that its snapshot removed. Raises as `live_files`."""
@@ -340,6 +335,12 @@ class IcebergSnapshot:
             return self
         needed = narrowed_manifests(self.manifests, condition, self.iceberg_schema, self.metadata.specs)
         return self if needed is None else replace(self, needed=needed)
+
+    def of_files(self, rows: pa.Array) -> IcebergSnapshot:
+        """As if it had these of `files` alone."""
+        found, live = replace(self), self.live_files
+        found.__dict__.update(live_files=replace(live, data=live.data.take(rows)), files=self.files.take(rows))
+        return found
 
     def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:
         """Raises as `scan`."""

@@ -64,7 +64,7 @@ def read_write_order(cursor: Cursor) -> tuple[tuple[SortTerm, ...], str | None]:
             terms = read_sort_terms(cursor)
             by_partition |= cursor.take("DISTRIBUTED", "BY", "PARTITION")
             return terms, "hash" if by_partition else None if locally else "range"
-        elif by_partition and cursor.is_done:
+        elif by_partition and not locally:
             return (), "hash"
         else:
             raise cursor.fail("ORDERED BY or UNORDERED is expected")

@@ -65,6 +65,8 @@ def test_files_of_an_iceberg_table(bare: BareLake) -> None:
     made = HandmadeTable(bare.path("i"), columns=IDS)
     made.commit(made.data({"id": [1], "s": ["a"]}), made.data({"id": [2], "s": ["b"]}))
     bare.answer("CREATE TABLE t (id BIGINT, s STRING, x INT) USING iceberg")
+    assert "set its property gc.enabled to false first" in str(bare.refuse("CALL system.add_files('t', 'i')"))
+    bare.answer("ALTER TABLE i SET TBLPROPERTIES ('gc.enabled' = 'false')")
     assert bare.rows("CALL system.add_files('t', 'i')") == [(2, 1)]
     assert read_by_all(bare, ["id", "s", "x"]) == [(1, "a", None), (2, "b", None)]
     bare.answer("CREATE TABLE u (s STRING, id BIGINT) USING iceberg")
@@ -72,21 +74,24 @@ def test_files_of_an_iceberg_table(bare: BareLake) -> None:
     assert error.condition == "ICEBERG_PROCEDURE_REFUSED" and "has the field id 1, which is not that of" in str(error)
 
 
+SHARED = {"gc.enabled": "false"}
+
+
 def _positions(bare: BareLake) -> None:
-    made = HandmadeTable(bare.path("s"))
+    made = HandmadeTable(bare.path("s"), properties=SHARED)
     one = made.data({"id": [1, 2]})
     made.commit(one)
     made.commit(made.positions([one["file_path"]], [0]), operation="delete")
 
 
 def _equality(bare: BareLake) -> None:
-    made = HandmadeTable(bare.path("s"))
+    made = HandmadeTable(bare.path("s"), properties=SHARED)
     made.commit(made.data({"id": [1, 2]}))
     made.commit(made.equality({"id": [1]}, [1]), operation="delete")
 
 
 def _default(bare: BareLake) -> None:
-    made = HandmadeTable(bare.path("s"), version=3)
+    made = HandmadeTable(bare.path("s"), version=3, properties=SHARED)
     made.commit(made.data({"id": [1]}))
     made.evolve([*made.columns, {"id": 2, "name": "x", "required": False, "type": "int", "initial-default": 5}])
 

@@ -10,6 +10,8 @@ from pyiceberg.table import StaticTable
 
 from catalog.errors import SqlError
 from engine.errors.column_errors import AddedColumnNotNull, ColumnNotFound, DuplicateColumns
+from engine.iceberg.definition.defaults import default_json
+from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.spec.errors import (
     IcebergChangeNotSupported,
     IcebergColumnChangeRefused,
@@ -18,6 +20,8 @@ from engine.iceberg.spec.errors import (
     IcebergPartitioningRefused,
     IcebergPropertyRefused,
 )
+from engine.iceberg.spec.types import Kind, SimpleType, type_name
+from engine.storage.storage import open_storage
 from engine.table.definition_changes import (
     AddColumn,
     AddConstraint,
@@ -40,6 +44,7 @@ from engine.table.definition_changes import (
 from engine.types.partition_terms import PartitionTerm, SortTerm
 from engine.types.schema import DecimalType, PrimitiveType, StructField
 from engine.types.schema_changes import After, First
+from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.tables import OwnTable, columns
 
 ALL = columns(
@@ -335,3 +340,40 @@ def test_a_table_that_is_made_again_keeps_ids_of_equal_columns(tmp_path: Path) -
     ]
     assert [(each.name, each.field_id) for each in definition.spec.fields] == [("new", 1001)]
     assert dict(definition.properties) == {"owner": "me", "k": "v"}
+
+
+LACKED = [("uuid", "string"), ("time", "string"), ("fixed[3]", "binary"), ("timestamp_ns", "timestamp_ntz")]
+
+
+@pytest.mark.parametrize(("stored", "shown"), LACKED)
+def test_a_table_that_is_made_again_has_the_types_that_are_asked_for(tmp_path: Path, stored: str, shown: str) -> None:
+    """And not those that are only shown as these."""
+    table = HandmadeTable(tmp_path / "t", columns=[{"id": 1, "name": "c", "required": False, "type": stored}])
+    table.write()
+    snapshot = IcebergFormat(open_storage, 1 << 24).load(str(table.folder))
+    assert snapshot.schema == columns(c=shown)
+    (again,) = snapshot.replaced("t", columns(c=shown), (), [], {}).iceberg_schema.fields
+    assert again.id > 1 and type_name(again.type) == {"timestamp_ntz": "timestamp"}.get(shown, shown)
+    (kept,) = snapshot.redefined("t", [RenameColumn(path=("c",), name="d")]).iceberg_schema.fields
+    assert (kept.id, type_name(kept.type)) == (1, stored)
+
+
+TIMES = [
+    ("22:31", "22:31:00.000000"),
+    ("22:31:08.5", "22:31:08.500000"),
+    ("22:31:08.1234567", None),
+    ("2231", None),
+    ("T22:31", None),
+    ("22:31:08,5", None),
+    ("24:00", None),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), TIMES)
+def test_defaults_of_times(text: str, value: str | None) -> None:
+    """As rows say times. None: it is refused."""
+    if value is None:
+        with pytest.raises(IcebergDefaultRefused):
+            default_json("t", SimpleType(Kind.TIME), f"'{text}'")
+    else:
+        assert default_json("t", SimpleType(Kind.TIME), f"'{text}'") == value

@@ -65,4 +65,9 @@ def test_files_of_a_sorted_table(session: LakeSession, mode: str | None, is_divi
     assert all(each == sorted(each) for each in keys)
     assert all(one[-1] <= two[0] for one, two in zip(keys, keys[1:], strict=False)) is (is_divided or len(keys) == 1)
     assert (len(keys) == 4) is (mode == "none")
+    run(session, f"CALL system.rewrite_data_files(table => '{name}', strategy => 'sort')")
+    found = [pq.read_table(path, columns=["p", "n"]).to_pylist() for path in _files(session, name)]
+    keys = sorted(([tuple(row.values()) for row in each] for each in found), key=lambda each: each[0])
+    assert all(each == sorted(each) for each in keys)
+    assert all(one[-1] <= two[0] for one, two in zip(keys, keys[1:], strict=False))
     assert _all(session, name) == [(3000, 4498500, 3000, -4498500)]

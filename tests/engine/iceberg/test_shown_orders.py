@@ -34,6 +34,7 @@ ORDERS = [
         "hash",
     ),
     ("UNORDERED", "", "none"),
+    ("DISTRIBUTED BY PARTITION", "", "hash"),
 ]
 
 
