@@ -282,6 +282,7 @@ def _expression(random: Random, depth: int) -> str:
 
 
 def _query(random: Random) -> str:
+    """Averages are of decimals: one of whole numbers is a DOUBLE, whose last digits depend on the order of the rows."""
     aggregates = [
         f"{random.choice(('sum(', 'sum(', 'avg(0.0 + '))}{_expression(random, random.randrange(4))})"
         + random.choice((f" AS n{number}", f" FILTER (WHERE i > 0) AS n{number}"))
