@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Event, Lock
 from typing import Protocol
+
+_LOOKS_S = 0.1
+"""How often who waits for a lock looks whether the statement has ended."""
 
 
 class Interruption(Protocol):
@@ -57,3 +61,28 @@ def interruptible(end: Callable[[], None]) -> Iterator[None]:
         raise
     finally:
         interruption.forget(end)
+
+
+def pause_for(seconds: float) -> None:
+    """Waits so long. Raises what ends the statement of this thread as soon as it does."""
+    ended = Event()
+    with interruptible(ended.set):
+        ended.wait(seconds)
+    _ensure_live()
+
+
+@contextmanager
+def held(lock: Lock) -> Iterator[None]:
+    """Holds a lock that others hold while a server answers them. Raises what ends the statement of this thread."""
+    while not lock.acquire(timeout=_LOOKS_S):
+        _ensure_live()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _ensure_live() -> None:
+    interruption = _current.get()
+    if interruption is not None:
+        interruption.ensure_live()

@@ -81,14 +81,15 @@ class TableFolders:
             if not isinstance(source, RestNames):
                 continue
             try:
-                source.learn_places(sought=location, is_table=lambda: self._has_iceberg(location))
+                source.learn_places(sought=location, table_around=lambda: self._iceberg_around(location))
             except (RestCatalogNotAvailable, RestCatalogRefused):
                 if not source.knows_places and self._is_guarded(name):
                     raise
 
-    def _has_iceberg(self, location: str) -> bool:
-        """Whether a table lies at a canonical location, or around it, that no record has to know of."""
-        return any(self._places.format_at(folder) == ICEBERG for folder in self._places.tables_around(location))
+    def _iceberg_around(self, location: str) -> str | None:
+        """The folder of a table at a canonical location, or around it, that no record has to know of."""
+        around = self._places.tables_around(location)
+        return next((folder for folder in around if self._places.format_at(folder) == ICEBERG), None)
 
     def _is_guarded(self, catalog: CatalogName) -> bool:
         """Whether tables without a record of their own may have policies or grants."""

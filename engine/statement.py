@@ -118,6 +118,7 @@ def run_statement(
         executor=executor,
         context=replace(context, variables=state.visible, caches_results=_caches(state)),
         parameters=own,
+        turns=sources.turns,
     )
     way = _Way(state=state, sources=sources, run=run)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
@@ -183,7 +184,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
     INSERTs that read one version of their source.
     """
     way.run.context.cancel.reopen()  # behind the commit of another INSERT: a lock that is waited for can be cancelled
-    policy = _policy(way)
+    policy = way.run.retries
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, way)
     tried: Plan = first
@@ -216,14 +217,9 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
         return policy.run_again(once, may_run_again)
 
 
-def _policy(way: _Way) -> RetryPolicy:
-    context = way.run.context
-    return RetryPolicy(cancel=context.cancel, on_loss=context.on_loss, turns=way.sources.turns)
-
-
 def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
-    policy = _policy(way)
+    policy = way.run.retries
     fresh: Plan | None = first
     left: Rearrangement | None = None
 

@@ -38,7 +38,7 @@ _COMMANDS: Mapping[str, str] = {
 }
 _TOKEN = re.compile(r"--[^\n]*|/\*.*?(?:\*/|$)|'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.|\"\")*+\"?|`[^`]*`?|\S", re.S)
 _OPEN = re.compile(r"'(?:[^'\\]|\\.|'')*+|\"(?:[^\"\\]|\\.|\"\")*+|`[^`]*|/\*(?:(?!\*/).)*", re.S)
-_MOVES = re.compile(r"\s*(?:USE|SET\s+CATALOG)\b", re.IGNORECASE)
+_MOVES = re.compile(r"(?:\s|--[^\n]*|/\*(?:(?!\*/).)*\*/)*+(?:USE|SET\s+CATALOG)\b", re.IGNORECASE | re.S)
 _SCRIPT = re.compile(r"\s*BEGIN\b(?!\s+TRANSACTION)", re.IGNORECASE)
 
 Writer = Callable[[Statement, TextIO], None]

@@ -73,7 +73,7 @@ def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> C
             if (names := _names(sources, table.schema_name)) is not None:
                 _drop_table(names, state, table, purge=purge)
         case CreateView(made, replaces):
-            if (names := _names(sources, made.name.schema_name)) is not None and made.name not in state.relations:
+            if (names := _other_than_view(sources, state, made.name)) is not None:
                 _create_view(names, made, replaces=replaces)
         case DropView(view):
             if (names := _names(sources, view.schema_name)) is not None and view not in state.relations:
@@ -100,13 +100,13 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
         case CreateTable(table, _) if _names(sources, table.name.schema_name) is not None:
             known: list[Change] = [DropTable(table.name)] if table.name in state.relations else []
             return [*known, CreateTable(_plain(table))]
-        case CreateView(made, _) if _names(sources, made.name.schema_name) and made.name not in state.relations:
-            return []
+        case CreateView(made, _) if _other_than_view(sources, state, made.name) is not None:
+            return [DropTable(made.name)] if made.name in state.relations else []  # of a table that went elsewhere
         case DropView(view) if _names(sources, view.schema_name) is not None and view not in state.relations:
             return []
         case DropTable(name, _) if _names(sources, name.schema_name) is not None:
             return [DropTable(name)] if name in state.relations else []
-        case RenameTable(old, new) if (names := _table_names(sources, state, old)) is not None:
+        case RenameTable(old, new) if (names := _other_than_view(sources, state, old)) is not None:
             if old not in state.relations:
                 return []
             address = location_of(names.name.catalog, tuple(new.schema.split(".")), new.table)
@@ -135,8 +135,8 @@ def _names(sources: Sources, schema: SchemaName) -> RestNames | None:
     return found if isinstance(found, RestNames) else None
 
 
-def _table_names(sources: Sources, state: CatalogState, name: TableName) -> RestNames | None:
-    """None for a view too, which is ours."""
+def _other_than_view(sources: Sources, state: CatalogState, name: TableName) -> RestNames | None:
+    """The catalog of what is no view of ours; None for one, and where another catalog has the name."""
     is_view = isinstance(state.relations.get(name), ViewEntry)
     return None if is_view else _names(sources, name.schema_name)
 
@@ -243,7 +243,7 @@ def _drop_view(names: RestNames, view: TableName) -> None:
 
 def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableName) -> TableName:
     """The new name, its schema as the catalog spells it."""
-    names, others = _table_names(sources, state, old), _names(sources, new.schema_name)
+    names, others = _other_than_view(sources, state, old), _names(sources, new.schema_name)
     is_view = isinstance(state.relations.get(old), ViewEntry)
     if is_view or (names is None and others is None):
         return new

@@ -20,6 +20,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
+from catalog.interruption import pause_for
 from catalog.rest.connections import is_below
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
@@ -65,7 +66,7 @@ class RestClient:
         self,
         options: RestOptions,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = pause_for,
     ) -> None:
         self.name = options.name
         self._options, self._clock, self._sleep = options, clock, sleep

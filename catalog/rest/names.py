@@ -23,13 +23,14 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 from catalog.credentials import options_for
 from catalog.entries import CatalogEntry, TableEntry, ViewEntry
 from catalog.errors import TableAmbiguous
+from catalog.interruption import held
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
 from catalog.rest.connections import RestPolicy, options_of
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestOptionInvalid
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
-from catalog.rest.vended import LentOptions, StorageOptions, storage_options
+from catalog.rest.vended import LentOptions, StorageOptions, now_ms, storage_options
 from catalog.rest.views import listed_view, view_entry
 from catalog.roots import overlap
 
@@ -149,18 +150,19 @@ class RestNames:
         self,
         clock: Callable[[], float] = time.monotonic,
         sought: str | None = None,
-        is_table: Callable[[], bool] = lambda: False,
+        table_around: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`.
 
-        Where no table is known at `sought`, a canonical location, and one lies there (`is_table`), it may be one that
-        was made again elsewhere under its name: all are asked for once more.
+        Where no table is known at `sought`, a canonical location, the one that lies there or around it, in the folder
+        `table_around`, may be one that was made again elsewhere under its name: all are asked for once more, but not
+        for each path in that folder.
         """
-        with self._listing:
-            now = clock()
-            is_old = now >= self._known_until or (
-                sought is not None and self._looked_for.get(sought, now) <= now and self._is_new(sought) and is_table()
-            )
+        with held(self._listing):
+            now, folder = clock(), None
+            if sought is not None and self._is_new(sought):
+                folder = table_around()
+            is_old = now >= self._known_until or (folder is not None and self._looked_for.get(folder, now) <= now)
             if not is_old and now < self._listed_until:
                 return
             for address, place in self.all_places(() if is_old else self.places.all()):
@@ -169,8 +171,8 @@ class RestNames:
             if is_old:
                 self._known_until = now + _PLACES_S
                 self._looked_for = {place: until for place, until in self._looked_for.items() if until > now}
-                if sought is not None:
-                    self._looked_for[sought] = now + _PLACES_S
+                if folder is not None:
+                    self._looked_for[folder] = now + _PLACES_S
 
     def _is_new(self, location: str) -> bool:
         """Whether no table of this catalog is known at a location."""
@@ -225,15 +227,20 @@ class RestCatalogs:
     """All REST catalogs of a server: those of its configuration, and those that statements made. Thread-safe."""
 
     def __init__(
-        self, options: Iterable[RestOptions] = (), policy: RestPolicy | None = None, places: RestPlaces | None = None
+        self,
+        options: Iterable[RestOptions] = (),
+        policy: RestPolicy | None = None,
+        places: RestPlaces | None = None,
+        clock: Callable[[], int] = now_ms,
     ) -> None:
-        """`policy` is what statements may connect to."""
-        self.places = places or RestPlaces()
+        """`policy` is what statements may connect to; `clock` is in milliseconds since the epoch."""
+        self.places, self._clock = places or RestPlaces(), clock
         found = map(self._connected, options)
         self.configured: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
         self._policy = policy or RestPolicy()
         self._recorded: Mapping[CatalogName, tuple[CatalogEntry, RestNames]] = {}
-        self._lent: OrderedDict[tuple[str, str], LentOptions] = OrderedDict()
+        self._lent: OrderedDict[tuple[RestClient, str, str], LentOptions] = OrderedDict()
+        """Another catalog may have the name, and the tables, of one that gave something out."""
         self._lock = Lock()
 
     @property
@@ -255,6 +262,8 @@ class RestCatalogs:
                     else (each, self._open(each))
                     for name, each in wanted.items()
                 }
+                clients = {each.client for each in self.names.values()}
+                self._lent = OrderedDict((key, lent) for key, lent in self._lent.items() if key[0] in clients)
             return self.names
 
     def ensure_answers(self, entry: CatalogEntry) -> None:
@@ -294,16 +303,16 @@ class RestCatalogs:
             self.places.forget(location)
         else:
             self.places.learn(location, found.metadata)
-            self._take_given(location, found)
+            self._take_given(at.client, location, found)
         return found
 
-    def _take_given(self, address: str, table: RestTable) -> None:
+    def _take_given(self, client: RestClient, address: str, table: RestTable) -> None:
         """The credentials that came with a table are newer than those that are kept for it."""
         place = self.places.of(address)
         if place is None:
             return
         with self._lock:
-            lent = self._lent.get((without_place(address), place.location))
+            lent = self._lent.get((client, without_place(address), place.location))
         if lent is None:
             return
         newest = storage_options(str(table_at(address).name), place.location, table.given)
@@ -317,7 +326,7 @@ class RestCatalogs:
         at = self.place(address)
         if not at.client.vends or options_for(location):
             return None
-        label, key = str(table_at(address).name), (without_place(address), location)
+        label, key = str(table_at(address).name), (at.client, without_place(address), location)
         with self._lock:
             if key in self._lent:
                 self._lent.move_to_end(key)
@@ -327,32 +336,23 @@ class RestCatalogs:
         if first is None:
             return None
         with self._lock:
-            lent = self._lent.setdefault(key, LentOptions(first, self._asker(address, location)))
+            lent = self._lent.setdefault(key, LentOptions(first, _asker(at, label, location), self._clock))
             while len(self._lent) > _LENT_MAX:
                 self._lent.popitem(last=False)
             return lent
-
-    def _asker(self, address: str, location: str) -> Callable[[], StorageOptions]:
-        at, label = self.place(address), str(table_at(address).name)
-
-        def ask() -> StorageOptions:
-            found = storage_options(label, location, at.client.credentials(at.namespace, at.table))
-            if found is None:
-                raise RestCatalogNotAvailable(at.client.name, f"it gives out no credentials for {label} any more")
-            return found
-
-        return ask
 
     def keep_staged(self, address: str, location: str, staged: RestTable) -> None:
         """The credentials that came with a table that is not there yet, for its files at a location. They are not to be
         had again before it is made. Raises `RestSigningNotSupported`.
         """
-        at = self.place(address)
-        given = storage_options(str(table_at(address).name), location, staged.given)
+        at, label = self.place(address), str(table_at(address).name)
+        given = storage_options(label, location, staged.given)
         if not at.client.vends or options_for(location) or given is None:
             return
         with self._lock:
-            self._lent[without_place(address), location] = LentOptions(given, self._asker(address, location))
+            self._lent[at.client, without_place(address), location] = LentOptions(
+                given, _asker(at, label, location), self._clock
+            )
 
     def place(self, location: str) -> RestAddress:
         """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""
@@ -370,6 +370,16 @@ class RestCatalogs:
             location=said.get("location"),
             uuid=said.get("uuid"),
         )
+
+
+def _asker(at: RestAddress, label: str, location: str) -> Callable[[], StorageOptions]:
+    def ask() -> StorageOptions:
+        found = storage_options(label, location, at.client.credentials(at.namespace, at.table))
+        if found is None:
+            raise RestCatalogNotAvailable(at.client.name, f"it gives out no credentials for {label} any more")
+        return found
+
+    return ask
 
 
 def _unreadable(error: OSError) -> str:

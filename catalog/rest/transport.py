@@ -1,6 +1,7 @@
 """Requests to a REST catalog: JSON out, JSON in, within limits of time and size.
 
-A read is cut off where the statement that waits for it is cancelled (`catalog.interruption`), once it is connected.
+A read, or the request for a token, is cut off where the statement that waits for it is cancelled
+(`catalog.interruption`), once it is connected.
 No redirect is followed, since the token would be shown to where it leads. What failed without an answer is told apart
 from what was answered: of a request that changes something, nobody knows whether it was carried out.
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from catalog.interruption import interruptible
+from catalog.interruption import held, interruptible
 from catalog.no_redirect import NoRedirect
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.options import RestOptions
@@ -81,20 +82,33 @@ class AnswerTooLong(NoAnswer):
     """The request was answered, with more than is read; another attempt would have the same answer."""
 
 
-_connected: ContextVar[list[socket.socket] | None] = ContextVar("connected", default=None)
-"""The connection of the request that a thread waits for."""
+class _Line:
+    """The connection of a request that a thread waits for; another thread may cut it off, also before it is there."""
+
+    def __init__(self) -> None:
+        self._connections: list[socket.socket] = []
+        self._is_cut = False
+
+    def note(self, connection: socket.socket | None) -> None:
+        if connection is not None:
+            self._connections.append(connection)
+        if self._is_cut:
+            self.cut()
+
+    def cut(self) -> None:
+        self._is_cut = True  # before it looks for connections, as `note` looks for it after it has added one
+        for each in self._connections:
+            with suppress(OSError):
+                socket.socket.shutdown(each, socket.SHUT_RDWR)  # TLS would say goodbye first
 
 
-def _cut_off(connected: list[socket.socket]) -> None:
-    for each in connected:
-        with suppress(OSError):
-            socket.socket.shutdown(each, socket.SHUT_RDWR)  # TLS would say goodbye first
+_line: ContextVar[_Line | None] = ContextVar("line", default=None)
 
 
 def _note(connection: socket.socket | None) -> None:
-    noted = _connected.get()
-    if noted is not None and connection is not None:
-        noted.append(connection)
+    line = _line.get()
+    if line is not None:
+        line.note(connection)
 
 
 class _CutConnection(http.client.HTTPConnection):
@@ -151,24 +165,25 @@ class Transport:
             raise RestCatalogNotAvailable(self._options.name, self._options.problem)
         own = {**dict(self._options.headers), "Accept": "application/json", "Content-Type": "application/json"}
         own.update(headers or {})
-        answer = self._ask(method, url, data, {**own, **self._authorization()})
+        changes = method != "GET"
+        answer = self._ask(method, url, data, {**own, **self._authorization()}, changes=changes)
         if answer.status == _UNAUTHORIZED and self._options.credential:
             self._forget_token()
-            answer = self._ask(method, url, data, {**own, **self._authorization()})
+            answer = self._ask(method, url, data, {**own, **self._authorization()}, changes=changes)
         if answer.status == _UNAUTHORIZED:
             raise RestCatalogRefused(self._options.name, f"it does not know the credentials ({answer.reason})")
         return answer
 
-    def _ask(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str]) -> Answer:
-        if method != "GET":
+    def _ask(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str], *, changes: bool) -> Answer:
+        if changes:
             return self._answered(method, url, data, headers)
-        connected: list[socket.socket] = []
-        token = _connected.set(connected)
+        line = _Line()
+        token = _line.set(line)
         try:
-            with interruptible(lambda: _cut_off(connected)):
+            with interruptible(line.cut):
                 return self._answered(method, url, data, headers)
         finally:
-            _connected.reset(token)
+            _line.reset(token)
 
     def _answered(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str]) -> Answer:
         request = urllib.request.Request(url, data, dict(headers), method=method)
@@ -224,7 +239,7 @@ class Transport:
     def _authorization(self) -> Mapping[str, str]:
         if not self._options.credential:
             return {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        with self._lock:  # one of those who wait asks
+        with held(self._lock):  # one of those who wait asks
             if not self._token or self._clock() >= self._token_ends:
                 self._token, lasts_s = self._asked_token()
                 self._token_ends = self._clock() + max(lasts_s - _EARLY_S, lasts_s / 2)
@@ -241,7 +256,7 @@ class Transport:
             raise
 
     def _forget_token(self) -> None:
-        with self._lock:
+        with held(self._lock):
             self._token = ""
 
     def _new_token(self) -> tuple[str, float]:
@@ -253,7 +268,7 @@ class Transport:
         url = self._options.token_url or f"{self._options.uri.rstrip('/')}/v1/oauth/tokens"
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         try:
-            answer = self._ask("POST", url, urlencode(form).encode(), headers)
+            answer = self._ask("POST", url, urlencode(form).encode(), headers, changes=False)
         except NoAnswer as error:
             raise RestCatalogNotAvailable(self._options.name, f"no token is given out ({error})") from error
         token, lasts = answer.body.get("access_token"), answer.body.get("expires_in")

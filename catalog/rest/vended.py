@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from catalog.interruption import held
 from catalog.rest.errors import RestSigningNotSupported
 from catalog.rest.hadoop_access import HadoopAccess, abfs_access, s3_access
 from catalog.roots import is_below
@@ -26,6 +27,8 @@ _EARLY_MS = 5 * 60_000
 """They are asked for again so long before they end, or when half of their time is over."""
 _ENDLESS_MS = 15 * 60_000
 """After how long those are asked for again of which the catalog does not say when they end."""
+_TAKEN_MS = 5 * 60_000
+"""How long such are used before others that came with the table are: file systems are opened for each."""
 _S3 = frozenset(["s3", "s3a", "s3n"])
 _GCS = frozenset(["gs", "gcs"])
 _ADLS = frozenset(["abfs", "abfss", "wasb", "wasbs"])
@@ -144,7 +147,7 @@ class LentOptions:
         self.lease = uuid.uuid4().hex
         self._ask, self._clock = ask, clock
         self._lock = threading.Lock()
-        self._current, self._again_ms = first, self._due_ms(first)
+        self._use(first)
         _leases[self.lease] = self
 
     def __call__(self) -> Mapping[str, Any]:
@@ -153,17 +156,17 @@ class LentOptions:
 
     def newest(self) -> StorageOptions:
         """Where newer ones are not to be had, those of before count while they last."""
-        with self._lock:
+        with held(self._lock):
             now = self._clock()
             if now >= self._again_ms:
                 self._renew(now)
             return self._current
 
     def take(self, newest: StorageOptions) -> None:
-        """Those that came with the table just now, in place of ones that may have ended without a word."""
-        with self._lock:
-            if self._current.ends_ms is None:
-                self._current, self._again_ms = newest, self._due_ms(newest)
+        """Those that came with the table just now, in place of older ones that may have ended without a word."""
+        with held(self._lock):
+            if self._current.ends_ms is None and self._clock() >= self._since_ms + _TAKEN_MS:
+                self._use(newest)
 
     def _renew(self, now: int) -> None:
         try:
@@ -173,7 +176,10 @@ class LentOptions:
                 raise
             self._again_ms = now + 10_000
             return
-        self._current, self._again_ms = found, self._due_ms(found)
+        self._use(found)
+
+    def _use(self, options: StorageOptions) -> None:
+        self._current, self._since_ms, self._again_ms = options, self._clock(), self._due_ms(options)
 
     def _due_ms(self, options: StorageOptions) -> int:
         if options.ends_ms is None:

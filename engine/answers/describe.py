@@ -16,7 +16,7 @@ from catalog.names import CatalogName, SchemaName
 from engine.answers.described_json import described_json
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
-from engine.bind.sight import visible_keys
+from engine.bind.sight import is_hidden, visible_keys
 from engine.pruning.distinct_counts import DistinctCount
 from engine.runtime.results import string_rows
 from engine.statements.functions import DescribeFunction
@@ -38,7 +38,7 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
     if statement.column_parts:
         column = _find_column(relation, statement.column_parts)
         rows = [("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL")]
-        if statement.extended and column.name in (counts := _distinct_counts(relation)):
+        if statement.extended and column.name in (counts := _distinct_counts(bound, relation)):
             rows.append(("distinct_count", str(counts[column.name].distinct)))
         return Outcome(result=string_rows(("info_name", "info_value"), rows))
     if statement.as_json:
@@ -198,7 +198,7 @@ def _details(bound: BoundStatement, relation: NamedRelation) -> Iterator[Row]:
         yield "# Constraints", "", ""
     for each in keys:
         yield each.name, key_clause(each), ""
-    counts = _distinct_counts(relation)
+    counts = _distinct_counts(bound, relation)
     if counts:
         yield "", "", ""
         yield "# Column Statistics", "", ""
@@ -207,9 +207,9 @@ def _details(bound: BoundStatement, relation: NamedRelation) -> Iterator[Row]:
         yield name, str(count.distinct), f"counted in {count.rows} rows"
 
 
-def _distinct_counts(relation: NamedRelation) -> Mapping[str, DistinctCount]:
-    """What may be told of them: none where a policy may hide rows."""
-    if not isinstance(relation, BoundTable) or relation.is_policed:
+def _distinct_counts(bound: BoundStatement, relation: NamedRelation) -> Mapping[str, DistinctCount]:
+    """What may be told of them: none where a policy may hide rows, or to those who may not read any."""
+    if not isinstance(relation, BoundTable) or relation.is_policed or is_hidden(bound.view, relation):
         return {}
     return relation.snapshot.distinct_counts.columns
 

@@ -12,7 +12,8 @@ There are three answers, and this module is the only place that gives them:
 3. **Give up** with the conflict, when the policy allows no more attempts.
 
 The writers of one table in this server do not race each other: they take turns, and who waits for a turn finds the
-versions of those before it when the turn comes. A lost attempt is work, and files that are synced, for nothing.
+versions of those before it when the turn comes. A lost attempt is work, and files that are synced, for nothing. Turns
+only save that: nothing depends on them, so nobody waits for long behind one whose storage or catalog does not answer.
 
 A pause is random, and its upper bound doubles with each loss: writers that met once are not to meet again, and the more
 there are, the more room they make. Pauses end when the statement is cancelled.
@@ -61,6 +62,8 @@ class RetryPolicy:
     on_loss: Callable[[Loss], None] = lambda _: None
     turns: TableLocks | None = None
     """Those of the server; None: nobody is waited for."""
+    turn_s_max: float = 10.0
+    """How long a turn is waited for; then the attempts race those of its holder."""
 
     def rebase(
         self, attempt: Callable[[], T | None], table_root: str, catch_up: Callable[[], None] = lambda: None
@@ -73,7 +76,7 @@ class RetryPolicy:
         self.cancel.reopen()  # behind an earlier commit of the statement
         if self.turns is None:
             return self._rebase(attempt)
-        with self.turns.hold(table_root, self.cancel) as has_waited:
+        with self.turns.hold(table_root, self.cancel, self.turn_s_max) as has_waited:
             if has_waited:
                 catch_up()
             return self._rebase(attempt)

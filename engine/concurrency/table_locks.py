@@ -12,6 +12,7 @@ goes between the look for it and the commit that names it.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -31,27 +32,30 @@ class TableLocks:
         self._held: set[str] = set()
 
     @contextmanager
-    def hold(self, key: str, cancel: CancelToken) -> Iterator[bool]:
-        """Hold `key` for the block, and say whether another one held it before. Raises what `cancel` says when it is
-        thrown while waiting.
+    def hold(self, key: str, cancel: CancelToken, wait_s_max: float = threading.TIMEOUT_MAX) -> Iterator[bool]:
+        """Hold `key` for the block, and say whether another one held it before; after `wait_s_max` the block runs
+        without. Raises what `cancel` says when it is thrown while waiting.
         """
-        has_waited = False
+        until_s, has_waited = time.monotonic() + wait_s_max, False
         cancel.on_cancel(self._wake)
         try:
             with self._changed:
-                while key in self._held:
+                while key in self._held and (left_s := until_s - time.monotonic()) > 0:
                     has_waited = True
                     cancel.ensure_live()
-                    self._changed.wait()
-                self._held.add(key)
+                    self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
+                is_held = key not in self._held
+                if is_held:
+                    self._held.add(key)
         finally:
             cancel.forget(self._wake)  # a script would collect one for each of its statements
         try:
             yield has_waited
         finally:
-            with self._changed:
-                self._held.discard(key)
-                self._changed.notify_all()
+            if is_held:
+                with self._changed:
+                    self._held.discard(key)
+                    self._changed.notify_all()
 
     @contextmanager
     def hold_all(self, keys: Iterable[str], cancel: CancelToken) -> Iterator[None]:

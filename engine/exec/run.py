@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from engine.concurrency.retry import RetryPolicy
+from engine.concurrency.table_locks import TableLocks
 from engine.errors.statement_errors import StatementNotSupported
 from engine.exec.query import ExecSession
 from engine.plans.expression_checks import Examination
@@ -21,11 +23,17 @@ from engine.sql.settings_text import TIME_ZONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """`parameters` are for the markers of the statement's own text."""
+    """`parameters` are for the markers of the statement's own text, `turns` those of `RetryPolicy`."""
 
     executor: ExecSession
     context: StatementContext
     parameters: Sequence[Parameter] = ()
+    turns: TableLocks | None = None
+
+    @property
+    def retries(self) -> RetryPolicy:
+        """Of its commits."""
+        return RetryPolicy(cancel=self.context.cancel, on_loss=self.context.on_loss, turns=self.turns)
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
         """The columns that `plan` would answer; nothing runs."""

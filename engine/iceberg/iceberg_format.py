@@ -35,7 +35,7 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
-from engine.storage.lent_storage import LentStorage
+from engine.storage.lent_storage import LentStorage, lease_of
 from engine.storage.storage import FileStatus, Storage
 from engine.table.changes import Bound
 from engine.table.definition import TableDefinition
@@ -167,7 +167,8 @@ class IcebergFormat:
         self, loaded: _Found, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
     ) -> IcebergSnapshot:
         """The one that another statement has made of the same metadata, or a new one."""
-        key = (loaded.storage.root, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
+        lease = lease_of(loaded.storage)
+        key = (loaded.storage.root, lease, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
         with self._lock:
             found = self._snapshots.get(key)
             if found is None:
@@ -177,7 +178,7 @@ class IcebergFormat:
                     metadata=loaded.metadata,
                     info=None if snapshot_id is None else loaded.metadata.snapshots[snapshot_id],
                     iceberg_schema=loaded.metadata.schemas[schema_id],
-                    decoded=self._decoded,
+                    decoded=self._decoded.apart(lease),
                     address=loaded.address,
                     branch=branch,
                 )

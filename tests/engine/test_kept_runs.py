@@ -50,6 +50,10 @@ def tables(engine: LakeEngine) -> None:
     run(session, "CREATE TABLE parted (id BIGINT, p STRING) PARTITIONED BY (p)")
     run(session, "INSERT INTO parted SELECT id, CAST(id % 3 AS STRING) FROM range(30)")
     run(session, "CREATE TABLE many (id BIGINT)")
+    run(session, "CREATE TABLE halves (id BIGINT, v DOUBLE)")
+    for start in (0, 300_000):
+        text = f"SELECT id, sin(id) AS v FROM range({start}, {start} + 300000, 1, 1)"
+        run(session, f"INSERT INTO halves {text}")
     for start in (0, 10):
         run(session, f"INSERT INTO many SELECT id FROM range({start}, {start} + 10)")
     session.close()
@@ -64,6 +68,9 @@ AGAIN = (
     ("SELECT id, sum(id) OVER (PARTITION BY k ORDER BY id) FROM ran WHERE id < 20 ORDER BY id", True),
     ("SELECT id, p FROM parted WHERE p = '1' ORDER BY id", True),
     ("SELECT k FROM ran WHERE id < 9 UNION SELECT k FROM kinds ORDER BY k", True),
+    ("SELECT count(*), sum(id), avg(id) FROM halves WHERE v > 0.5", True),  # of two tasks
+    ("SELECT id % 3 AS m, count(DISTINCT id) FROM halves GROUP BY m HAVING max(v) > 0 ORDER BY m", True),
+    ("SELECT id FROM halves WHERE v > 0.999999 ORDER BY id", False),  # rows that are exchanged as they are
     ("SELECT id FROM ran WHERE id > (SELECT avg(id) + 90 FROM ran) ORDER BY id", False),  # holds the subquery's value
     ("SELECT /*+ REPARTITION(3) */ sum(id) FROM ran", False),  # as all that has a comment
     ("SELECT count(*) FROM ran a JOIN kinds b ON a.k < b.k", False),  # adaptive

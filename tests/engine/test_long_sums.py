@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -21,11 +22,13 @@ from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from tests.bench.sides import own_spark
 from tests.engine.beside_spark import BesideSpark
-from tests.engine.lake_sessions import refuse, run
+from tests.engine.lake_sessions import refuse, run, table
 
 pytestmark = pytest.mark.spark
 
 ANSI = "spark.sql.ansi.enabled"
+SLOW = "aggregate(sequence(1L, 20000L), id, (a, b) -> greatest(a, b))"
+"""Takes about a millisecond."""
 PAD_BYTES = 1_500_000
 """In a table: the log is not asked what is in smaller ones."""
 
@@ -213,18 +216,50 @@ def test_an_overflow_of_the_query_is_its_own(beside: BesideSpark) -> None:
     assert error.condition == "ARITHMETIC_OVERFLOW"
 
 
-def test_rows_that_were_sent_are_not_taken_back(beside: BesideSpark) -> None:
-    """The sum of the sums of two files is too large, which is found when tasks with other rows have ended."""
+def _slow_rows(beside: BesideSpark) -> str:
+    """Many rows of as many tasks as run at once, the last ones of each slow."""
+    tasks = beside.spark.sparkContext().defaultParallelism()
+    return f"SELECT if(id % 51000 < 50000, id, {SLOW}) FROM range(0, 51000 * {tasks}, 1, {tasks})"
+
+
+@pytest.mark.parametrize(
+    ("last", "condition"),
+    [
+        ("SELECT sum(h * h) FROM twice", "STATISTICS_EXCEEDED"),
+        ("SELECT bigint(sum(a) * 0) + 9223372036854775807 + count(*) FROM facts", "ARITHMETIC_OVERFLOW"),
+    ],
+)
+def test_rows_that_were_sent_are_not_taken_back(beside: BesideSpark, last: str, condition: str) -> None:
+    """The sum of the sums of two files is too large, which is found when tasks with other rows have ended. What
+    fails without longs too says so.
+    """
     told: list[ResultStream] = []
     context = StatementContext(identity=Identity("ann"), on_rows=told.append)
-    tasks = beside.spark.sparkContext().defaultParallelism()
-    slow = "aggregate(sequence(1L, 20000L), id, (a, b) -> greatest(a, b))"
-    rows = f"SELECT if(id % 51000 < 50000, id, {slow}) FROM range(0, 51000 * {tasks}, 1, {tasks})"
-    assert _form(beside, "SELECT sum(h * h) FROM twice") == "one"
-    beside.ensure_same("SELECT sum(h * h) FROM twice")
+    assert _form(beside, last) == "one"
     with pytest.raises(SqlError) as caught:
-        beside.session.execute(f"{rows} UNION ALL SELECT sum(h * h) FROM twice", context)
-    assert told and caught.value.condition == "STATISTICS_EXCEEDED"
+        beside.session.execute(f"{_slow_rows(beside)} UNION ALL {last}", context)
+    assert told and caught.value.condition == condition
+
+
+def test_rows_that_were_not_sent_are_computed_again(beside: BesideSpark) -> None:
+    """The first task has no rows, the second one none so far, and the third one has written its own."""
+    beside.ensure_same("SELECT sum(h * h) FROM twice")
+    rows = f"SELECT if(id < 54000, {SLOW}, id) AS id FROM range(0, 150000, 1, 3) WHERE id >= 50000"
+    told: list[ResultStream] = []
+    context = StatementContext(identity=Identity("ann"), on_rows=told.append)
+    result = beside.session.execute(f"{rows} UNION ALL SELECT sum(h * h) FROM twice", context)
+    assert sum(batch.num_rows for batch in (told[0] if told else result).batches()) == 100_001
+
+
+def test_a_column_of_many_levels_is_looked_up_once(beside: BesideSpark) -> None:
+    """Each level has the one below twice."""
+    rows = "SELECT a AS x, g FROM facts"
+    for _ in range(24):
+        rows = f"SELECT if(g = 'x', x, -x) AS x, g FROM ({rows})"
+    began = time.monotonic()
+    found = table(beside.session, f"SELECT sum(x) AS s FROM ({rows})")
+    assert time.monotonic() - began < 60
+    assert found == table(beside.session, "SELECT sum(if(g = 'x', a, a)) AS s FROM facts")
 
 
 COLUMNS = ("a", "b", "c", "e", "w", "i", "l", "y", "p", "r", "v")

@@ -89,6 +89,23 @@ def test_small_tables_are_joined_in_one_task(spark_driver: SparkDriver, lake: La
     assert (work.jobs, work.tasks) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("SELECT kind, count(*) AS c FROM few GROUP BY ROLLUP (kind)", [("a", 2), ("b", 2)]),
+        ("SELECT kind, count(DISTINCT id) - count(DISTINCT kind) AS c FROM few GROUP BY kind", [("a", 1), ("b", 0)]),
+    ],
+)
+@pytest.mark.parametrize("end", ["LIMIT 9", "ORDER BY kind", "UNION ALL SELECT kind, 1 FROM few WHERE id = -1 LIMIT 9"])
+def test_expanded_rows_are_joined_in_one_task(
+    spark_driver: SparkDriver, lake: LakeSession, rows: str, expected: list[tuple[str, int]], end: str
+) -> None:
+    text = f"SELECT kind, c FROM ({rows}) JOIN (SELECT DISTINCT kind FROM few) USING (kind) {end}"
+    found, work = worked(spark_driver, lake, text)
+    assert sorted(found, key=str) == expected
+    assert (work.jobs, work.tasks) == (1, 1)
+
+
 @pytest.fixture(scope="module")
 def orders(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
     """A session over `items`, eight of each of 100,000 orders in no order in one file of some 11 MB, and `parts`."""
@@ -136,3 +153,27 @@ def test_a_look_up_is_joined_in_one_task(
     for setting in ("shuffle.partitions", "adaptive.enabled"):
         run(orders, f"RESET spark.sql.{setting}")
     assert again == rows and others.tasks != 1  # none, where a join finds out that there is nothing
+
+
+@pytest.mark.parametrize(
+    ("condition", "count", "in_one_task"),
+    [
+        ("id = 4711", 8, True),
+        ("id IN (1, 2, 99999, 100000) AND wide IS NOT NULL", 24, True),
+        ("id = 50000 AND wide = 7", 0, True),
+        ("part = 3", None, False),
+        ("id = 4711 OR wide = 7", 8, False),
+        ("id < 90000", 720_000, False),
+    ],
+)
+def test_a_look_up_of_one_table_is_one_task(
+    spark_driver: SparkDriver, orders: LakeSession, condition: str, count: int | None, in_one_task: bool
+) -> None:
+    text = f"SELECT id, part, wide FROM items WHERE {condition}"
+    rows, work = worked(spark_driver, orders, text)
+    assert (work.tasks == 1) == in_one_task
+    assert count is None or len(rows) == count
+    run(orders, "SET spark.sql.shuffle.partitions = 3")
+    others, more = worked(spark_driver, orders, text)
+    run(orders, "RESET spark.sql.shuffle.partitions")
+    assert sorted(others) == sorted(rows) and more.tasks > 1

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.runtime.results import ResultStream, string_rows
+from engine.runtime.results import ResultStream, empty_result, string_rows
 from gateway.cli_client import ApiClient, Statement
 from gateway.cli_lines import Completer, join_history
 from gateway.cli_shell import Shell, is_complete, progress_text
@@ -234,11 +234,12 @@ def test_completion_follows_the_session(live: Live) -> None:
     def current(_: object) -> ResultStream:
         return string_rows(("catalog", "namespace"), [next(places)])
 
-    live.engine.answers["SHOW CURRENT NAMESPACE"] = current
+    commented = "/* back */ -- or\n use other"
+    live.engine.answers |= {"SHOW CURRENT NAMESPACE": current, commented: lambda _: empty_result()}
     with ApiClient(live.url) as client:
         completer = Completer(client, None)
         found = []
-        lines = iter(["USE shop;", "-- USE nothing\nSELECT 1;", "  use other;"])
+        lines = iter(["USE shop;", "-- USE nothing\nSELECT 1;", f"{commented};"])
 
         def read(_: str) -> str:
             found.append([name for name in completer.matches("or") if name in ("orders", "orbits")])

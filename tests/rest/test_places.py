@@ -241,6 +241,9 @@ def test_a_table_that_was_made_again_elsewhere_is_found_by_its_new_path(
     assert condition(mine, ANYBODY, f"SELECT * FROM {second}") is None
     server.requests()
     assert condition(mine, ANYBODY, f"SELECT * FROM {second}") is None
+    for name in ("a", "b"):
+        folder = server.folder / "b" / "second" / "data" / name
+        assert condition(mine, ANYBODY, f"SELECT * FROM iceberg.`{folder}`") is not None
     assert not [each for each in server.requests() if "/shop/tables/" in each]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +13,9 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from catalog.credentials import Credential, use_credentials
-from catalog.names import ICEBERG
+from catalog.entries import CatalogEntry
+from catalog.names import ICEBERG, CatalogName
+from catalog.rest.connections import RestPolicy, RestSecret
 from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
 from catalog.rest.names import RestCatalogs
 from catalog.rest.vended import (
@@ -23,6 +26,7 @@ from catalog.rest.vended import (
     lent_by,
     storage_options,
 )
+from engine.iceberg.manifests.decoded import Decoded
 from engine.storage.lent_storage import LentStorage, lease_of
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
@@ -222,8 +226,13 @@ def test_those_without_an_end_are_asked_for_again() -> None:
     assert lent() == {"key": "asked at 900000"}  # nobody says that they have ended
     now[0], away[0] = 1_810_000, False
     assert lent() == {"key": "asked at 1810000"}
+    for now[0] in (1_810_001, 2_109_999):
+        lent.take(StorageOptions(options={"key": "one more"}))
+        assert lent() == {"key": "asked at 1810000"}  # a file system for each statement would be too many
+    now[0] = 2_110_000
     lent.take(StorageOptions(options={"key": "newest"}, ends_ms=9_000_000))
     assert lent() == {"key": "newest"}
+    now[0] = 3_000_000
     lent.take(StorageOptions(options={"key": "not needed"}))
     assert lent() == {"key": "newest"}
 
@@ -292,14 +301,62 @@ def test_those_that_come_with_a_table_replace_the_kept_ones(
     """The table is the same, and so is its ETag."""
     address = "iceberg-rest://elsewhere/b/renewed"
     server.other_client().create_table("b.renewed", ROWS, location="s3://b/one")
-    catalogs = RestCatalogs([server.options(vended_credentials=True)])
-    for key in ("key-1", "key-2"):
+    now = [0]
+    catalogs = RestCatalogs([server.options(vended_credentials=True)], clock=lambda: now[0])
+    for key, now[0] in (("key-1", 0), ("key-2", 300_000)):
         server.vend(config={**TOKEN, "s3.access-key-id": key})
         assert catalogs.load(address) is not None
         lent = catalogs.lent_options(address, "s3://b/one")
         assert lent is not None and lent()["key"] == key
     server.vend()
     server.other_client().drop_table("b.renewed")
+
+
+def test_a_catalog_has_nothing_of_another_one_of_its_name(server: RestServer, bucket: type[Bucket]) -> None:
+    """Whoever makes it may have a table of the same name at the same place, and own it."""
+    address = "iceberg-rest://away/b/same"
+    server.other_client().create_table("b.same", ROWS, location="s3://b/one")
+    secret = RestSecret(name="token", value="a-fixed-token", urls=(server.uri,))
+    catalogs = RestCatalogs(policy=RestPolicy(secrets={"token": secret}))
+
+    def made(**more: str) -> CatalogEntry:
+        options = {"uri": server.uri, "token": "secret:token", "vended-credentials": "true", **more}
+        return CatalogEntry(name=CatalogName("away"), owner="ann", rest=tuple(options.items()))
+
+    def lent() -> LentOptions | None:
+        found = catalogs.lent_options(address, "s3://b/one")
+        assert found is None or lent_by(found.lease).options == found()
+        return found
+
+    server.vend(config={**TOKEN, "s3.access-key-id": "key-1"})
+    catalogs.of([made()])
+    first = lent()
+    assert first is not None and lent() is first
+    lease = first.lease
+    catalogs.of([made(), replace(made(), name=CatalogName("more"))])
+    assert lent() is first
+    server.vend(config={**TOKEN, "s3.access-key-id": "key-2"})
+    catalogs.of([made(scope="another")])
+    second = lent()
+    assert second is not None and second()["key"] == "key-2" and first()["key"] == "key-1"
+    del first
+    with pytest.raises(KeyError):
+        lent_by(lease)
+    server.vend()
+    catalogs.of([])
+    catalogs.of([made()])
+    assert lent() is None
+    server.other_client().drop_table("b.same")
+
+
+def test_what_was_decoded_with_keys_is_not_shown_without_them() -> None:
+    decoded = Decoded(1000)
+    one, two = decoded.apart("one"), decoded.apart("two")
+    key = ("manifest", "s3://b/t", "s3://b/t/metadata/m.avro", 10)
+    made = [each.get(key, lambda text=text: text, len) for each, text in ((one, "1"), (two, "2"), (decoded, "own"))]
+    assert made == ["1", "2", "own"]
+    assert [each.get(key, lambda: "none", len) for each in (one, two, decoded, decoded.apart(None))] == [*made, "own"]
+    assert decoded.num_bytes == one.num_bytes == 5
 
 
 def test_file_systems_are_not_kept(monkeypatch: pytest.MonkeyPatch, bucket: type[Bucket]) -> None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 
-from catalog.changes import CreateView
-from catalog.entries import ViewEntry
+from catalog.catalog import Catalog
+from catalog.changes import CreateTable, CreateView, DropView
+from catalog.entries import TableEntry, ViewColumn, ViewEntry
+from catalog.errors import TableAlreadyExists
+from catalog.memory_store import MemoryStore
 from catalog.names import SchemaName, TableName
+from catalog.rest.names import RestCatalogs, location_of
 from catalog.rest.views import view_entry
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
@@ -128,14 +134,18 @@ def session(tmp_path: Path, server: RestServer, spark_driver: SparkDriver) -> It
     opened.close()
 
 
+def current(view: ViewMetadata) -> ViewVersion:
+    return next(each for each in view.versions if each.version_id == view.current_version_id)
+
+
 @pytest.mark.spark
 def test_a_view_is_made_in_the_catalog_and_replaced(session: LakeSession, server: RestServer) -> None:
     run(session, "USE elsewhere.shop")
     columns = "CAST(id AS SMALLINT) n, array(struct(id AS `x y`)) AS a, map('k', 1.5) AS m, TIMESTAMP'2024-01-01' AS t"
     run(session, f"CREATE VIEW b.made (n COMMENT 'few', a, m, t) COMMENT 'one' AS SELECT {columns} FROM orders")
-    found = server.other_client().load_view("b.made").metadata
-    version = found.current_version()
-    assert (version.default_namespace.root, version.default_catalog) == (["shop"], None)
+    found = ViewMetadata.model_validate(server.client().load_view(("b",), "made"))
+    version = current(found)
+    assert (list(version.default_namespace), version.default_catalog) == (["shop"], None)
     fields = {each.name: (str(each.field_type), each.doc) for each in found.schemas[0].fields}
     assert fields["n"] == ("int", "few") and fields["t"] == ("timestamptz", None) and "x y" in fields["a"][0]
     assert found.schemas[0].highest_field_id == 8
@@ -146,9 +156,9 @@ def test_a_view_is_made_in_the_catalog_and_replaced(session: LakeSession, server
     run(session, "USE spark_catalog.default")
     run(session, "CREATE OR REPLACE VIEW elsewhere.b.made AS SELECT 7 AS one, 'x' AS two")
     assert rows(session, "SELECT * FROM elsewhere.b.made") == [(7, "x")]
-    replaced = server.other_client().load_view("b.made").metadata
+    replaced = ViewMetadata.model_validate(server.client().load_view(("b",), "made"))
     assert replaced.view_uuid == found.view_uuid and "comment" not in replaced.properties
-    assert replaced.current_version().default_catalog == "spark_catalog" and len(replaced.versions) == 2
+    assert current(replaced).default_catalog == "spark_catalog" and len(replaced.versions) == 2
     assert ("b", "made", False) in rows(session, "SHOW VIEWS IN elsewhere.b")
     for text, reason in (("INTERVAL '1' DAY", "interval day"), ("TIME'12:00:00'", "time(6)")):
         error = refuse(session, f"CREATE VIEW elsewhere.b.odd AS SELECT {text} AS i")
@@ -158,7 +168,7 @@ def test_a_view_is_made_in_the_catalog_and_replaced(session: LakeSession, server
     assert error.condition == "REST_VIEW_NOT_KEPT" and "trino" in str(error)
     for view in ("made", "theirs"):
         run(session, f"DROP VIEW elsewhere.b.{view}")
-    assert not server.other_client().list_views("b")
+    assert not list(server.client().views(("b",)))
 
 
 @pytest.mark.spark
@@ -192,3 +202,31 @@ def test_rows_of_a_view(session: LakeSession, server: RestServer) -> None:
     server.create_view("b", "few", "SELECT id FROM orders WHERE id < 2", **{"default-namespace": ["shop"]})
     assert rows(session, "SELECT id FROM elsewhere.b.few ORDER BY id") == [(0,), (1,)]
     run(session, "DROP VIEW elsewhere.b.few")
+
+
+def test_a_view_takes_the_name_of_a_table_that_went_elsewhere(server: RestServer) -> None:
+    """Of which the record was left, with rights that are nobody's by then."""
+    catalog = Catalog(MemoryStore(), rest=RestCatalogs([server.options()]))
+    catalog.record_rest_catalogs()
+    name = TableName("elsewhere", "b", "went")
+    other = server.other_client()
+    other.create_table("b.went", pa.schema([("id", pa.int64())]))
+    address = location_of("elsewhere", ("b",), name.table)
+    catalog.change(CreateTable(TableEntry(name=name, location=address, format="iceberg")))
+    view = ViewEntry(
+        name=name,
+        text="SELECT 1 AS one",
+        current=name.schema_name,
+        columns=(ViewColumn(name="one", source="one", type="int"),),
+    )
+    with pytest.raises(TableAlreadyExists):
+        catalog.change(CreateView(view))
+    assert name in catalog.view().state.relations
+    other.drop_table("b.went")
+    catalog.change(CreateView(view))
+    assert name not in catalog.view().state.relations
+    found = catalog.view().find(name)
+    assert isinstance(found, ViewEntry) and found.text == view.text and found.owner is None
+    assert name.table in list(server.client().views(("b",)))
+    catalog.change(DropView(name))
+    assert name.table not in list(server.client().views(("b",)))

@@ -11,6 +11,9 @@ from catalog.names import SchemaName, TableName
 from catalog.policies import PolicyArgument, PolicyFunction
 from catalog.policy_changes import SetRowFilter
 from catalog.right_changes import CreateFunction
+from engine.delta.snapshot.column_statistics import write_distinct_counts
+from engine.delta.snapshot.snapshot import load_snapshot
+from engine.pruning.distinct_counts import DistinctCount
 from engine.statements.shows import DescribeTable, ListFiles
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
@@ -94,6 +97,18 @@ def test_an_older_version_is_described_as_it_was(lake: GuardedLake) -> None:
     (older,) = lake.rows("eve", OLDER)[0]
     (newest,) = lake.rows("eve", DescribeTable(table_parts=T, extended=True, as_json=True))[0]
     assert '"later"' in newest and '"later"' not in older and '"version": 0' in older
+
+
+def test_distinct_values_are_told_to_those_who_may_read(lake: GuardedLake) -> None:
+    table = load_snapshot(str(lake.folder / "shop" / "t"))
+    write_distinct_counts(table.storage, table.config, table.version, {"ssn": DistinctCount(2, 2)})
+    told = [("eve", [("ssn", "2", "counted in 2 rows")], [("distinct_count", "2")]), ("mal", [], [])]
+    for who, of_table, of_column in told:
+        described = lake.rows(who, "DESCRIBE EXTENDED shop.t")
+        assert [row for row in described if row[2] and row[2].startswith("counted")] == of_table, who
+        assert [
+            row for row in lake.rows(who, "DESCRIBE EXTENDED shop.t ssn") if row[0] == "distinct_count"
+        ] == of_column
 
 
 def test_files_of_an_iceberg_table_are_listed(lake: GuardedLake) -> None:

@@ -9,12 +9,14 @@ that they do not know (Trino keeps the like in one, too), and so does clean-up. 
 says helps to plan, and is scaled or left alone where the table has changed (`engine.pruning.distinct_counts`).
 
 A column that was dropped and made again has another type or, with column mapping, another physical name; else its old
-count is used until the next ANALYZE. A file that cannot be read counts nothing.
+count is used until the next ANALYZE. A file that cannot be read counts nothing. ANALYZE statements of one server take
+turns at the file; of two servers that write it at once, the columns of one have no new counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -27,7 +29,8 @@ from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import Storage
 from engine.types.sql_types import ddl_type
 
-STATISTICS_NAME = f"{LOG_DIR}/_gateway/column_statistics.json"
+_FOLDER = f"{LOG_DIR}/_gateway"
+STATISTICS_NAME = f"{_FOLDER}/column_statistics.json"
 
 
 def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCounts:
@@ -58,6 +61,14 @@ def write_distinct_counts(
             recorded[physical[name]] = {**kind, "distinct": count.distinct, "rows": count.rows}
     kept = {name: recorded[name] for name in physical.values() if name in recorded}
     storage.write(STATISTICS_NAME, msgspec.json.encode({"tableId": config.metadata.id, "columns": kept}))
+
+
+def drop_distinct_counts(storage: Storage) -> None:
+    """With the folders that `write_distinct_counts` has made, where nothing else is in them."""
+    with suppress(OSError):
+        storage.delete(STATISTICS_NAME)
+        for folder in (_FOLDER, LOG_DIR):
+            storage.delete_empty_folder(folder)
 
 
 def _read(storage: Storage, config: TableConfig) -> Mapping[str, Any]:

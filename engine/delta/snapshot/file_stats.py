@@ -60,10 +60,11 @@ def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> A
 
 
 def parse_counts(texts: Array) -> RecordBatch:
-    """One row of `COUNTS_SCHEMA` for each JSON text, as `parse_stats` gives it.
+    """One row of `COUNTS_SCHEMA` for each text, as `parse_stats` gives it of JSON that has the key once.
 
     Writers begin the object with its number of rows, so that it need not be parsed to know that this key is at its top
-    level; that takes a seventh of the time. Where some text begins otherwise, all of them are parsed.
+    level; that takes a seventh of the time. Whether the rest is JSON, or has the key again, is not looked at. Where
+    some text begins otherwise, all of them are parsed.
     """
     found = pc.struct_field(pc.extract_regex(texts, _LEADING_COUNT), "rows")
     whole = pc.ends_with(texts, "}")

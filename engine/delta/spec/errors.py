@@ -351,6 +351,13 @@ class LogWriteFailed(DeltaError, condition="LOG_WRITE_FAILED", sqlstate="58030")
 
 
 @dataclass(eq=False)
+class StatisticsNotWritten(DeltaError, condition="STATISTICS_NOT_WRITTEN", sqlstate="58030"):
+    table: str
+    detail: str
+    template = "The distinct values of {table} were counted, and could not be written beside its log: {detail}."
+
+
+@dataclass(eq=False)
 class RowIdsWithoutStatistics(DeltaError, condition="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", sqlstate="22000"):
     table: str
     template = (

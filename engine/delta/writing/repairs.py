@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.cancel import CancelToken
+from engine.concurrency.table_locks import TableLocks
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.missing_files import MissingFile, find_missing, missing_rows
 from engine.delta.maintenance.missing_stats import complete_stats
 from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
-from engine.delta.snapshot.column_statistics import read_distinct_counts, write_distinct_counts
+from engine.delta.snapshot.column_statistics import (
+    drop_distinct_counts,
+    read_distinct_counts,
+    write_distinct_counts,
+)
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import StatisticsNotWritten
+from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.pruning.distinct_counts import DistinctCount
@@ -59,7 +71,7 @@ def generate_manifests(plan: ManifestPlan) -> StagedWrite:
     return StagedWrite(outcome=Outcome(result=empty_result()))
 
 
-def analyze_files(plan: AnalyzePlan, run: Run) -> StagedWrite:
+def analyze_files(plan: AnalyzePlan, sources: Sources, run: Run) -> StagedWrite:
     """One version with more statistics, in which no row changes; none where the files have nothing to add. Distinct
     values are no part of it (`engine.delta.snapshot.column_statistics`).
     """
@@ -73,8 +85,7 @@ def analyze_files(plan: AnalyzePlan, run: Run) -> StagedWrite:
             found = {
                 name: DistinctCount(min(each, rows), rows) for name, each in zip(plan.counted, distinct, strict=True)
             }
-            write_distinct_counts(snapshot.storage, snapshot.config, snapshot.version, found)
-            snapshot.distinct_counts = read_distinct_counts(snapshot.storage, snapshot.config)
+            keep_counts(snapshot, found, sources.locks, run.context.cancel)
         files = complete_stats(snapshot, run.context.cancel.ensure_live)
         if not files.num_rows:
             return StagedWrite(outcome=outcome)
@@ -88,3 +99,21 @@ def analyze_files(plan: AnalyzePlan, run: Run) -> StagedWrite:
 def _found(missing: tuple[MissingFile, ...]) -> Outcome:
     rows = [(file.path, file.is_missing, file.vector_path, file.is_vector_missing) for file in missing]
     return Outcome(result=small_result(_MISSING_COLUMNS, rows))
+
+
+def keep_counts(snapshot: Snapshot, found: Mapping[str, DistinctCount], locks: TableLocks, cancel: CancelToken) -> None:
+    """Raises `StatisticsNotWritten`, and `ConcurrentDrop`: nothing of a table that was dropped meanwhile is made again,
+    or in the folder of another one.
+    """
+    storage, config, table = snapshot.storage, snapshot.config, snapshot.table_root
+    with locks.hold(f"counts of {table}", cancel):  # those of all columns are in one file
+        if snapshot.is_gone():
+            raise ConcurrentDrop(table)
+        try:
+            write_distinct_counts(storage, config, snapshot.version, found)
+        except OSError as error:
+            raise StatisticsNotWritten(table, str(error)) from error
+        if snapshot.is_gone():
+            drop_distinct_counts(storage)
+            raise ConcurrentDrop(table)
+        snapshot.distinct_counts = read_distinct_counts(storage, config)

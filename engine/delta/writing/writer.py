@@ -70,7 +70,7 @@ def _staged(plan: FormatPlan, sources: Sources, run: Run) -> Iterator[StagedWrit
         case ManifestPlan():
             yield generate_manifests(own)
         case AnalyzePlan():
-            yield analyze_files(own, run)
+            yield analyze_files(own, sources, run)
         case _:
             assert_never(own)
 

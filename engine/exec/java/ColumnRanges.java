@@ -4,7 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.RoundingMode;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -37,6 +40,8 @@ import org.apache.spark.sql.types.DecimalType;
  */
 final class ColumnRanges {
   private final FilesLeft left;
+  /** Plan -> id of a column -> its range: a column that each level has twice would be looked up 2^levels times. */
+  private final Map known = new IdentityHashMap();
 
   ColumnRanges(FilesLeft left) {
     this.left = left;
@@ -44,6 +49,16 @@ final class ColumnRanges {
 
   /** Of a column of the plan's output; null: it is not known. */
   ValueRange of(Attribute column, LogicalPlan plan) {
+    Map ranges = (Map) known.get(plan);
+    if (ranges == null) {
+      ranges = new HashMap();
+      known.put(plan, ranges);
+    }
+    if (!ranges.containsKey(column.exprId())) ranges.put(column.exprId(), narrowest(column, plan));
+    return (ValueRange) ranges.get(column.exprId());
+  }
+
+  private ValueRange narrowest(Attribute column, LogicalPlan plan) {
     ValueRange whole = LongForms.ofType(column.dataType());
     ValueRange found = found(column, plan);
     if (found == null) return whole;

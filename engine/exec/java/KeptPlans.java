@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -105,14 +104,14 @@ final class KeptPlans {
     }
   }
 
-  /** The rows of a plan's last run, if a statement with these files, by their scans, reads the same; null if not. */
-  RDD again(Kept kept, Map files) {
+  /** A plan's last run, if a statement with these files, by their scans, reads the same; null if not. */
+  KeptRun again(Kept kept, Map files) {
     KeptRun last = kept.run;
     if (last == null) return null;
     synchronized (withRuns) {
       withRuns.get(kept);
     }
-    return last.over(files);
+    return last.isOver(files) ? last : null;
   }
 
   /** The plans of one query, over no files, and the tasks that came of them when it ran last. */

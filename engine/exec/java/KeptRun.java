@@ -1,5 +1,6 @@
 package deltagateway;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -7,15 +8,24 @@ import java.util.Map;
 import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.classic.SparkSession$;
+import org.apache.spark.sql.execution.RDDScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.WholeStageCodegenExec;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec;
 import org.apache.spark.sql.execution.exchange.Exchange;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 
 /**
- * What a query of one stage came to when it ran: tasks with their code, over files. Run again over the same files it
- * gives the same rows, as a Dataset of Spark that is collected twice does; nothing is planned, and no code is made, which
- * for a small query takes as long as its task.
+ * What a query came to when it ran: tasks with their code, over files. Run again over the same files they give the same
+ * rows, as a Dataset of Spark that is collected twice does; nothing is planned, and no code is made, which for a small
+ * query takes as long as its tasks.
+ *
+ * Of a query of one stage all is kept. Of an aggregate of several tasks these are, up to what they exchange; above them a
+ * copy of the plan runs, with exchanges of its own, which have no rows yet.
  *
  * It belongs to a kept plan ({@link KeptPlans}), so all that the plan follows from is the same; and the log of each scan
  * is asked the same questions again, so the files are, with their sizes, times and constants (deletion vectors among
@@ -25,18 +35,23 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 final class KeptRun {
   private static final int FILES_MAX = 100;
 
+  /** Null: `stages` makes them. */
   private final RDD rows;
+  /** A plan over kept tasks that never runs itself; null: there is one stage. */
+  private final SparkPlan stages;
   /** Scan -> what its {@link FileListing} was asked, with the answers. */
   private final Map asked;
 
-  private KeptRun(RDD rows, Map asked) {
+  private KeptRun(RDD rows, SparkPlan stages, Map asked) {
     this.rows = rows;
+    this.stages = stages;
     this.asked = asked;
   }
 
   /** Of a plan that was executed over `files`, scan -> {@link ListedFileIndex}; null where it may not be kept. */
   static KeptRun of(SparkPlan plan, RDD rows, Map files) {
-    if (!isPlain(plan) || shuffles(rows)) return null;
+    SparkPlan stages = isPlain(plan) ? null : overKeptTasks(plan);
+    if (stages == null && (!isPlain(plan) || shuffles(rows))) return null;
     Map asked = new HashMap();
     long count = 0;
     for (Iterator all = files.entrySet().iterator(); all.hasNext(); ) {
@@ -47,7 +62,7 @@ final class KeptRun {
       for (int i = 0; i < questions.size(); i++) count += ((FileListing.Asked) questions.get(i)).answer.count();
       asked.put(entry.getKey(), questions);
     }
-    return count > FILES_MAX ? null : new KeptRun(rows, asked);
+    return count > FILES_MAX ? null : new KeptRun(stages == null ? rows : null, stages, asked);
   }
 
   /** Its only leaves are scans of ours; nothing in it has results of its own. */
@@ -60,6 +75,34 @@ final class KeptRun {
     return true;
   }
 
+  /** The plan with partial aggregates, which have run, as the tasks that they came to; null where it has other leaves. */
+  private static SparkPlan overKeptTasks(SparkPlan plan) {
+    List children = Scala.list(plan.children());
+    List kept = new ArrayList();
+    if (plan instanceof ShuffleExchangeExec && isPlain((SparkPlan) children.get(0))) {
+      SparkPlan child = (SparkPlan) children.get(0);
+      if (!isAggregate(child)) return null; // of many rows a copy more is noticed
+      RDD tasks = ((ShuffleExchangeExec) plan).inputRDD();
+      kept.add(new RDDScanExec(
+          child.output(), tasks, "kept", child.outputPartitioning(), child.outputOrdering(), Scala.none()));
+      return shuffles(tasks) ? null : (SparkPlan) plan.withNewChildren(Scala.seq(kept));
+    }
+    boolean holdsData = plan instanceof Exchange && !(plan instanceof ShuffleExchangeExec);
+    if (holdsData || plan instanceof ReusedExchangeExec || plan instanceof AdaptiveSparkPlanExec) return null;
+    if (children.isEmpty() || !plan.subqueries().isEmpty()) return null;
+    for (int i = 0; i < children.size(); i++) {
+      SparkPlan child = overKeptTasks((SparkPlan) children.get(i));
+      if (child == null) return null;
+      kept.add(child);
+    }
+    return (SparkPlan) plan.withNewChildren(Scala.seq(kept));
+  }
+
+  private static boolean isAggregate(SparkPlan plan) {
+    SparkPlan made = plan instanceof WholeStageCodegenExec ? ((WholeStageCodegenExec) plan).child() : plan;
+    return made instanceof BaseAggregateExec;
+  }
+
   private static boolean shuffles(RDD rows) {
     List dependencies = Scala.list(rows.dependencies());
     for (int i = 0; i < dependencies.size(); i++) {
@@ -69,13 +112,21 @@ final class KeptRun {
     return false;
   }
 
-  /** The rows, if a statement with these `files` reads the same; null if not. */
-  RDD over(Map files) {
+  /** Whether a statement with these `files` reads the same. */
+  boolean isOver(Map files) {
     for (Iterator all = asked.entrySet().iterator(); all.hasNext(); ) {
       Map.Entry entry = (Map.Entry) all.next();
       ListedFileIndex index = (ListedFileIndex) files.get(entry.getKey());
-      if (index == null || !index.listing().answers((List) entry.getValue())) return null;
+      if (index == null || !index.listing().answers((List) entry.getValue())) return false;
     }
-    return rows;
+    return true;
+  }
+
+  /** For one job of a statement in `spark`, the session that is active. */
+  RDD rows(SparkSession spark) {
+    if (stages == null) return rows;
+    SparkPlan own = (SparkPlan) stages.clone();
+    SparkSession$.MODULE$.setActiveSession(spark); // nodes that are copied make theirs the active one
+    return own.execute();
   }
 }

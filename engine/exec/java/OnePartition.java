@@ -78,10 +78,15 @@ final class OnePartition extends Rule {
   private static SparkPlan ofExchange(ShuffleExchangeExec exchange) {
     boolean isAsked = exchange.shuffleOrigin() != ENSURE_REQUIREMENTS$.MODULE$;
     SparkPlan one = isAsked ? null : inOne(exchange.child());
-    if (one != null) return one;
+    if (one != null) return told(one);
     if (exchange.outputPartitioning().numPartitions() != 1) return null;
     SparkPlan better = rewritten(exchange.child());
     return better == exchange.child() ? exchange : over(exchange, better);
+  }
+
+  /** As of one partition: expanded rows tell of none, and joins take no sides that tell of different numbers. */
+  private static SparkPlan told(SparkPlan one) {
+    return one.outputPartitioning().numPartitions() == 1 ? one : new CoalesceExec(1, one);
   }
 
   /** What is broadcast is a job by itself. */

@@ -53,17 +53,44 @@ final class ResultSpool {
   private final BitSet ended = new BitSet();
   private final Map counts = new HashMap();
   private final Map written = new HashMap();
-  /** The first partition of which not all is announced, and what is announced of it. */
+  /** The first partition of which not all is announced, and what is announced of it; whether anything ever was. */
   private int next;
   private Segment announced;
+  private boolean hasAnnounced;
 
   /** `announcer` is null for a result that is wanted as a whole. */
   ResultSpool(Request request, Questions questions, RowAnnouncer announcer) {
-    this.folder = new File(request.spoolPath);
+    this(new File(request.spoolPath), request, questions, announcer);
+  }
+
+  private ResultSpool(File folder, Request request, Questions questions, RowAnnouncer announcer) {
+    this.folder = folder;
     this.request = request;
     this.questions = questions;
     this.announcer = announcer;
     GROWING.put(folder.getPath(), this);
+  }
+
+  /**
+   * For the rows of another run of the query, in place of this one, which is closed: in a folder of its own, for tasks
+   * of the run that failed may still write. Files of which nobody was told go, and their bytes are granted.
+   */
+  ResultSpool again(RowAnnouncer announcer) throws IOException {
+    File other = new File(folder, "again");
+    if (!other.mkdir()) throw new IOException("There is no folder for the result");
+    ResultSpool spool = new ResultSpool(other, request, questions, announcer);
+    if (hasAnnounced()) return spool;
+    File[] files = folder.listFiles();
+    for (int i = 0; files != null && i < files.length; i++) if (files[i].isFile()) files[i].delete();
+    synchronized (granting) {
+      spool.granted = granted;
+    }
+    return spool;
+  }
+
+  /** Where tasks of this process write the files of their partitions. */
+  String folder() {
+    return folder.getPath();
   }
 
   /** Called by a task of this process whose partition has `more` bytes in the file at `path`, so `size` so far. */
@@ -94,7 +121,7 @@ final class ResultSpool {
 
   /** Whether Python was told of rows, which are final. */
   synchronized boolean hasAnnounced() {
-    return announced != null || next > 0;
+    return hasAnnounced;
   }
 
   /** False as soon as the result is larger than its limit, or there is enough of it; nothing more is kept then. */
@@ -161,6 +188,7 @@ final class ResultSpool {
     announcer.rows(
         segment.path != null ? segment : new Segment(spillFile().getPath(), segment.offset, segment.length));
     announced = segment;
+    hasAnnounced = true;
   }
 
   private static IllegalStateException computedAgain() {

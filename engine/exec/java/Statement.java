@@ -78,7 +78,7 @@ final class Statement {
     changes = session.settings().changes();
     key = KeptPlans.key(spark, request);
     kept = key == null ? null : session.plans().get(key);
-    RDD again = kept == null ? null : session.plans().again(kept, files());
+    KeptRun again = kept == null ? null : session.plans().again(kept, files());
     Query query = again == null ? toRun(settings) : null;
     session.ensureLive(request.id);
     StructType schema = (again == null ? query.analyzed() : kept.analyzed).schema();
@@ -88,7 +88,10 @@ final class Statement {
     return Frame.ofResult(schema, timeZone, rows, repeatable(), steps);
   }
 
-  /** What the query answers. Where sums do not fit in their longs it runs again, as it was. */
+  /**
+   * What the query answers. Where sums do not fit in their longs it runs again, as it was; if rows were announced, only
+   * to find out whether it fails so too.
+   */
   private ResultSpool rows(Query query, RunSettings settings, StructType schema) throws Exception {
     Query chosen = settings.choose(query, true);
     ResultSpool rows = spool(schema);
@@ -97,22 +100,24 @@ final class Statement {
       return rows;
     } catch (Throwable failure) {
       if (chosen == query || !LongSums.failed(failure)) throw failure;
-      if (rows.hasAnnounced()) throw new Refusal("sum beyond statistics", "");
     }
-    ResultSpool again = spool(schema);
+    ResultSpool again = rows.again(rows.hasAnnounced() ? null : announcer(schema));
     run(settings.choose(query, false), settings, schema, again);
+    if (rows.hasAnnounced()) throw new Refusal("sum beyond statistics", "");
     return again;
   }
 
   /** Of the tasks of the last run, which have the settings of the session, as in an execution that Spark records. */
-  private ResultSpool rowsAgain(final RDD tasks, final StructType schema) throws Exception {
+  private ResultSpool rowsAgain(final KeptRun last, final StructType schema) throws Exception {
     takeKept();
     final ResultSpool rows = spool(schema);
     fill(rows, new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return SQLExecution$.MODULE$.withSQLConfPropagated(spark, new scala.runtime.AbstractFunction0() {
           public Object apply() {
-            runJob(tasks, schema, rows);
+            RDD again = last.rows(spark);
+            steps.end("stages");
+            runJob(again, schema, rows);
             return null;
           }
         });
@@ -122,9 +127,11 @@ final class Statement {
   }
 
   private ResultSpool spool(StructType schema) {
-    RowAnnouncer announcer =
-        request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
-    return new ResultSpool(request, session.questions(), announcer);
+    return new ResultSpool(request, session.questions(), announcer(schema));
+  }
+
+  private RowAnnouncer announcer(StructType schema) {
+    return request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
   }
 
   private void run(
@@ -441,7 +448,7 @@ final class Statement {
   private void addRows(InternalRow[] rows, StructType schema, ResultSpool spool) {
     scala.collection.Iterator iterator = CollectionConverters.asScala(Arrays.asList((Object[]) rows).iterator());
     try {
-      spool.add(0, partition(schema).write(iterator, null, "collected"));
+      spool.add(0, partition(schema, spool).write(iterator, null, "collected"));
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
@@ -461,11 +468,11 @@ final class Statement {
         return scala.runtime.BoxedUnit.UNIT;
       }
     };
-    context.runJob(rows, partition(schema), receive, Scala.classTag(ArrowPartition.Part.class));
+    context.runJob(rows, partition(schema, spool), receive, Scala.classTag(ArrowPartition.Part.class));
   }
 
-  private ArrowPartition partition(StructType schema) {
-    String folder = spark.sparkContext().isLocal() ? request.spoolPath : null;
+  private ArrowPartition partition(StructType schema, ResultSpool spool) {
+    String folder = spark.sparkContext().isLocal() ? spool.folder() : null;
     return new ArrowPartition(schema, timeZone, request, folder);
   }
 }

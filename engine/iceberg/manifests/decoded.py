@@ -2,7 +2,8 @@
 
 Manifests, manifest lists and delete files never change, so a path is all that a key needs: whatever happens to a table,
 an entry is right or of no use. Files of another content under a path that was there before (a table that was removed
-and made again by tools that give the same names) are told apart by their length.
+and made again by tools that give the same names) are told apart by their length. Files that are read with credentials
+of one table are kept for these credentials alone (`Decoded.apart`): who has others might not read them.
 """
 
 from __future__ import annotations
@@ -43,8 +44,24 @@ class Decoded:
                     self._bytes -= freed
         return value
 
+    def apart(self, lease: str | None) -> Decoded:
+        """What was decoded of files that were read by a lease, within the same limit; None: by what the server has."""
+        return self if lease is None else _Apart(self, lease)
+
     @property
     def num_bytes(self) -> int:
         """About what is kept."""
         with self._lock:
             return self._bytes
+
+
+class _Apart(Decoded):
+    def __init__(self, all: Decoded, lease: str) -> None:
+        self._all, self._lease = all, lease
+
+    def get(self, key: tuple[object, ...], make: Callable[[], T], size: Callable[[T], int]) -> T:
+        return self._all.get((self._lease, *key), make, size)
+
+    @property
+    def num_bytes(self) -> int:
+        return self._all.num_bytes

@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 from catalog.changes import RecordClone
 from catalog.entries import CloneEntry
 from engine.bind.sources import Sources
-from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
 from engine.iceberg.definition.definition import IcebergDefinition
@@ -82,7 +81,7 @@ def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -
         root, location = plan.source.snapshot.table_root, plan.source.entry.location
         needed = (root, *sources.catalog.view().sources_of(location))
         sources.catalog.change(RecordClone(CloneEntry(location=plan.table.entry.location, sources=needed)))
-    done = transaction.commit(RetryPolicy(cancel=run.context.cancel))
+    done = transaction.commit(run.retries)
     run.context.on_commit(Commit(plan.table.label, done.version))
     return small_result(_COUNTS, [(new.num_files, len(set(partitions_of(new.entries))))])
 

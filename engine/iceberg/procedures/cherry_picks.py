@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.concurrency.retry import RetryPolicy
 from engine.exec.run import Run
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.maintenance.references import (
@@ -78,7 +77,7 @@ def _append(plan: CallPlan, picked: SnapshotInfo, run: Run) -> int:
     transaction.summary = picked_summary(picked)
     transaction.change_metadata(ensure_new)
     run.context.cancel.ensure_live()
-    done = transaction.commit(RetryPolicy(cancel=run.context.cancel))
+    done = transaction.commit(run.retries)
     run.context.on_commit(Commit(plan.table.label, done.version))
     return done.version
 

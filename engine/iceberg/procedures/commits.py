@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.exec.run import Run
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
@@ -64,7 +63,7 @@ def commit(
         after = store.commit(loaded, change.requirements, change.updates)
         return None if after is None else (change, Committed(loaded, after))
 
-    policy = retries_of(plan.snapshot.metadata.properties, RetryPolicy(cancel=run.context.cancel))
+    policy = retries_of(plan.snapshot.metadata.properties, run.retries)
     done, attempts = policy.rebase(attempt, store.storage.root)
     if done is None:
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"others committed first, {attempts} times")

@@ -23,7 +23,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.bind.bound import BoundTable
-from engine.concurrency.retry import RetryPolicy
 from engine.errors.procedure_errors import WrongArgument
 from engine.exec.run import Run
 from engine.iceberg.definition.changes import change_definition
@@ -127,7 +126,7 @@ def begin_rearranging(plan: CallPlan) -> IcebergTransaction:
 def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, run: Run) -> int:
     """How many files of deletes went."""
     run.context.cancel.ensure_live()
-    done = transaction.commit(RetryPolicy(cancel=run.context.cancel))
+    done = transaction.commit(run.retries)
     run.context.on_commit(Commit(table.label, done.version))
     summary = done.loaded.metadata.snapshots[transaction.snapshot_id].summary
     return int(summary.get("removed-delete-files", "0"))

@@ -32,6 +32,27 @@ def test_one_holds_a_key_at_a_time_and_who_waits_can_be_cancelled() -> None:
     assert held.is_set()
 
 
+def test_who_has_waited_long_enough_goes_on_and_takes_nothing_from_the_holder() -> None:
+    locks = TableLocks()
+    with locks.hold("t", CancelToken()):
+        with locks.hold("t", CancelToken(), 0.01) as has_waited:
+            assert has_waited
+        with ThreadPoolExecutor(1) as threads:
+            cancel, held = CancelToken(), threading.Event()
+
+            def wait() -> None:
+                with locks.hold("t", cancel):
+                    held.set()
+
+            waiting = threads.submit(wait)
+            assert not held.wait(0.1), "the first one still holds it"
+            cancel.cancel()
+            with pytest.raises(StatementCancelled):
+                waiting.result()
+    with locks.hold("t", CancelToken()) as has_waited:
+        assert not has_waited
+
+
 def test_a_lock_leaves_nothing_with_the_cancel_switch() -> None:
     """A script holds locks for many statements under one switch."""
     woken = []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.concurrency.cancel import CancelToken
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.handmade import HandmadeTable
@@ -208,3 +210,14 @@ def test_a_table_is_registered_by_its_metadata(lake: Lake, tmp_path: Path) -> No
         assert lake.refuse(change).condition == "ICEBERG_TABLE_READ_ONLY"
     assert lake.refuse("ALTER TABLE registered SET TBLPROPERTIES ('a' = 'b')").condition == "ICEBERG_TABLE_READ_ONLY"
     assert lake.refuse(call).condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
+
+
+def test_procedures_take_turns_with_the_writers_of_this_server(lake: Lake, table: HandmadeTable) -> None:
+    turns = lake.sources.turns
+    assert turns is not None
+    with ThreadPoolExecutor(1) as threads:
+        with turns.hold(str(lake.folder / "default" / "t"), CancelToken()):
+            called = threads.submit(lake.rows, "CALL system.rollback_to_snapshot('t', 1001)")
+            time.sleep(0.3)
+            assert not called.done() and current(lake) == 1003
+        assert called.result(30) == [(1003, 1001)]

@@ -202,6 +202,22 @@ def test_who_waits_for_a_turn_is_cancelled(tmp_path: Path) -> None:
     assert Snapshot.load(storage).num_files == 0
 
 
+def test_nobody_waits_for_long_behind_one_who_gets_no_answer(tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path))
+    create(storage)
+    turns = TableLocks()
+    writer = Transaction.on(Snapshot.load(storage), describe())
+    writer.stage(add("mine"))
+    with turns.hold(storage.root, CancelToken()):
+        append(storage, "a")
+        made = writer.commit(RetryPolicy(turns=turns, turn_s_max=0.05))
+        assert (made.version, made.attempts) == (2, 1)
+        with turns.hold(storage.root, CancelToken(), 0) as has_waited:
+            assert not has_waited, "a turn that is not to be waited for is not"
+    with turns.hold(storage.root, CancelToken()) as has_waited:
+        assert not has_waited
+
+
 def test_a_version_that_is_there_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is synced for it would be thrown away."""
     path = str(tmp_path / "x")

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from engine.concurrency.cancel import CancelToken
+from engine.concurrency.table_locks import TableLocks
 from engine.delta.snapshot.column_statistics import STATISTICS_NAME, read_distinct_counts, write_distinct_counts
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
+from engine.delta.spec.errors import StatisticsNotWritten
+from engine.delta.writing.repairs import keep_counts
+from engine.errors.conflict_errors import ConcurrentDrop
 from engine.pruning.distinct_counts import DistinctCount
 from engine.storage.errors import LogPathNotAllowed
+from tests.interleave.storages import Interposed
 
 
 @pytest.fixture
@@ -53,3 +64,40 @@ def test_a_link_to_elsewhere_is_neither_read_nor_written(table: Snapshot, tmp_pa
     assert read(table) == {}
     with pytest.raises(LogPathNotAllowed):
         write_distinct_counts(table.storage, table.config, 0, {"a": DistinctCount(1, 1)})
+
+
+@pytest.mark.parametrize("step", ["stat", "write"])
+def test_a_table_that_was_dropped_meanwhile_is_not_made_again(table: Snapshot, step: str) -> None:
+    folder = Path(table.table_root)
+
+    def dropping(method: str, name: str, do: Callable[[], Any]) -> Any:
+        if method == step:
+            shutil.rmtree(folder, ignore_errors=True)
+        return do()
+
+    watched = Snapshot.load(Interposed(table.storage, lambda _method, _name, do: do()))
+    assert isinstance(watched.storage, Interposed)
+    watched.storage.around = dropping
+    with pytest.raises(ConcurrentDrop):
+        keep_counts(watched, {"a": DistinctCount(2, 2)}, TableLocks(), CancelToken())
+    assert not any(folder.glob("*"))
+
+
+def test_counts_that_cannot_be_written_are_named(table: Snapshot) -> None:
+    Path(table.table_root, STATISTICS_NAME).parent.write_text("no folder")
+    with pytest.raises(StatisticsNotWritten, match="distinct values of"):
+        keep_counts(table, {"a": DistinctCount(2, 2)}, TableLocks(), CancelToken())
+    assert read(table) == {}
+
+
+def test_two_that_count_at_once_keep_both(table: Snapshot) -> None:
+    def slowly(method: str, name: str, do: Callable[[], Any]) -> Any:
+        if method == "write":
+            time.sleep(0.1)
+        return do()
+
+    watched, locks = Snapshot.load(Interposed(table.storage, slowly)), TableLocks()
+    with ThreadPoolExecutor(2) as threads:
+        for each in "ab":
+            threads.submit(keep_counts, watched, {each: DistinctCount(2, 2)}, locks, CancelToken())
+    assert read(table) == {"a": (2, 2), "b": (2, 2)}
