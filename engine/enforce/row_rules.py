@@ -75,7 +75,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
 def _order(columns: Iterable[SortColumn]) -> tuple[OrderColumn, ...]:
     return tuple(
         OrderColumn(
-            text=".".join(map(quote, each.path)),
+            text=_source(each),
             descending=each.descending,
             nulls_first=each.nulls_first,
             transform=each.transform,
@@ -85,7 +85,7 @@ def _order(columns: Iterable[SortColumn]) -> tuple[OrderColumn, ...]:
     )
 
 
-def _source(source: PartitionSource) -> str:
+def _source(source: PartitionSource | SortColumn) -> str:
     column = ".".join(map(quote, source.path))
     return column if source.divisor == 1 else f"{column} div {source.divisor}"
 

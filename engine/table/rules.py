@@ -44,7 +44,7 @@ class PartitionSource:
     transform: str
     width: int = 0
     divisor: int = 1
-    """What the column's number is divided by first: units of time are of microseconds."""
+    """What the number in the column is divided by first: units of time are of microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class StoredValue:
 @dataclass(frozen=True, slots=True)
 class SortColumn:
     """A column, or field in structs, as files have it, by which their rows are sorted; or by what a partition transform
-    makes of it.
+    makes of it, as of a `PartitionSource`.
     """
 
     path: tuple[str, ...]
@@ -70,6 +70,7 @@ class SortColumn:
     nulls_first: bool
     transform: str | None = None
     width: int = 0
+    divisor: int = 1
 
 
 class Distribution(StrEnum):

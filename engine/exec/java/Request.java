@@ -13,7 +13,9 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.types.DataType$;
 import org.apache.spark.sql.types.LongType$;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StringType$;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -98,6 +100,8 @@ final class Request {
    * or not asked for. `format` is null for the files of a table.
    */
   static final class Scan {
+    /** In the metadata of a column as it is read, of which another one is made. */
+    static final String READ = "gateway.read";
     final String relation;
     final String metadata;
     final String root;
@@ -139,7 +143,7 @@ final class Request {
         String name = (String) names.next();
         shown.put(name, node.get("shown").get(name).textValue());
       }
-      read = shown.isEmpty() ? schema : columns(node.get("read"));
+      read = shown.isEmpty() ? schema : readColumns(columns(node.get("read")));
       physical = columns(node.get("physical"));
       byId = node.get("by_id").booleanValue();
       deletionVectors = vectors(node, "deletion_vector");
@@ -173,6 +177,18 @@ final class Request {
 
     private static StructType columns(JsonNode json) {
       return ((StructType) DataType$.MODULE$.fromJson(json.textValue())).asNullable();
+    }
+
+    /** What is shown may have the type of what is read, so that the type does not tell which of them a column is. */
+    private StructType readColumns(StructType columns) {
+      StructType marked = new StructType();
+      for (int i = 0; i < columns.length(); i++) {
+        StructField field = columns.fields()[i];
+        marked = marked.add(shown.containsKey(field.name())
+            ? new StructField(field.name(), field.dataType(), true, new MetadataBuilder().putBoolean(READ, true).build())
+            : field);
+      }
+      return marked;
     }
   }
 

@@ -109,7 +109,7 @@ final class TableScan {
     StructType columns = ((HadoopFsRelation) leaf.relation()).dataSchema();
     for (int i = 0; i < scan.schema.length() && !scan.shown.isEmpty(); i++) {
       boolean isShown = scan.shown.containsKey(scan.schema.fields()[i].name());
-      if (isShown && !columns.fields()[i].dataType().equals(scan.read.fields()[i].dataType())) return true;
+      if (isShown && !columns.fields()[i].metadata().contains(Request.Scan.READ)) return true;
     }
     return false;
   }

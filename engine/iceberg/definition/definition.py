@@ -131,7 +131,9 @@ class IcebergDefinition(NoRules):
             if path is None or source is None or source.type in _UNSORTED or kind in _WITHOUT_ORDER:
                 return ()
             transform = None if kind is TransformKind.IDENTITY else kind.value
-            found.append(SortColumn(path, each.descending, each.nulls_first, transform, each.transform.width))
+            divisor = self._divisor(each.source_id, each.transform.kind)
+            width = each.transform.width
+            found.append(SortColumn(path, each.descending, each.nulls_first, transform, width, divisor))
         return tuple(found)
 
     @property

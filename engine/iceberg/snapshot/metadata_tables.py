@@ -260,7 +260,12 @@ def _bound_text(schema: IcebergSchema, field: PartitionField, data: bytes | None
         return None
 
 
-_WHOLE = frozenset([Kind.INT, Kind.LONG, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ])
+_WHOLE = frozenset(
+    [
+        *(Kind.INT, Kind.LONG, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ),
+        *(Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS),
+    ]
+)
 
 
 _FILE_TYPES: Mapping[str, DataType] = {

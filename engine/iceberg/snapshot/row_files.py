@@ -17,12 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.column_types import has_sql_default, scanned_field
+from engine.iceberg.definition.value_sql import shown_columns
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.snapshot.deletes import own_marks, rows_of
 from engine.iceberg.snapshot.live_files import FilesOfTable
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning
 from engine.iceberg.snapshot.scans import ScanSource, with_partition_values
-from engine.iceberg.spec.errors import IcebergOperationNotSupported
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.writing.new_files import partitions_of, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.predicates import Predicate
@@ -33,6 +35,7 @@ from engine.table.row_files import FilePredicate
 from engine.table.rules import TableRules
 from engine.table.scan import ComposedScan, Scan
 from engine.types.arrow_types import Array, RecordBatch
+from engine.types.schema import StructType
 
 
 class RowSource(FilesOfTable, Protocol):
@@ -60,10 +63,19 @@ class IcebergRowFiles:
         found = self.snapshot.scan(relation, label)
         if not isinstance(found, Scan):
             raise IcebergOperationNotSupported(label, "Changing or removing rows of")
-        return replace(found, files=files)
+        columns = self.snapshot.iceberg_schema.fields
+        names = zip(columns, found.schema.names, strict=True)
+        read, keys = StructType(tuple(scanned_field(*each) for each in names)), frozenset(found.partition_columns)
+        schema, read_as = shown_columns(columns, read, keys, frozenset())  # new files lack nothing
+        return replace(found, files=files, schema=schema, read_as=read_as)
 
     def readable(self, files: pa.Table) -> pa.Table:
-        """With the values of partitions that are those of columns."""
+        """With the values of partitions that are those of columns. Raises `IcebergFeatureNotSupported` for files of
+        others where those of the snapshot may lack what theirs have, which has another value then.
+        """
+        if "file_path" in files.column_names and any(map(has_sql_default, self.snapshot.iceberg_schema.fields)):
+            what = "files that others add meanwhile to a table with defaults that SQL fills in"
+            raise IcebergFeatureNotSupported(self.snapshot.storage.root, what)
         plain = without_partition_values(files)
         return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
 

@@ -12,7 +12,7 @@ Both times they must be the same rows, whatever the query is (`rand()`, a table 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -145,24 +145,26 @@ def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, row
     """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
     parts = {fold(part) for path in relation.condition.columns for part in path}
     by_position = [None] * len(columns) if rows.source_columns is not None else rows.target_columns
-    texts = []
+    unlike, texts = {*rows.stored_as, *rows.config.stored_values}, []
     for position, column in enumerate(columns):
         if "*" not in parts and fold(column.name) not in parts:
             continue
         field = by_position[position] if position < len(by_position) else None
-        text = _stored_value(column, field or rows.schema.field(column.name), rows)
+        text = _stored_value(column, field or rows.schema.field(column.name), unlike)
         if text is None:
             return None
         texts.append(f"{text} AS {quote(column.name)}")
     return ", ".join(texts or ["1"])
 
 
-def _stored_value(column: QueryColumn, field: StructField | None, rows: WritePlan) -> str | None:
-    """The value that the query gave, from the one that is stored; None where that may be another one."""
+def _stored_value(column: QueryColumn, field: StructField | None, unlike: Collection[str]) -> str | None:
+    """The value that the query gave, from the one that is stored; None where that may be another one, as in the columns
+    `unlike`.
+    """
     if _is_void(column):
         return "NULL"
     given = parse_data_type(column.json_type)
-    if field is None or field.name in {*rows.stored_as, *rows.config.stored_values}:
+    if field is None or field.name in unlike:
         return None
     if CHAR_VARCHAR_TYPE in field.metadata:
         return None

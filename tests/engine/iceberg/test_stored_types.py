@@ -14,7 +14,10 @@ import pytest
 from pyiceberg.conversions import from_bytes
 from pyiceberg.table import StaticTable
 
+from engine.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.main import LakeSession
+from engine.storage.storage import open_storage
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.lake_sessions import refuse, rows, run
@@ -282,6 +285,8 @@ def test_partitions_of_instants_of_nanoseconds(session: LakeSession, lake: Path)
     found = rows(session, "SELECT partition.z, partition.z_day FROM instants.partitions ORDER BY 1 NULLS LAST")
     assert cell(found) == [(moment, moment.date()), (None, None)]
     assert cell(rows(session, "SELECT z FROM instants WHERE id = 1")) == [(moment,)]
+    bounds = "partition_summaries[0].lower_bound, partition_summaries[1].upper_bound"
+    assert rows(session, f"SELECT {bounds} FROM instants.manifests") == [(f"{moment.isoformat()}Z", "1969-12-31")]
     run(session, "UPDATE instants SET id = 3 WHERE z IS NOT NULL")
     assert cell(rows(session, "SELECT id, z FROM instants ORDER BY id")) == [(2, None), (3, moment)]
 
@@ -317,6 +322,68 @@ def test_defaults_of_these_types(session: LakeSession, lake: Path) -> None:
     run(session, "INSERT INTO own_defaults (id) VALUES (3)")
     assert rows(session, "SELECT u FROM own_defaults WHERE id = 3") == [(U3,)]
     refuse(session, "ALTER TABLE own_defaults ALTER COLUMN u SET DEFAULT 'no uuid'")
+
+
+FILLED: list[tuple[Any, Any, Any, str, Any]] = [
+    ("binary", {"initial-default": "00ff"}, b"\x00\xff", "X'01'", b"\x01"),
+    ("fixed[2]", {"initial-default": "00ff"}, b"\x00\xff", "X'0102'", b"\x01\x02"),
+    ("uuid", {"initial-default": U1}, U1, f"'{U2}'", U2),
+    (
+        {"type": "struct", "fields": [column(11, "x", "int", **{"initial-default": 5})]},
+        {},
+        {"x": 5},
+        "struct(7)",
+        {"x": 7},
+    ),
+]
+"""A column with a default, and its value in files that lack it, or a part of it; the SQL and the value of a new one."""
+
+
+@pytest.mark.parametrize("at", range(len(FILLED)))
+def test_a_column_that_files_lack(session: LakeSession, lake: Path, at: int) -> None:
+    """Also where it is read as the type that is shown. First all files lack it, then some of them."""
+    kind, default, old, text, new = FILLED[at]
+    table = made(lake, f"lacking{at}", [column(1, "id", "long")], version=3)
+    data = {"id": pa.array([1, 2])}
+    if not default:  # the struct has another field
+        inner = pa.struct([pa.field("y", pa.int32(), metadata={"PARQUET:field_id": "12"})])
+        data["c"] = pa.array([{"y": 1}, {"y": 2}], inner)
+    metadata = [{"PARQUET:field_id": id} for id in ("1", "10")]
+    fields = [pa.field(name, data[name].type, metadata=each) for name, each in zip(data, metadata, strict=False)]
+    table.commit(table.data(pa.table(data, pa.schema(fields))))
+    table.evolve([column(1, "id", "long"), column(10, "c", kind, **default)])
+    name = table.folder.name
+    assert rows(session, f"SELECT id, c FROM {name} ORDER BY id") == [(1, old), (2, old)]
+    assert rows(session, f"SELECT count(*) FROM {name} WHERE c IS NOT NULL") == [(2,)]
+    run(session, f"INSERT INTO {name} VALUES (3, {text}), (4, NULL)")
+    before = rows(session, f"SELECT id, c, _row_id FROM {name} ORDER BY id")
+    assert [row[:2] for row in before] == [(1, old), (2, old), (3, new), (4, None)]
+    assert "rewrite_data_files" in str(refuse(session, f"UPDATE {name} SET id = 5 WHERE id = 1"))
+    call = f"CALL system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+    assert rows(session, call)[0][:2] == (2, 2)
+    assert rows(session, f"SELECT id, c, _row_id FROM {name} ORDER BY id") == before
+    run(session, f"UPDATE {name} SET id = 5 WHERE id = 1")
+    assert rows(session, f"SELECT id, c FROM {name} ORDER BY id") == [(2, old), (3, new), (4, None), (5, old)]
+
+
+def test_files_of_others_are_not_read_as_those_that_lack_a_column(lake: Path) -> None:
+    """A commit that another one has overtaken looks whether the new files have rows of its own."""
+    table = made(lake, "overtaken", [column(1, "id", "long")], version=3)
+    table.commit(table.data({"id": [1]}))
+    table.evolve([column(1, "id", "long"), column(10, "c", "binary", **{"initial-default": "00ff"})])
+    snapshot = IcebergFormat(open_storage, 1 << 24).load(str(table.folder))
+    with pytest.raises(IcebergFeatureNotSupported):
+        snapshot.row_files.readable(snapshot.live_files.data)
+
+
+def test_rows_in_the_order_of_their_days(session: LakeSession, lake: Path) -> None:
+    """Of rows of the same day the next column of the order says which comes first."""
+    table = made(lake, "days", [column(1, "id", "long"), NS[0]], version=3)
+    run(session, "ALTER TABLE days WRITE ORDERED BY day(n), id")
+    moments = [(9, "2024-01-01 01:00:00"), (1, "2024-01-01 23:00:00"), (5, "2024-01-01 12:00:00"), (0, "2024-01-02")]
+    run(session, "INSERT INTO days VALUES " + ", ".join(f"({id}, TIMESTAMP_NTZ'{at}')" for id, at in moments))
+    (file,) = files(table)
+    assert pq.read_table(file)["id"].to_pylist() == [1, 5, 9, 0]
 
 
 REFUSED = [
