@@ -176,4 +176,4 @@ def test_a_look_up_of_one_table_is_one_task(
     run(orders, "SET spark.sql.shuffle.partitions = 3")
     others, more = worked(spark_driver, orders, text)
     run(orders, "RESET spark.sql.shuffle.partitions")
-    assert sorted(others) == sorted(rows) and more.tasks > 1
+    assert sorted(others) == sorted(rows) and more.tasks != 1  # none, where no file may have such rows
