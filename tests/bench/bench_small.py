@@ -1,5 +1,4 @@
-"""Where the time of a small query goes: one line for each of a dashboard's ten (`dashboard_queries.py`), and for its
-look-ups with another key each time.
+"""Where the time of a small query goes: one line for each of a dashboard's ten (`dashboard_queries.py`).
 
 Run `python -m tests.bench.bench_small [--scale 0.2] [--repeat 15] [--afresh]`. One session in one process, one query
 at a time; the least of all repetitions in each column, in ms, so that noise of the machine shows little and the columns
@@ -25,9 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from py4j.protocol import Py4JJavaError
 
@@ -51,11 +48,6 @@ STEPS = {
     "stages": "stages",
     "last": "last stage",
 }
-OTHER_KEYS = MappingProxyType(
-    {"another order": QUERIES["one order"], "items of another order": QUERIES["items of an order"]}
-)
-ORDERS_AT_ONE = 1_500_000
-"""Of scale 1; their keys are the first eight of each 32 numbers."""
 WARM = 3
 """Turns that do not count."""
 COUNTS = ("classes", "jobs", "tasks_n", "py4j")
@@ -147,24 +139,6 @@ class Measured:
         return {"jobs": len(jobs), "tasks_n": sum(job.numCompletedTasks() for job in jobs), "tasks": sum(spent)}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A query as it is asked each time."""
-
-    name: str
-    template: str
-    options: argparse.Namespace
-
-    def text(self, turn: int) -> str:
-        parameters = dict(PARAMETERS[0])
-        if self.name in OTHER_KEYS:
-            orders = int(ORDERS_AT_ONE * self.options.scale)
-            parameters["order"] = str(turn * 997 % (orders // 8) * 32 + 1)
-        text = self.template.format(**parameters)
-        # Nothing is kept of a text with a comment.
-        return text.replace("SELECT", "SELECT /* afresh */", 1) if self.options.afresh else text
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--scale", type=float, default=0.2)
@@ -175,19 +149,21 @@ def main() -> None:
         write_tables(Path(folder), arguments.scale)
         with two_core_spark(memory="1500m", shuffle_partitions=32) as driver:
             measured = Measured(driver, open_lake(driver, Path(folder)))
-            asked = [Asked(name, text, arguments) for name, text in (*QUERIES.items(), *OTHER_KEYS.items())]
-            found: dict[str, list[dict[str, float]]] = {each.name: [] for each in asked}
+            texts = {name: text.format(**PARAMETERS[0]) for name, text in QUERIES.items()}
+            if arguments.afresh:  # nothing is kept of a text with a comment
+                texts = {name: text.replace("SELECT", "SELECT /* afresh */", 1) for name, text in texts.items()}
+            found: dict[str, list[dict[str, float]]] = {name: [] for name in texts}
             for turn in range(arguments.repeat + WARM):
                 if turn == WARM:
                     before = measured.by_threads()
-                for each in asked:
-                    once = measured.once(each.text(turn))
+                for name, text in texts.items():
+                    once = measured.once(text)
                     if turn >= WARM:
-                        found[each.name].append(once)
+                        found[name].append(once)
             spent = measured.by_threads() - before
             show(found)
-            for what, ms in spent.most_common():
-                print(f"{what:22}{ms / (arguments.repeat * len(asked)):9.1f}")
+            for what, each in spent.most_common():
+                print(f"{what:22}{each / (arguments.repeat * len(texts)):9.1f}")
 
 
 def show(found: Mapping[str, list[dict[str, float]]]) -> None:

@@ -153,27 +153,3 @@ def test_a_look_up_is_joined_in_one_task(
     for setting in ("shuffle.partitions", "adaptive.enabled"):
         run(orders, f"RESET spark.sql.{setting}")
     assert again == rows and others.tasks != 1  # none, where a join finds out that there is nothing
-
-
-@pytest.mark.parametrize(
-    ("condition", "count", "in_one_task"),
-    [
-        ("id = 4711", 8, True),
-        ("id IN (1, 2, 99999, 100000) AND wide IS NOT NULL", 24, True),
-        ("id = 50000 AND wide = 7", 0, True),
-        ("part = 3", None, False),
-        ("id = 4711 OR wide = 7", 8, False),
-        ("id < 90000", 720_000, False),
-    ],
-)
-def test_a_look_up_of_one_table_is_one_task(
-    spark_driver: SparkDriver, orders: LakeSession, condition: str, count: int | None, in_one_task: bool
-) -> None:
-    text = f"SELECT id, part, wide FROM items WHERE {condition}"
-    rows, work = worked(spark_driver, orders, text)
-    assert (work.tasks == 1) == in_one_task
-    assert count is None or len(rows) == count
-    run(orders, "SET spark.sql.shuffle.partitions = 3")
-    others, more = worked(spark_driver, orders, text)
-    run(orders, "RESET spark.sql.shuffle.partitions")
-    assert sorted(others) == sorted(rows) and more.tasks != 1  # none, where no file may have such rows

@@ -198,26 +198,17 @@ final class FilesLeft {
     return null;
   }
 
-  /** Whether a filter says which values a column has. */
-  boolean mayLookUp() {
-    for (int i = 0; i < filters.size(); i++) if (hasValues(i)) return true;
-    return false;
-  }
-
-  private boolean hasValues(int relation) {
-    return EstimatedFilters.hasValues(Scala.list((scala.collection.Seq) filters.get(relation)));
-  }
-
   /**
    * Which relations are looked into by values of a column: of all that is read of one, the cost model expects that few
-   * rows go on. To be asked where the statement plans by cost; what was not estimated for a join is estimated now.
+   * rows go on. To be asked where the statement plans by cost.
    */
   boolean[] lookUps() {
     boolean[] found = new boolean[relations.size()];
     for (int i = 0; i < found.length; i++) {
-      if (!hasValues(i)) continue;
-      scala.Option rows = ((LogicalPlan) new EstimatedScans().apply((LogicalPlan) plans.get(i))).stats().rowCount();
-      found[i] = rows.isDefined() && ((scala.math.BigInt) rows.get()).toDouble() <= LOOKED_UP_MAX;
+      if (index((LogicalRelation) relations.get(i)).estimate() == null) continue;
+      scala.Option rows = ((LogicalPlan) plans.get(i)).stats().rowCount();
+      boolean areFew = rows.isDefined() && ((scala.math.BigInt) rows.get()).toDouble() <= LOOKED_UP_MAX;
+      found[i] = areFew && EstimatedFilters.hasValues(Scala.list((scala.collection.Seq) filters.get(i)));
     }
     return found;
   }

@@ -48,11 +48,6 @@ public final class GatewayDriver {
         return new WholeSamples();
       }
     });
-    root.extensions().injectColumnar(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object session) {
-        return new SharedCode();
-      }
-    });
     root.extensions().injectPreCBORule(new scala.runtime.AbstractFunction1() {
       public Object apply(Object session) {
         return new EstimatedScans();

@@ -19,7 +19,7 @@ import org.apache.spark.sql.internal.SQLConf$;
  *   that are all in one partition need not be exchanged for any operator. Nor are they broadcast, which takes a job for
  *   each join: the task makes the hash tables itself ({@link HashedInTask}). Joins that have no keys in common and
  *   generators may make many rows of few, so they keep their tasks. Larger files are read in the one task too where
- *   they are looked into for a few rows, of a key say, be these joined with what is small or not.
+ *   they are looked into for a few rows, of a key say, that are joined with what is small.
  * - Adaptive execution chooses joins and partitions again while a query runs, for some milliseconds a stage. Without a
  *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
  *   of a small query could only leave out files, of which there are few.
@@ -109,7 +109,7 @@ final class RunSettings {
       bytes += of[1];
     }
     boolean fits = bytes <= ONE_TASK_MAX
-        || bytes <= LOOK_UPS_MAX && left.mayLookUp() && besidesLookUps(left, sizes) <= ONE_TASK_MAX;
+        || left.joins() && bytes <= LOOK_UPS_MAX && besidesLookUps(left, sizes) <= ONE_TASK_MAX;
     boolean fixed = !left.mayMultiply() && (left.joins() ? fits && files <= FEW_FILES : bytes <= FIXED_MAX);
     boolean oneTask = fixed && fits && !session.hasSet(PARTITIONS);
     if (oneTask) markOneTask(left.relations());
@@ -123,7 +123,6 @@ final class RunSettings {
 
   /** Bytes of the columns that are read of the other relations; a file that Spark would not read in one task is one. */
   private long besidesLookUps(final FilesLeft left, long[][] sizes) {
-    if (!left.joins()) planByCost();
     boolean[] lookUps = (boolean[]) during(new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return left.lookUps();

@@ -2,7 +2,6 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.internal.SQLConf;
@@ -22,10 +21,6 @@ final class StatementPlanner extends SparkPlanner {
     super(spark, spark.sessionState().experimentalMethods());
     this.planner = spark.sessionState().planner();
     this.inOneTask = inOneTask;
-  }
-
-  public scala.collection.Iterator plan(LogicalPlan plan) {
-    return super.plan(SharedCode.inAggregates(plan));
   }
 
   public SQLConf conf() {
