@@ -26,7 +26,6 @@ import pyarrow.compute as pc
 from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.exec.run import Run
-from engine.plan.reads.scans import scan_of
 from engine.plan.reads.target_reads import places_where
 from engine.plans.reads import TargetRead
 from engine.plans.write_plan import Arrangement, TaskPerFile
@@ -103,7 +102,9 @@ def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Target
     schema = table.snapshot.schema
     names = Names(schema.names)
     old, fresh, relation = names.new("old_rows"), names.new("new_rows"), names.new("scan")
-    scan = replace(scan_of(relation, table), files=new.files, choice=None, row_tracking=None)
+    # Not by the scan of the old files, in which a column that these lack is a constant.
+    own = table.snapshot.row_files.scan(table.snapshot.rules, new.files, relation, table.label)
+    scan = replace(own, choice=None, row_tracking=None)
     condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
     join = f"AS {old} LEFT SEMI JOIN {relation} AS {fresh} ON {condition}"
     return places_where(table, join, (scan,))

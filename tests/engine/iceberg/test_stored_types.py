@@ -413,3 +413,12 @@ def test_what_is_no_value_of_the_type_is_refused(session: LakeSession, lake: Pat
         assert f"`{name}`" in str(error)
     assert files(table) == [] and ours(session, table) == []
     run(session, "RESET spark.sql.ansi.enabled")
+
+
+def test_new_rows_that_replace_others_have_their_own_values(session: LakeSession, lake: Path) -> None:
+    """Not the default of the column, which all old files lack."""
+    table = made(lake, "lacking", [column(1, "id", "long")], version=3)
+    table.commit(table.data({"id": [1]}))
+    table.evolve([column(1, "id", "long"), column(10, "c", "binary", **{"initial-default": "00ff"})])
+    run(session, "INSERT INTO lacking REPLACE USING (c) VALUES (2, X'01')")
+    assert rows(session, "SELECT * FROM lacking ORDER BY id") == [(1, b"\x00\xff"), (2, b"\x01")]
