@@ -175,5 +175,5 @@ class StatisticsExceeded(SqlError, condition="STATISTICS_EXCEEDED", sqlstate="XX
     template = (
         "A sum is larger than the statistics in the log of a table let expect, and other rows of the result had "
         "already been sent. Ask for the sum in a statement without them (without the other parts of a UNION ALL), or "
-        "write the table's files anew with OPTIMIZE or a REPLACE, which gives them true statistics."
+        "rewrite the table's files with OPTIMIZE or a REPLACE, which gives them true statistics."
     )

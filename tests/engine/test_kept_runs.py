@@ -1,4 +1,4 @@
-"""A query over the same files runs again as the tasks that it came to before; any other files are planned anew.
+"""A query over the same files runs the tasks that it came to before; over other files it is planned again.
 
 Whether it did is seen in the steps of its profile. What it answers is compared with the same text around a comment,
 of which nothing is kept.

@@ -29,7 +29,7 @@ class Crash(BaseException):
 
 @dataclass
 class Fuse:
-    """Burns down by one for each call to a storage; at the end it blows, and nothing is carried out any more."""
+    """Burns down by one for each call to a storage; at the end it blows, and every later call fails."""
 
     left: int
     after: bool
@@ -108,7 +108,7 @@ def _read(folder: Path, format: str) -> Rows:
 def test_one_table_is_read_and_a_second_run_finishes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case, after: bool
 ) -> None:
-    """`after`: the call that it dies in was carried out."""
+    """`after`: the call at which it fails has taken effect."""
     left, is_done, states = 0, False, set()
     while not is_done:
         bare = BareLake(tmp_path / str(left))

@@ -102,8 +102,8 @@ def _found(missing: tuple[MissingFile, ...]) -> Outcome:
 
 
 def keep_counts(snapshot: Snapshot, found: Mapping[str, DistinctCount], locks: TableLocks, cancel: CancelToken) -> None:
-    """Raises `StatisticsNotWritten`, and `ConcurrentDrop`: nothing of a table that was dropped meanwhile is made again,
-    or in the folder of another one.
+    """Raises `StatisticsNotWritten`, and `ConcurrentDrop`: a table that another session dropped is not
+    recreated, and nothing is written to the folder of its successor.
     """
     storage, config, table = snapshot.storage, snapshot.config, snapshot.table_root
     with locks.hold(f"counts of {table}", cancel):  # those of all columns are in one file

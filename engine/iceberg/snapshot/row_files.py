@@ -74,7 +74,7 @@ class IcebergRowFiles:
         others where those of the snapshot may lack what theirs have, which has another value then.
         """
         if "file_path" in files.column_names and any(map(has_sql_default, self.snapshot.iceberg_schema.fields)):
-            what = "files that others add meanwhile to a table with defaults that SQL fills in"
+            what = "files added by concurrent commits to a table with defaults that SQL fills in"
             raise IcebergFeatureNotSupported(self.snapshot.storage.root, what)
         plain = without_partition_values(files)
         return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
