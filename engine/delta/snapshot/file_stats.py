@@ -66,8 +66,8 @@ def parse_counts(texts: Array) -> RecordBatch:
     """One row of `COUNTS_SCHEMA` for each text, as `parse_stats` gives it of JSON that has the key once.
 
     Writers begin the object with its number of rows, so that it need not be parsed to know that this key is at its top
-    level; that takes less than a seventh of the time. Whether the rest is JSON, or has the key again, is not looked at. Where
-    some text begins otherwise, all of them are parsed.
+    level; that takes less than a seventh of the time. Whether the rest is JSON, or has the key again, is not looked at.
+    Where some text begins otherwise, all of them are parsed.
     """
     counts = _leading_counts(texts.drop_null() if texts.null_count else texts)
     if counts is None:
