@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run, table
+from tests.fix_spark import INTERPRETED
 
 
 class BesideSpark:
@@ -20,6 +21,8 @@ class BesideSpark:
 
     def __init__(self, session: LakeSession, spark: Any, copies: Path) -> None:
         self.session, self.spark, self._copies = session, spark, copies
+        for key, value in INTERPRETED.items():
+            spark.conf().set(key, value)
 
     @contextmanager
     def setting(self, key: str, value: str) -> Iterator[None]:

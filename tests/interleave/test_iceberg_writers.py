@@ -11,6 +11,7 @@ import pytest
 
 from engine.iceberg.transaction.transaction import IcebergCommit
 from engine.storage.storage import Storage
+from tests.chosen import diagonals
 from tests.interleave import histories
 from tests.interleave.histories import Op
 from tests.interleave.iceberg_histories import (
@@ -137,8 +138,11 @@ class Crash(BaseException):
     """The process is gone: nothing may catch this."""
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("op", [histories.REWRITE_A, histories.SET_PROPERTY], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    ("op", "when"),
+    diagonals([histories.SET_PROPERTY, histories.REWRITE_A], ["after", "before"], 2),
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_a_crash_at_any_storage_call_leaves_the_table_whole(op: Op, when: str) -> None:
     ops = {"x": op, "after": histories.APPEND_B, "later": histories.REWRITE_A}
     calls = 0

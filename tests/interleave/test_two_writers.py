@@ -17,6 +17,7 @@ from engine.delta.commit.conflict_errors import (
 from engine.delta.commit.transaction import Committed
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
 from engine.errors.conflict_errors import MetadataChanged
+from tests.chosen import numbered
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Run, Step, explore
@@ -124,7 +125,7 @@ def test_two_removals_of_one_file_that_nobody_read_conflict() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [(histories.APPEND_A, histories.REWRITE_A), (histories.DELETE_A, histories.APPEND_B)],
+    numbered([(histories.APPEND_A, histories.REWRITE_A), (histories.DELETE_A, histories.APPEND_B)], (1,)),
     ids=lambda op: op.name,
 )
 def test_post_commit_work_may_interleave_with_everything(first: Op, second: Op) -> None:
