@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
-from itertools import product
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -19,10 +18,21 @@ def numbered(cases: Iterable[Any], slow: Container[int]) -> list[Any]:
     return [pytest.param(*case, marks=pytest.mark.slow if number in slow else ()) for number, case in enumerate(cases)]
 
 
-def diagonals(first: Iterable[Any], second: Iterable[Any], step: int) -> list[Any]:
-    """Each value with each, on every `step`-th diagonal in `make test`: so each value is in some case, if `step` is at
-    most the number of values of the other."""
-    return [
-        pytest.param(one, other, marks=pytest.mark.slow if (row + column) % step else ())
-        for (row, one), (column, other) in product(enumerate(first), enumerate(second))
-    ]
+def beside_diagonals(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """The tests with the mark `diagonals` that lie beside them: the numbers of the named parameters' values add up to
+    no multiple of `step`. Each value of one is on a diagonal if `step` is at most the number of those of another.
+    """
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for item in items:
+        mark = item.get_closest_marker("diagonals")
+        if mark is None:
+            continue
+        total = 0
+        for name in mark.args:
+            value = id(item.callspec.params[name])  # type: ignore[attr-defined]
+            seen = numbers.setdefault((item.nodeid.partition("[")[0], name), [])
+            if value not in seen:
+                seen.append(value)
+            total += seen.index(value)
+        if total % mark.kwargs["step"]:
+            yield item

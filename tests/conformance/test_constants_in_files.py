@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 from engine.exec.session import SparkDriver
-from tests.chosen import diagonals
 from tests.engine.ways_to_read import WAYS, Readers, open_readers
 from tests.handmade import Part, column, write_table
 
@@ -98,7 +97,9 @@ def readers(lake: Path, spark_driver: SparkDriver) -> Iterator[Readers]:
         yield opened
 
 
-@pytest.mark.parametrize(("in_files", "way"), diagonals(IN_FILES, WAYS, 2))
+@pytest.mark.diagonals("in_files", "way", step=2)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("in_files", IN_FILES)
 def test_values_of_partition_columns_come_from_the_log(readers: Readers, lake: Path, in_files: str, way: str) -> None:
     for option in OPTIONS:
         name = f"{in_files} {option}".replace(" ", "_")

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 
 from engine.exec.session import SparkDriver
-from tests.chosen import diagonals
 from tests.engine import feed_tables
 from tests.engine.feed_tables import FeedTable
 from tests.engine.ways_to_read import WAYS, Readers, open_readers
@@ -328,7 +327,9 @@ def readers(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
         yield opened
 
 
-@pytest.mark.parametrize(("name", "way"), diagonals(CASES, WAYS, 2))
+@pytest.mark.diagonals("name", "way", step=2)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
 def test_columns_are_those_of_the_log(readers: Readers, name: str, way: str) -> None:
     case = CASES[name]
     assert readers.rows(readers.plan(f"SELECT * FROM {_folder(name)}"), way) == sorted(case.rows, key=repr)

@@ -144,7 +144,7 @@ def test_a_configuration_that_is_wrong_is_one_line(start: Any, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "environment", "condition"),
     [
-        ((LAKE, "--host", "0.0.0.0"), {}, "HOST_NOT_LOOPBACK"),
+        pytest.param((LAKE, "--host", "0.0.0.0"), {}, "HOST_NOT_LOOPBACK", marks=pytest.mark.slow),
         pytest.param((LAKE, "--host", "::"), {}, "HOST_NOT_LOOPBACK", marks=pytest.mark.slow),
         pytest.param((), {"GATEWAY_SERVER_HOST": "0.0.0.0"}, "HOST_NOT_LOOPBACK", marks=pytest.mark.slow),
         pytest.param((), {"GATEWAY_SERVER_THRIFT_PROT": "1"}, "CONFIG_UNKNOWN_KEY", marks=pytest.mark.slow),

@@ -11,7 +11,6 @@ import pytest
 
 from engine.iceberg.transaction.transaction import IcebergCommit
 from engine.storage.storage import Storage
-from tests.chosen import diagonals
 from tests.interleave import histories
 from tests.interleave.histories import Op
 from tests.interleave.iceberg_histories import (
@@ -138,11 +137,9 @@ class Crash(BaseException):
     """The process is gone: nothing may catch this."""
 
 
-@pytest.mark.parametrize(
-    ("op", "when"),
-    diagonals([histories.SET_PROPERTY, histories.REWRITE_A], ["after", "before"], 2),
-    ids=lambda value: getattr(value, "name", value),
-)
+@pytest.mark.diagonals("op", "when", step=2)
+@pytest.mark.parametrize("when", ["after", "before"])
+@pytest.mark.parametrize("op", [histories.SET_PROPERTY, histories.REWRITE_A], ids=lambda op: op.name)
 def test_a_crash_at_any_storage_call_leaves_the_table_whole(op: Op, when: str) -> None:
     ops = {"x": op, "after": histories.APPEND_B, "later": histories.REWRITE_A}
     calls = 0

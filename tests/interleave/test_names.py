@@ -199,6 +199,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.diagonals("texts", "before", step=2)
 @pytest.mark.parametrize("texts", OTHERS, ids=" | ".join)
 @pytest.mark.parametrize("before", [(), (CREATE,)], ids=["nothing", "table"])
 def test_many_orders_of_statements(
