@@ -137,8 +137,9 @@ class Crash(BaseException):
     """The process is gone: nothing may catch this."""
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("op", [histories.REWRITE_A, histories.SET_PROPERTY], ids=lambda op: op.name)
+@pytest.mark.diagonals("op", "when", step=2)
+@pytest.mark.parametrize("when", ["after", "before"])
+@pytest.mark.parametrize("op", [histories.SET_PROPERTY, histories.REWRITE_A], ids=lambda op: op.name)
 def test_a_crash_at_any_storage_call_leaves_the_table_whole(op: Op, when: str) -> None:
     ops = {"x": op, "after": histories.APPEND_B, "later": histories.REWRITE_A}
     calls = 0
