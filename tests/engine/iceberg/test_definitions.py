@@ -254,6 +254,19 @@ def test_a_field_that_became_void_keeps_its_id(tmp_path: Path, version: str) -> 
     StaticTable.from_metadata(f"file://{tmp_path}/t/metadata/v{4 + (version == '2')}.metadata.json")
 
 
+@pytest.mark.parametrize("version", ["1", "3"])
+def test_a_void_field_gives_its_name_away(tmp_path: Path, version: str) -> None:
+    table = make(tmp_path, PartitionBy(terms=(term("name"), term("day"))), version="1")
+    table.alter(ChangePartitioning(dropped=term("name")))
+    table.alter(SetProperty(key="format-version", value=version))
+    table.alter(ChangePartitioning(added=term("name")))
+    expected = [("name_1000", "void", 1000), ("day", "identity", 1001), ("name", "identity", 1002)]
+    assert _last_spec(table) == expected
+    newest = max((tmp_path / "t" / "metadata").glob("v*.metadata.json"), key=lambda path: path.stat().st_mtime_ns)
+    fields = StaticTable.from_metadata(str(newest)).spec().fields
+    assert [(each.name, str(each.transform), each.field_id) for each in fields] == expected
+
+
 def _last_spec(table: OwnTable) -> list[tuple[str, str, int]]:
     fields = table.metadata["partition-specs"][-1]["fields"]
     return [(each["name"], each["transform"], each["field-id"]) for each in fields]
