@@ -231,6 +231,6 @@ def test_another_value_compiles_nothing(
 
 def test_a_look_up_is_shown(beside: BesideSpark) -> None:
     assert "LookUp" in beside.plan("SELECT name FROM many WHERE id = 3 ORDER BY k LIMIT 3")
-    for other in ("id > 3", "id = 3 AND rand() < 2", "id + 1 = 3", "id = (SELECT max(id) FROM many)"):
+    for other in ("id > 3", "id = 3 AND rand() < 0.5", "id + 1 = 3", "id = (SELECT max(id) FROM many)"):
         assert "LookUp" not in beside.plan(f"SELECT name FROM many WHERE {other}")
     assert "LookUp" not in beside.plan("SELECT sum(k) FROM many WHERE kind = 'kind 1'")
