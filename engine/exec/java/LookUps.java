@@ -12,16 +12,15 @@ import org.apache.spark.sql.execution.LocalLimitExec;
 import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.TakeOrderedAndProjectExec;
 
 /**
- * Plans look-ups as such ({@link LookUp}) where rows of one scan are filtered, sorted and limited, and no more: an
- * aggregate or a join takes rows from the code that filters them faster than from a look-up, if they are many.
+ * Plans look-ups as such ({@link LookUp}) where rows of one scan are filtered, sorted or limited, and no more: an
+ * aggregate, a join or the first rows in an order take rows from the code that filters them faster than from a look-up,
+ * and these may be many.
  */
 final class LookUps extends Rule {
   private static final Set ABOVE = new HashSet(Arrays.asList(new Object[] {
-      ProjectExec.class, SortExec.class, CollectLimitExec.class, LocalLimitExec.class, GlobalLimitExec.class,
-      TakeOrderedAndProjectExec.class}));
+      ProjectExec.class, SortExec.class, CollectLimitExec.class, LocalLimitExec.class, GlobalLimitExec.class}));
 
   public TreeNode apply(TreeNode plan) {
     return in((SparkPlan) plan);
