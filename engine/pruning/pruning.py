@@ -18,7 +18,7 @@ partition values leave a few files, only for those.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
@@ -30,13 +30,15 @@ import pyarrow.compute as pc
 from engine.pruning.column_ranges import bounds_of_statistics
 from engine.pruning.evaluation import KnownColumn, evaluate
 from engine.pruning.partition_columns import PartitionColumn, partition_column
-from engine.pruning.predicates import ALWAYS, Path, Predicate, columns_of
+from engine.pruning.predicates import ALWAYS, And, Not, Or, Path, Predicate, Unknown, columns_of
 from engine.pruning.table_columns import TableColumn, TableColumns
 from engine.pruning.three_valued_logic import ANY, FALSE, NULL, TRUE, Mask, Truths, can_be, conjoin
 
 Rows: TypeAlias = npt.NDArray[np.int64]
-StatisticsSource: TypeAlias = Callable[[Rows | None], pa.Table]
-"""Parsed statistics (of `file_stats.stats_schema`) of some of the files, by ascending position, or of all."""
+StatisticsSource: TypeAlias = Callable[[Rows | None, Collection[str]], pa.Table]
+"""Parsed statistics (of `file_stats.stats_schema`) of some of the files, by ascending position, or of all; those of
+columns of these physical names of the top level at least.
+"""
 PartitionSource: TypeAlias = Callable[[str], pa.ChunkedArray]
 """The dictionary-encoded texts of a partition column of all files, by its physical name."""
 
@@ -116,10 +118,11 @@ class FilePruning:
         rows = np.flatnonzero(can_be(truths, TRUE))
         if len(rows) == 0:
             return truths
+        asked = frozenset(found.physical_path[0] for path in _paths(data) if (found := self.columns.resolve(path)))
         if self._statistics is None or len(rows) * _FEW_SHARE > len(self):
-            statistics = None if self._statistics is None else self._statistics(None)
+            statistics = None if self._statistics is None else self._statistics(None, asked)
             return conjoin(truths, self._evaluate(data, None, statistics))
-        truths[rows] = conjoin(truths[rows], self._evaluate(data, rows, self._statistics(rows)))
+        truths[rows] = conjoin(truths[rows], self._evaluate(data, rows, self._statistics(rows, asked)))
         return truths
 
     def _evaluate(self, predicate: Predicate, rows: Rows | None, statistics: pa.Table | None) -> Truths:
@@ -129,6 +132,19 @@ class FilePruning:
         if statistics is not None:
             truths[files.empty()] = 0
         return truths
+
+
+def _paths(predicate: Predicate) -> frozenset[Path]:
+    """Of the columns of which something is asked to evaluate it."""
+    match predicate:
+        case And(children=children) | Or(children=children):
+            return frozenset(path for child in children for path in _paths(child))
+        case Not(child=child):
+            return _paths(child)
+        case Unknown():
+            return frozenset()
+        case _:
+            return columns_of(predicate) or frozenset()
 
 
 class _Files:

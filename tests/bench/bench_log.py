@@ -7,9 +7,11 @@ are at hand with parsed statistics:
 - count: the number of rows of that table, until the answer is there;
 - commits: so many commits without a checkpoint;
 - refresh: one new commit on the table of `cold`, already loaded;
+- condition: which files a condition on one column leaves, from nothing;
 
-and how the cost of the first two grows with files, with commits and with columns of statistics. Systems alternate; the
-medians are compared.
+and how the cost of the first two grows with files, with commits and with columns of statistics. delta-rs parses those
+of the columns that `delta.dataSkippingNumIndexedCols` says, of 32 by default, whatever is in the log; so there is a
+line with a table whose property says all. Systems alternate; the medians are compared.
 """
 
 from __future__ import annotations
@@ -22,22 +24,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from engine.delta import load_snapshot
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, commit_name
+from engine.pruning.predicates import compare as predicate
 from tests.engine.delta.log_builder import CHECKPOINT_SCHEMA
 
 TAIL_COMMITS = 100
 GROUP_ROWS = 100_000
 SYSTEMS = ("ours", "delta-rs")
+_WANTED = 5_000_001
 
 
 def main() -> None:
@@ -73,6 +79,9 @@ def compare_all(folder: Path, files: int, commits: int, repeat: int) -> None:
     for columns in (1, 20, 60):
         table = write_checkpointed(folder / f"columns{columns}", files // 10, columns)
         compare(f"cold, {files // 10} files, statistics of {columns} columns", "cold", table, repeat)
+        compare(f"condition, {files // 10} files, statistics of {columns} columns", "condition", table, repeat)
+    table = write_checkpointed(folder / "indexed", files // 10, 60, {"delta.dataSkippingNumIndexedCols": "-1"})
+    compare(f"cold, {files // 10} files, all of 60 columns in both", "cold", table, repeat)
 
 
 def compare(title: str, measure: str, table: Path, repeat: int) -> None:
@@ -147,11 +156,31 @@ def _refresh_theirs(table: str) -> dict[str, float]:
     return {"seconds": seconds}
 
 
+def _condition_ours(table: str) -> dict[str, float]:
+    started = time.perf_counter()
+    kept = int(load_snapshot(table).pruning().prune(predicate("long0", "=", _WANTED)).sum())
+    seconds = time.perf_counter() - started
+    assert kept <= 2
+    return {"seconds": seconds}
+
+
+def _condition_theirs(table: str) -> dict[str, float]:
+    started = time.perf_counter()
+    files = pa.table(DeltaTable(table).get_add_actions(flatten=True))
+    low, high = pc.less_equal(files["min.long0"], _WANTED), pc.greater_equal(files["max.long0"], _WANTED)
+    kept = files.filter(pc.and_(low, high)).num_rows
+    seconds = time.perf_counter() - started
+    assert kept <= 2
+    return {"seconds": seconds}
+
+
 RUNS: dict[tuple[str, str], Callable[[str], dict[str, float]]] = {
     ("ours", "cold"): _cold_ours,
     ("delta-rs", "cold"): _cold_theirs,
     ("ours", "count"): _count_ours,
     ("delta-rs", "count"): _count_theirs,
+    ("ours", "condition"): _condition_ours,
+    ("delta-rs", "condition"): _condition_theirs,
     ("ours", "refresh"): _refresh_ours,
     ("delta-rs", "refresh"): _refresh_theirs,
 }
@@ -179,11 +208,13 @@ def peak_mb() -> float:
 # --- The tables -----------------------------------------------------------------------------------------------------
 
 
-def write_checkpointed(root: Path, files: int, columns: int = 5) -> Path:
+def write_checkpointed(
+    root: Path, files: int, columns: int = 5, properties: Mapping[str, str] = MappingProxyType({})
+) -> Path:
     """A checkpoint of version 0 with `files` adds, then commits of three adds and two removes each."""
     log = root / LOG_DIR
     log.mkdir(parents=True)
-    head = [{"protocol": _PROTOCOL}, {"metaData": _checkpoint_metadata(columns)}]
+    head = [{"protocol": _PROTOCOL}, {"metaData": _checkpoint_metadata(columns, properties)}]
     with pq.ParquetWriter(log / checkpoint_name(0), CHECKPOINT_SCHEMA) as writer:
         writer.write_table(pa.Table.from_pylist(head, CHECKPOINT_SCHEMA))
         for first in range(0, files, GROUP_ROWS):
@@ -232,8 +263,9 @@ def _metadata(columns: int) -> dict[str, Any]:
     }
 
 
-def _checkpoint_metadata(columns: int) -> dict[str, Any]:
-    return _metadata(columns) | {"format": {"provider": "parquet", "options": []}, "configuration": []}
+def _checkpoint_metadata(columns: int, properties: Mapping[str, str]) -> dict[str, Any]:
+    form = {"provider": "parquet", "options": []}
+    return _metadata(columns) | {"format": form, "configuration": list(properties.items())}
 
 
 def _bound(kind: str, i: int, high: int) -> str:

@@ -5,6 +5,7 @@ They are judged by the same rules as those of a snapshot.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ def batch_pruning(batch: RecordBatch, columns: TableColumns) -> FilePruning:
         encoded = encode_partition_values(batch.column("partition_values"), partition_schema([name]))
         return pa.chunked_array([encoded.column(0)])
 
-    def statistics(rows: Rows | None) -> Any:
+    def statistics(rows: Rows | None, columns: Collection[str]) -> Any:
         texts = batch.column("stats")
         return pa.Table.from_batches([parse_stats(texts if rows is None else texts.take(pa.array(rows)), stats)])
 

@@ -61,8 +61,13 @@ class Block:
             return derived
 
     def has_derived(self, schema: Any) -> bool:
-        derived = self._derived.get(tuple(schema.names))
-        return derived is not None and derived.schema == schema
+        derived = self.derived_schema(tuple(schema.names))
+        return derived is not None and derived == schema
+
+    def derived_schema(self, names: tuple[str, ...]) -> Any | None:
+        """That of what is remembered under these names."""
+        derived = self._derived.get(names)
+        return None if derived is None else derived.schema
 
     def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Array) -> RecordBatch:
         """`derive` for some rows: taken from what is remembered, else made for these alone and not remembered."""
@@ -126,6 +131,15 @@ class LiveFiles:
                 list(threads.map(lambda block: block.derive(schema, make), missing))
         batches = [run.block.derive(schema, make).slice(run.start, run.num_rows) for run in self.runs]
         return pa.Table.from_batches(batches, schema)
+
+    def derived_schemas(self, schema: Any) -> list[Any]:
+        """The different ones, with the names of `schema`, of what blocks remember."""
+        found: list[Any] = []
+        for run in self.runs:
+            derived = run.block.derived_schema(tuple(schema.names))
+            if derived is not None and not any(derived.equals(each) for each in found):
+                found.append(derived)
+        return found
 
     def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Rows) -> Any:
         """The rows at `rows` (ascending) of what `derive` gives, without making the others."""

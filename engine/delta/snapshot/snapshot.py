@@ -41,12 +41,13 @@ from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.schema.column_mapping import physical_names, physical_schema
+from engine.delta.schema.column_mapping import physical_names
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.column_statistics import read_distinct_counts
-from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_counts, parse_stats, stats_schema
+from engine.delta.snapshot.file_stats import COUNTS_SCHEMA, parse_counts
 from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.live_files import LiveFiles, Rows
+from engine.delta.snapshot.parsed_stats import parsed_stats
 from engine.delta.snapshot.replay import (
     LogReplay,
     TableState,
@@ -82,7 +83,6 @@ from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan
 from engine.table.shared_files import SharedFiles
-from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
 
 T = TypeVar("T")
@@ -260,25 +260,16 @@ class Snapshot:
         """The sizes of all live files together."""
         return int(pc.sum(self.files["size"]).as_py() or 0)
 
-    def stats(self, rows: Rows | None = None) -> Any:
+    def stats(self, rows: Rows | None = None, columns: Collection[str] | None = None) -> Any:
         """Parsed statistics: a `pyarrow.Table` of `stats_schema`, row for row beside `files`.
 
-        With `rows` only those rows of it (positions in `files`, ascending), and only their statistics are parsed.
+        With `rows` only those rows of it (positions in `files`, ascending), and only their statistics are parsed; with
+        `columns` (physical names of the top level) at least what is said of these.
 
         Physical names, the types of the table's columns; a value that cannot be parsed is null, that is: unknown. What
         was parsed is kept and shared with later versions of the same schema.
         """
-        mode = self.config.column_mapping_mode
-        physical = physical_names(self.schema, mode)
-        partitions = [physical[name] for name in self.partition_columns if name in physical]
-        schema = stats_schema(physical_schema(self.schema, mode), partitions)
-
-        def parse(batch: RecordBatch) -> RecordBatch:
-            return parse_stats(batch.column("stats"), schema)
-
-        if rows is None:
-            return self.live_files.derive(schema, parse)
-        return self.live_files.derive_some(schema, parse, rows)
+        return parsed_stats(self.live_files, self.config, rows, columns)
 
     def partition_texts(self) -> Any:
         """Partition values as texts: a `pyarrow.Table` with a dictionary-encoded column for each partition column.
@@ -339,12 +330,16 @@ class Snapshot:
         return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
-        """With all statistics, or with numbers of rows alone where no data column is asked for: these take little."""
+        """With the statistics of these, or with numbers of rows alone where no data column is asked for: these take
+        little.
+        """
         self.ensure_files_allowed()
         if set(columns) <= set(self.partition_columns):
             counts = self.live_files.derive(COUNTS_SCHEMA, lambda batch: parse_counts(batch.column("stats")))
             return CountedFiles(files=self.files, statistics=counts)
-        return CountedFiles(files=self.files, statistics=self.stats())
+        physical = physical_names(self.schema, self.config.column_mapping_mode)
+        asked = [physical[name] for name in columns if name in physical]
+        return CountedFiles(files=self.files, statistics=self.stats(None, asked))
 
     @property
     def partition_generations(self) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.errors.DataTypeErrors;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
@@ -41,9 +42,23 @@ public final class PartitionTransform implements Serializable {
   private final String kind;
   private final int width;
 
+  private final int precision;
+
+  /** Also of values that no partition can be made of. */
   PartitionTransform(String kind, int width) {
+    this(kind, width, Integer.MAX_VALUE);
+  }
+
+  private PartitionTransform(String kind, int width, int precision) {
     this.kind = kind;
     this.width = width;
+    this.precision = precision;
+  }
+
+  /** Of values of a type; fails for those whose partition would be none of the type. */
+  static PartitionTransform into(String kind, int width, DataType type) {
+    boolean isDecimal = type instanceof DecimalType;
+    return new PartitionTransform(kind, width, isDecimal ? ((DecimalType) type).precision() : Integer.MAX_VALUE);
   }
 
   /** The text of the value of `source`, which is resolved. */
@@ -117,7 +132,11 @@ public final class PartitionTransform implements Serializable {
     BigInteger unscaled = value.toJavaBigDecimal().unscaledValue();
     if (kind.equals("bucket")) return bucket(hash(unscaled.toByteArray()));
     if (kind.equals("truncate")) unscaled = unscaled.subtract(unscaled.mod(BigInteger.valueOf((long) width)));
-    return text(new java.math.BigDecimal(unscaled, value.scale()).toPlainString());
+    java.math.BigDecimal made = new java.math.BigDecimal(unscaled, value.scale());
+    if (made.precision() > precision) {
+      throw DataTypeErrors.cannotChangeDecimalPrecisionError(value, precision, value.scale(), null);
+    }
+    return text(made.toPlainString());
   }
 
   public UTF8String ofString(UTF8String value) {

@@ -54,7 +54,7 @@ class ListedChoice:
         values = self.files.files["partition_values"].combine_chunks()
         return pa.chunked_array([pc.map_lookup(values, pa.scalar(name), "last").cast(pa.string()).dictionary_encode()])
 
-    def _statistics(self, rows: Rows | None) -> pa.Table:
+    def _statistics(self, rows: Rows | None, columns: Collection[str]) -> pa.Table:
         """As Delta's: what is not known of any file is null of all."""
         known, count = self.files.statistics, self.files.files.num_rows
         bounds = known.schema.field("max_values").type if known is not None else pa.struct([])

@@ -258,7 +258,7 @@ def pruning_of(files: list[DataFile]) -> FilePruning:
         COLUMNS,
         len(files),
         lambda name: pa.chunked_array([texts.column(name)]),
-        lambda rows: table if rows is None else table.take(rows),
+        lambda rows, _: table if rows is None else table.take(rows),
     )
 
 

@@ -67,7 +67,7 @@ def _files(
     )
     texts = pa.chunked_array([pa.array(partitions or [None] * count, pa.string()).dictionary_encode()])
     pruning = FilePruning(
-        TableColumns(schema=SCHEMA, partition_columns=("p",)), count, lambda name: texts, lambda rows: statistics
+        TableColumns(schema=SCHEMA, partition_columns=("p",)), count, lambda name: texts, lambda rows, _: statistics
     )
     return CountedFiles(files=pa.table({"deletion_vector": pa.array(vectors, VECTOR)}), statistics=statistics), pruning
 

@@ -60,7 +60,7 @@ def pruning(files: Sequence[str | None], data_type: DataType, metadata: Mapping[
     batch = parse_stats(pa.array(files, pa.string()), stats_schema(schema))
     table = pa.Table.from_batches([batch])
     return FilePruning(
-        TableColumns(schema=schema), len(files), None, lambda rows: table if rows is None else table.take(rows)
+        TableColumns(schema=schema), len(files), None, lambda rows, _: table if rows is None else table.take(rows)
     )
 
 
@@ -423,10 +423,10 @@ def test_statistics_are_asked_for_only_when_a_condition_needs_them_and_for_few_f
     rare = {"col-1": "2024-05-07", "at": None, "col-2": "42"}
     plain = partitioned([*PARTITIONS[:2] * 50, rare, rare], b=[*[1, 2] * 50, 3, 4])
 
-    def statistics(rows: Any) -> pa.Table:
+    def statistics(rows: Any, columns: Any) -> pa.Table:
         asked.append(len(plain) if rows is None else len(rows))
         assert plain._statistics is not None
-        return plain._statistics(rows)
+        return plain._statistics(rows, columns)
 
     files = FilePruning(TABLE, len(plain), plain._partition_texts, statistics)
     in_b = compare(("a", "b"), ">=", 2)

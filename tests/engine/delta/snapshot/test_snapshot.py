@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from engine.delta import FILES_SCHEMA, TOMBSTONES_SCHEMA, Snapshot, load_snapshot
+from engine.delta.snapshot import parsed_stats
 from engine.delta.spec.actions import CommitInfo, Metadata, Protocol, Sidecar
 from engine.delta.spec.errors import (
     DeltaTableNotFound,
@@ -33,6 +34,7 @@ from engine.delta.spec.paths import (
     compaction_name,
 )
 from engine.errors.table_errors import MalformedLogEntry
+from engine.pruning.predicates import And, compare
 from engine.storage.errors import LogFileNotFound
 from tests.engine.delta.log_builder import (
     METADATA,
@@ -224,6 +226,50 @@ def test_statistics_stand_beside_the_files() -> None:
     assert [row["id"] if row else None for row in stats["min_values"].to_pylist()] == [0, 1, 3, 4, None]
     assert snapshot.stats(np.array([1, 4]))["num_records"].to_pylist() == [1, None]
     assert snapshot.stats().column_names == snapshot.stats(np.array([], np.int64)).column_names
+
+
+COLUMNS = 6
+
+
+def test_of_many_files_only_what_is_asked_for_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The columns of the first condition, then all; what conditions leave is the same."""
+    log = LogBuilder()
+    schema = json.loads(SCHEMA_STRING)
+    schema["fields"] = [
+        {"name": f"c{at}", "type": "long", "nullable": True, "metadata": {}} for at in range(COLUMNS)
+    ] + [field for field in schema["fields"] if field["name"] == "day"]
+
+    def stats(file: int) -> str:
+        bounds = {f"c{at}": (file * 7 + at * 3) % 11 for at in range(COLUMNS) if (file + at) % 5}
+        return json.dumps(
+            {"numRecords": 2, "minValues": bounds, "maxValues": bounds, "nullCount": dict.fromkeys(bounds, 0)}
+        )
+
+    metadata = Metadata(id="t", schema_string=json.dumps(schema), partition_columns=("day",))
+    log.commit(Protocol(min_reader_version=1, min_writer_version=2), metadata)
+    log.commit(*(add(f"f{file}", stats=stats(file)) for file in range(30)))
+    whole = Snapshot.load(log.storage)
+    conditions = [compare("c1", "=", 3), And((compare("C2", ">", 5), compare("c1", "<", 9))), compare("c5", "<=", 4)]
+    expected = [whole.pruning().prune(each).tolist() for each in conditions]
+    monkeypatch.setattr(parsed_stats, "MANY_FILES", 20)
+    snapshot = Snapshot.load(log.storage)
+    parsed: list[int] = []
+    for condition in conditions[:1] * 2 + conditions[1:]:
+        assert snapshot.pruning().prune(condition).tolist() == expected[conditions.index(condition)]
+        parsed.append(snapshot.stats(columns=["c1"])["null_count"].type.num_fields)
+    assert parsed == [1, 1, COLUMNS, COLUMNS]
+    assert snapshot.stats().equals(whole.stats())
+    log.commit(remove("f1"), add("f99", stats=stats(99)))
+    later = snapshot.advance()
+    assert [len(later.stats(columns=["c3"])), later.stats(columns=["c3"])["null_count"].type.num_fields] == [
+        30,
+        COLUMNS,
+    ]
+    afresh = Snapshot.load(log.storage)
+    assert afresh.counted_files(["c4"]).statistics["min_values"].type.names == ["c4"]
+    assert afresh.stats(np.array([0, 5]), ["c4"])["num_records"].to_pylist() == [2, 2]
+    assert afresh.pruning().prune(conditions[2]).sum() > 0
+    assert afresh.stats(columns=[])["max_values"].type.num_fields == COLUMNS
 
 
 def test_statistics_are_by_physical_name() -> None:
