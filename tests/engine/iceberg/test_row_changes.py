@@ -79,7 +79,7 @@ def test_rows_are_changed(session: LakeSession, lake: Path, version: int, mode: 
     assert read_by_all(session, lake, name) == []
 
 
-@pytest.mark.parametrize(("version", "mode"), numbered([(2, "copy-on-write"), (3, "merge-on-read")], (1,)))
+@pytest.mark.parametrize(("version", "mode"), numbered([(2, "copy-on-write"), (3, "merge-on-read")], (0,)))
 def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, version: int, mode: str) -> None:
     """Partitions of null, of an empty text and of a bucket; rows move to others."""
     name = f"parts{version}"
