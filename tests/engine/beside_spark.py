@@ -37,7 +37,10 @@ class BesideSpark:
         finally:
             self._theirs.clear()
             run(self.session, f"RESET {key}")
-            self.spark.conf().unset(key)
+            if key in INTERPRETED:
+                self.spark.conf().set(key, INTERPRETED[key])
+            else:
+                self.spark.conf().unset(key)
 
     def copy(self, *names: str) -> None:
         for name in names:
