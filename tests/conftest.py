@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.chosen import beside_diagonals
 from tests.no_java import refuse_java
 from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, SLAPD, TESTDATA
 from tests.scheduling import FileScheduling, UnitsSeen
@@ -55,6 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.clients)
         if "spark_driver" in fixtures or (is_client and "server" in fixtures):
             item.add_marker(pytest.mark.spark)
+    for item in beside_diagonals(items):
+        item.add_marker(pytest.mark.slow)
     _leave_out(config, items)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: (not item.get_closest_marker("clients"), not item.get_closest_marker("spark")))

@@ -13,6 +13,13 @@ _PATIENT = Supervision(silent_s=30, wait_s=250)
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Most classes run for seconds: a second compiler takes more time than it gives."""
 _SMALL = {"spark.sql.shuffle.partitions": "4", "spark.driver.extraJavaOptions": QUICK_JAVA}
+INTERPRETED = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For a session of Spark itself that ours is compared with: few rows need no compiled code and no parallel shuffle."""
 
 
 def start_spark(

@@ -42,6 +42,7 @@ _NAME = re.compile(r"`((?:[^`]|``)*)`|([^:]+)")
 def creation(entry: ViewEntry, namespace: Namespace) -> dict[str, Any]:
     """The request that makes a view. Raises `RestViewNotKept` for what Iceberg has no type or property for."""
     properties = dict(entry.properties) | ({} if entry.comment is None else {"comment": entry.comment})
+    properties.pop(QUERY_NAMES, None)  # whoever gives it does not know the columns better than the query does
     sources, names = [each.source for each in entry.columns], [each.name for each in entry.columns]
     if sources != names:
         if any("," in each for each in sources):

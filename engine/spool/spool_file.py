@@ -12,7 +12,8 @@ import errno
 import os
 import threading
 import weakref
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -122,7 +123,8 @@ class SpoolFile:
 class StoredBatch:
     """Rows of a record batch in a file: `length` bytes at `offset` are the message that has them.
 
-    `first` and `num_rows` choose rows of the message's `stored_rows`; `nbytes` is their share of its body.
+    `first` and `num_rows` choose rows of the message's `stored_rows`; `nbytes` is their share of its body. `checksum`
+    is the CRC-32 of the message, where one is kept.
     """
 
     file: SpoolFile
@@ -133,6 +135,7 @@ class StoredBatch:
     stored_bytes: int
     first: int
     num_rows: int
+    checksum: int | None = None
 
     @property
     def nbytes(self) -> int:
@@ -142,22 +145,15 @@ class StoredBatch:
         """`length` rows from the row `offset` on, or as many as there are."""
         first = min(offset, self.num_rows)
         kept = min(length, self.num_rows - first)
-        return StoredBatch(
-            self.file,
-            self.schema,
-            self.offset,
-            self.length,
-            self.stored_rows,
-            self.stored_bytes,
-            self.first + first,
-            kept,
-        )
+        return replace(self, first=self.first + first, num_rows=kept)
 
     def read(self) -> pa.RecordBatch:
         """The rows, in memory. Raises `SpooledRowsLost`."""
         content = self.file.read(self.offset, self.length)
         if len(content) < self.length:
             raise SpooledRowsLost("the file is shorter than what was written")
+        if self.checksum is not None and zlib.crc32(content) != self.checksum:
+            raise SpooledRowsLost("the file has other bytes than were written")
         batch = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), self.schema)
         return batch.slice(self.first, self.num_rows) if batch.num_rows != self.num_rows else batch
 

@@ -1,8 +1,9 @@
 """TPC-H through the gateway's road, beside Spark's own Parquet reader on the very same files in the same Spark.
 
-Run `python -m tests.bench.bench_tpch [--scale 1] [--repeat 3]`. DuckDB makes the data; delta-rs writes it, orders and
-line items by their dates, as they would arrive, in files of about a million rows. Both sides answer Arrow or rows to
-their own process; results are compared cell by cell before anything is measured.
+Run `python -m tests.bench.bench_tpch [--scale 1] [--repeat 3] [--queries 9 17 …] [--folder FOLDER]`. DuckDB makes the
+data; delta-rs writes it, orders and line items by their dates, as they would arrive, in files of about a million rows.
+Where a folder is given it stays there, for the next run. Both sides answer Arrow or rows to their own process; results
+are compared cell by cell before anything is measured.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import tempfile
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -39,33 +41,47 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--scale", type=float, default=1.0)
     options.add_argument("--repeat", type=int, default=3)
+    options.add_argument("--queries", type=int, nargs="+", default=range(1, 23), help="their numbers")
+    options.add_argument("--folder", type=Path, help="where the tables are, or will be")
     arguments = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        queries = write_tables(Path(folder), arguments.scale)
+    with tempfile.TemporaryDirectory() as own:
+        folder = arguments.folder or Path(own)
+        texts = write_tables(folder, arguments.scale) if not (folder / "supplier").exists() else query_texts()
+        queries = {number: texts[number - 1] for number in arguments.queries}
         with two_core_spark(memory="4g") as driver:
-            compare(driver, Path(folder), queries, arguments.repeat)
+            compare(driver, folder, queries, arguments.repeat)
 
 
 def write_tables(folder: Path, scale: float) -> list[str]:
     """Write the tables below `folder`; the texts of the queries."""
-    database = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-    extension = next(Path(duckdb_extension_tpch.__file__).parent.rglob("tpch.duckdb_extension"))
-    database.execute(f"LOAD '{extension}'")
+    database = _duckdb()
     database.execute(f"CALL dbgen(sf={scale})")
     for table, order in TABLES.items():
         rows = database.execute(f"FROM {table} {f'ORDER BY {order}' if order else ''}").to_arrow_table()
         for start in range(0, len(rows), ROWS_PER_FILE):
             write_deltalake(folder / table, rows.slice(start, ROWS_PER_FILE), mode="append")
-    return [text for _, text in database.execute("FROM tpch_queries()").fetchall()]
+    return query_texts()
 
 
-def compare(driver: SparkDriver, folder: Path, queries: list[str], repeat: int) -> None:
+def query_texts() -> list[str]:
+    """The 22 in their order."""
+    return [text for _, text in _duckdb().execute("FROM tpch_queries()").fetchall()]
+
+
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    database = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    extension = next(Path(duckdb_extension_tpch.__file__).parent.rglob("tpch.duckdb_extension"))
+    database.execute(f"LOAD '{extension}'")
+    return database
+
+
+def compare(driver: SparkDriver, folder: Path, queries: Mapping[int, str], repeat: int) -> None:
     """Print one line a query, and the sum."""
     session, spark = open_lake(driver, folder), own_spark(driver)
     for table in TABLES:
         spark.read().parquet(str(folder / table)).createOrReplaceTempView(table)
     sums = [0.0, 0.0]
-    for number, text in enumerate(queries, 1):
+    for number, text in queries.items():
         text = text.strip().rstrip(";")
         _ensure_equal(number, session, spark, text)
         ours, theirs = alternate(

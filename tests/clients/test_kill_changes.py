@@ -135,6 +135,17 @@ def _replace(model: Model, number: int) -> Change:
     return Change(text, rows, model.cloned)
 
 
+def _overwrite(model: Model, number: int) -> Change:
+    rows = dict.fromkeys(range(number, number + 150), number)
+    text = f"INSERT OVERWRITE {model.table} SELECT CAST(id AS INT), {number} FROM range({number}, {number + 150})"
+    return Change(text, rows, model.cloned)
+
+
+def _create(model: Model, _: int) -> Change:
+    text = f"CREATE OR REPLACE TABLE {model.clone} AS SELECT * FROM {model.table}"
+    return Change(text, model.rows, model.rows)
+
+
 def _restore(model: Model, number: int) -> Change:
     older = [(version, rows) for version, rows in model.kept if version < model.kept[-1][0]]
     if not older:
@@ -178,8 +189,10 @@ CHANGES: list[Callable[[Model, int], Change]] = [
     _same("OPTIMIZE {t}"),
     _delete,
     _insert,
+    _overwrite,
     _restore,
     _replace,
+    _create,
     _same("VACUUM {t} RETAIN 0 HOURS", loses_old=True),
     _merge,
     _clone("SHALLOW"),

@@ -25,6 +25,7 @@ from py4j.protocol import Py4JJavaError
 from pyhive import hive
 from TCLIService.ttypes import TOperationState
 
+from tests.chosen import some
 from tests.clients.drivers import JARS, java, jdbc_connect, read_result
 from tests.clients.fix_server import RealServer
 from tests.gateway.http.conftest import eventually
@@ -192,7 +193,7 @@ CLIENTS = {
 }
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", some(CLIENTS, ("pyhive asynchronous", "http", "beeline")))
 def test_a_client_that_is_killed_leaves_nothing_running(server: RealServer, client: str) -> None:
     assert eventually(lambda: processors_used(server.process) < IDLE)
     command = [part.replace("{thrift}", str(server.thrift_port)) for part in CLIENTS[client]]

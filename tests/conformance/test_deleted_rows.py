@@ -168,6 +168,7 @@ def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     opened.close()
 
 
+@pytest.mark.diagonals("kind", "place", step=2)
 @pytest.mark.parametrize("kind", SETS)
 @pytest.mark.parametrize("place", PLACES)
 def test_the_others_are_read(session: LakeSession, lake: Path, place: str, kind: str) -> None:

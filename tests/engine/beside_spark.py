@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run, table
+from tests.fix_spark import INTERPRETED
 
 
 class BesideSpark:
@@ -20,17 +21,26 @@ class BesideSpark:
 
     def __init__(self, session: LakeSession, spark: Any, copies: Path) -> None:
         self.session, self.spark, self._copies = session, spark, copies
+        for key, value in INTERPRETED.items():
+            spark.conf().set(key, value)
+        self._theirs: dict[str, tuple[Any, Any]] = {}
+        """What Spark answered, under the settings of now."""
 
     @contextmanager
     def setting(self, key: str, value: str) -> Iterator[None]:
         """A setting of both."""
         run(self.session, f"SET {key} = {value}")
         self.spark.conf().set(key, value)
+        self._theirs.clear()
         try:
             yield
         finally:
+            self._theirs.clear()
             run(self.session, f"RESET {key}")
-            self.spark.conf().unset(key)
+            if key in INTERPRETED:
+                self.spark.conf().set(key, INTERPRETED[key])
+            else:
+                self.spark.conf().unset(key)
 
     def copy(self, *names: str) -> None:
         for name in names:
@@ -41,11 +51,16 @@ class BesideSpark:
         """Columns and rows of both, the rows in an order of their own."""
         found = table(self.session, text)
         ours = [tuple(map(_shown, row.values())) for row in found.to_pylist()]
+        shown = {field.name: _spark_type(field.type) for field in found.schema}
+        if text not in self._theirs:
+            self._theirs[text] = self._answer_of_spark(text)
+        return (shown, sorted(ours, key=repr)), self._theirs[text]
+
+    def _answer_of_spark(self, text: str) -> tuple[Any, Any]:
         frame = self.spark.sql(text)
         rows = [tuple(_shown(row.get(at)) for at in range(row.size())) for row in frame.collectAsList()]
         types = {field.name(): field.dataType().simpleString() for field in frame.schema().fields()}
-        shown = {field.name: _spark_type(field.type) for field in found.schema}
-        return (shown, sorted(ours, key=repr)), (types, sorted(rows, key=repr))
+        return types, sorted(rows, key=repr)
 
     def plan(self, text: str) -> str:
         """As EXPLAIN EXTENDED shows it."""

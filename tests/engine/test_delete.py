@@ -63,7 +63,7 @@ DELETES: list[tuple[str, Callable[[Row], bool | None]]] = [
 ]
 
 
-SLOW = {"by name", "feed"}
+SLOW = {"by name", "feed", "partitioned", "tracked", "feed, partitioned by name", "vectors"}
 """What they have is in other layouts as well."""
 
 

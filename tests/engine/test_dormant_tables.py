@@ -57,6 +57,7 @@ def column_keys(metadata: dict[str, Any]) -> set[str]:
     return {key for field in json.loads(metadata["schemaString"])["fields"] for key in field["metadata"]}
 
 
+@pytest.mark.diagonals("alter", "kind", step=2)
 @pytest.mark.parametrize("alter", CHANGES)
 @pytest.mark.parametrize("kind", ["generated", "identity"])
 def test_columns_are_ordinary_before_and_after_a_change_of_metadata(

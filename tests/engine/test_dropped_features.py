@@ -15,6 +15,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import LakeSession
+from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table
 from tests.engine.peer_readers import PEERS, Rows, comparable
 from tests.engine.stats_truth import deserved, logged
@@ -156,7 +157,12 @@ def content(session: LakeSession) -> Rows:
     return comparable(table(session, "SELECT * FROM freed"))
 
 
-@pytest.mark.parametrize("name", CASES)
+_LAYOUTS = {
+    f"vectors {more}" for more in ("of columns mapped by id", "of a clustered table", "of a table that only grows")
+}
+
+
+@pytest.mark.parametrize("name", some(CASES, CASES.keys() - _LAYOUTS))
 def test_the_feature_goes_and_the_rows_stay(session: LakeSession, folder: Path, lake: Path, name: str) -> None:
     case = CASES[name]
     make(session, folder, case)

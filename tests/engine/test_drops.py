@@ -14,6 +14,7 @@ from tests.engine.lake_sessions import SLOW, begun, refuse, rows, run
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.diagonals("made_anew", "statement", step=2)
 @pytest.mark.parametrize("made_anew", [False, True])
 @pytest.mark.parametrize("statement", ["INSERT INTO going", "CREATE OR REPLACE TABLE going AS"])
 def test_rows_for_a_table_that_is_dropped_meanwhile_are_refused(

@@ -231,6 +231,7 @@ WIDENED = [
 ]
 
 
+@pytest.mark.diagonals("properties", "declared", step=2)
 @pytest.mark.parametrize("properties", [WIDE, WIDE_BY_NAME], ids=["plain", "by name"])
 @pytest.mark.parametrize(("declared", "old", "new", "sql_type", "expected", "changes"), WIDENED)
 def test_types_become_the_wider_ones_of_the_query(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeSession
+from tests.chosen import numbered
 from tests.engine.lake_sessions import actions, run, version_of
 
 pytestmark = pytest.mark.spark
@@ -55,8 +56,8 @@ PLAIN, NUMBERED = "id BIGINT", "id BIGINT, n BIGINT GENERATED ALWAYS AS IDENTITY
 
 @pytest.mark.parametrize(
     ("columns", "clauses", "text", "files", "sizes"),
-    [(PLAIN, *case) for case in CASES]
-    + [(NUMBERED, *case) for case in CASES if case[2] != (1, 1) and "1mb" in case[0]],
+    numbered([(PLAIN, *case) for case in CASES], slow=())
+    + numbered([(NUMBERED, *case) for case in CASES if case[2] != (1, 1) and "1mb" in case[0]], slow=(0,)),
 )
 def test_files_are_few_and_of_the_size_that_is_asked_for(
     session: LakeSession,

@@ -128,6 +128,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.diagonals("step", "query", step=2)
 @pytest.mark.parametrize("step", [1, -4])
 @pytest.mark.parametrize(("clauses", "query"), QUERIES)
 def test_queries_get_unique_values_on_the_grid_and_past_the_mark(

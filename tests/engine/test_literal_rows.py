@@ -21,6 +21,7 @@ from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 
 pytestmark = pytest.mark.spark
@@ -307,7 +308,7 @@ RANDOM = {
 SORTABLE = tuple(kind for kind in RANDOM if kind[:3] not in ("ARR", "MAP", "STR")) + ("STRING",)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some(range(6), (2, 5)))
 def test_random_rows_are_those_of_a_job(session: LakeSession, lake: Path, seed: int) -> None:
     random = Random(seed)
     kinds = [random.choice(list(RANDOM)) for _ in range(6)]

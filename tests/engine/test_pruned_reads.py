@@ -203,7 +203,7 @@ def run(session: LakeSession, text: str) -> tuple[list[tuple[Any, ...]], tuple[T
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True)), context.profile.reads
 
 
-@pytest.mark.parametrize("count", [25, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [9, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
 def test_random_conditions_find_the_same_rows_with_and_without_pruning(
     lake: Path, sources: EngineSources, session: LakeSession, spark: ExecSession, table: Table, count: int

@@ -20,6 +20,7 @@ WAYS = {
 }
 
 
+@pytest.mark.diagonals("way", "mode", "layout", step=3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("mode", ["name", "id"])
 @pytest.mark.parametrize("layout", ["", "PARTITIONED BY (p)"])

@@ -15,6 +15,7 @@ import pytest
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from tests.chosen import numbered
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 
 pytestmark = pytest.mark.spark
@@ -45,8 +46,11 @@ CONDITIONS = [
     "t.p = q.p AND (t.k < q.k OR q.k IS NULL)",
     "-- which\n t.p = q.p /* they are */",
 ]
-LAID_OUT = list(zip(CONDITIONS, cycle(LAYOUTS.values()))) + list(zip(CONDITIONS[1:], cycle(LAYOUTS.values())))
-"""Each condition in two layouts."""
+LAID_OUT = [
+    *numbered(zip(CONDITIONS, cycle(LAYOUTS.values())), slow=()),
+    *numbered(zip(CONDITIONS[1:], cycle(LAYOUTS.values())), slow=range(len(CONDITIONS))),
+]
+"""Each condition in two layouts, the slow ones are the second."""
 
 
 @pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS.keys())

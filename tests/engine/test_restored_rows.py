@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from engine.main import LakeSession
+from tests.chosen import some
 from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark
@@ -40,7 +41,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", some(LAYOUTS, list(LAYOUTS)[2:]))
 def test_rows_and_their_ids_come_back(session: LakeSession, lake: Path, layout: str) -> None:
     properties, clauses = LAYOUTS[layout]
     made(session, properties, clauses)

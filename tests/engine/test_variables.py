@@ -20,6 +20,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.sql.script.script_declarations import KNOWN_CONDITIONS
 from tests.engine.lake_sessions import table
+from tests.fix_spark import INTERPRETED
 
 pytestmark = pytest.mark.spark
 
@@ -48,6 +49,8 @@ class PlainSpark:
     def __init__(self, driver: SparkDriver) -> None:
         self._jvm: Any = driver.process.gateway.jvm
         self._session = self._jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get().newSession()
+        for key, value in INTERPRETED.items():
+            self._session.conf().set(key, value)
         for key in ("enabled", "continueHandlerEnabled", "cursorEnabled"):
             self._session.conf().set(f"spark.sql.scripting.{key}", "true")
         self._session.conf().set("spark.sql.session.timeZone", "UTC")

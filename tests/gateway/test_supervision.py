@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from gateway.supervision import supervised
+from tests.chosen import numbered
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, serving
 from tests.gateway.http.conftest import eventually, serving_http
@@ -91,7 +92,9 @@ sys.exit(cli_serve.main([lake, "--thrift-port", "0", "--http-port", "0"]))
 
 
 @pytest.mark.clients
-@pytest.mark.parametrize(("port", "moment"), [("http", "ready"), ("thrift", "ready"), ("http", "starting")])
+@pytest.mark.parametrize(
+    ("port", "moment"), numbered([("http", "ready"), ("thrift", "ready"), ("http", "starting")], (0,))
+)
 def test_the_process_ends_with_an_error_when_a_port_lost_its_thread(tmp_path: object, port: str, moment: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PROCESS, port, moment, str(tmp_path)],

@@ -167,3 +167,32 @@ class Interposed(Storage):
 
     def delete_tree(self) -> None:
         self.around("remove", "", self.inner.delete_tree)
+
+
+class Crash(BaseException):
+    """The process is gone: nothing may catch this."""
+
+
+def deaths(make: Callable[[], DictStorage], write: Callable[[Storage], Any], when: str) -> Iterator[tuple[Any, Any]]:
+    """Storages that `make` gives after a writer of each died, `when` ("before", "after") its first call, its second,
+    and so on, and what it came to: None. The last one lived.
+    """
+    calls, result = 0, None
+    while result is None:
+        storage, left = make(), calls
+
+        def around(method: str, name: str, do: Callable[[], Any]) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0 and when == "before":
+                raise Crash
+            found = do()
+            if left < 0:
+                raise Crash
+            return found
+
+        with contextlib.suppress(Crash):
+            result = write(Interposed(storage, around))
+        yield storage, result
+        calls += 1
+    assert calls > 6

@@ -36,8 +36,8 @@ from engine.types.schema import PrimitiveType, StructField
 from tests.interleave.histories import file_of, parse_file
 from tests.interleave.iceberg_histories import create_table, format_over, new_files_of, table_in_memory
 from tests.interleave.scheduler import Step, explore
-from tests.interleave.storages import DictStorage, Interposed
-from tests.interleave.test_iceberg_writers import Crash, stepped
+from tests.interleave.storages import DictStorage, deaths
+from tests.interleave.test_iceberg_writers import stepped
 
 BRANCH = "audit"
 
@@ -302,30 +302,9 @@ def explored(first: Kind, second: Kind, version: str, switches_max: int) -> int:
 def test_a_writer_dies_at_any_storage_call(kind: Kind, version: str, when: str) -> None:
     """The table is as before or as after, whole, and others go on."""
     kinds = {"x": kind, "later": APPEND, "last": COMPACT}
-    calls = 0
-    while True:
-        storage = table_in_memory(_made(version))
-        left = calls
-
-        def around(method: str, name: str, do: Callable[[], Any]) -> Any:
-            nonlocal left
-            left -= 1
-            if left < 0 and when == "before":
-                raise Crash
-            result = do()
-            if left < 0:
-                raise Crash
-            return result
-
-        result: Any = None
-        try:
-            result = run_kind(Interposed(storage, around), kind, "x")
-        except Crash:
-            pass
+    for storage, result in deaths(
+        lambda: table_in_memory(_made(version)), lambda storage: run_kind(storage, kind, "x"), when
+    ):
         check(storage, kinds, {"x": result})
         later = {who: run_kind(storage, kinds[who], who) for who in ("later", "last")}
         check(storage, kinds, {"x": result, **later})
-        if result is not None:
-            break
-        calls += 1
-    assert calls > 5

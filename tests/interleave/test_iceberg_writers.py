@@ -24,7 +24,7 @@ from tests.interleave.iceberg_histories import (
     table_in_memory,
 )
 from tests.interleave.scheduler import Step, explore
-from tests.interleave.storages import DictStorage, Interposed
+from tests.interleave.storages import DictStorage, Interposed, deaths
 
 OPS = (
     histories.APPEND_A,
@@ -133,41 +133,17 @@ def test_a_storage_that_fails_once_the_version_is_there_undoes_nothing() -> None
     check_history(storage, {"x": histories.APPEND_A}, {"x": committed})
 
 
-class Crash(BaseException):
-    """The process is gone: nothing may catch this."""
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("op", [histories.REWRITE_A, histories.SET_PROPERTY], ids=lambda op: op.name)
+@pytest.mark.diagonals("op", "when", step=2)
+@pytest.mark.parametrize("when", ["after", "before"])
+@pytest.mark.parametrize("op", [histories.SET_PROPERTY, histories.REWRITE_A], ids=lambda op: op.name)
 def test_a_crash_at_any_storage_call_leaves_the_table_whole(op: Op, when: str) -> None:
     ops = {"x": op, "after": histories.APPEND_B, "later": histories.REWRITE_A}
-    calls = 0
-    while True:
-        storage = table_in_memory(_made(short_lived=False))
-        left = calls
-
-        def around(method: str, name: str, do: Callable[[], Any]) -> Any:
-            nonlocal left
-            left -= 1
-            if left < 0 and when == "before":
-                raise Crash
-            result = do()
-            if left < 0:
-                raise Crash
-            return result
-
-        result: Any = None
-        try:
-            result = run_op(Interposed(storage, around), op, "x")
-        except Crash:
-            pass
+    for storage, result in deaths(
+        lambda: table_in_memory(_made(short_lived=False)), lambda storage: run_op(storage, op, "x"), when
+    ):
         check_history(storage, ops, {"x": result})
         later = {who: run_op(storage, ops[who], who) for who in ("after", "later")}
         check_history(storage, ops, {"x": result, **later})
-        if result is not None:
-            break
-        calls += 1
-    assert calls > 5
 
 
 def failing(storage: Storage, fails: Callable[[str, str], bool]) -> Interposed:

@@ -70,7 +70,7 @@ def _delta(bare: BareLake) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """`results` are the names and formats once the statement is done."""
+    """`results` are the names and formats once the statement is done; `{folder}` in it is the lake's."""
 
     make: Callable[[BareLake], None]
     statement: str
@@ -80,6 +80,9 @@ class Case:
 CASES = {
     "convert": Case(_iceberg, "CONVERT TO DELTA t", {"t": "delta"}),
     "snapshot": Case(_delta, "CALL system.snapshot('t', 'u')", {"t": "delta", "u": "iceberg"}),
+    "snapshot elsewhere": Case(
+        _delta, "CALL system.snapshot('t', 'u', '{folder}/far/away/u')", {"t": "delta", "u": "iceberg"}
+    ),
 }
 ROWS = [(2,), (3,), (4,)]
 
@@ -113,21 +116,21 @@ def test_one_table_is_read_and_a_second_run_finishes(
     while not is_done:
         bare = BareLake(tmp_path / str(left))
         case.make(bare)
-        before = _tables(bare)
+        before, statement = _tables(bare), case.statement.format(folder=bare.folder)
         fuse = Fuse(left, after=after)
         with monkeypatch.context() as patch:
             for name in CALLS:
                 patch.setattr(LocalStorage, name, fuse.around(getattr(LocalStorage, name)))
             patch.setattr(Catalog, "change", fuse.around(Catalog.change))
             try:
-                bare.answer(case.statement)
+                bare.answer(statement)
                 is_done = True
             except Crash:
                 pass
         states.add(str(_tables(bare)))
         assert _tables(bare) in (before, case.results), left
         try:
-            bare.answer(case.statement)
+            bare.answer(statement)
         except TableAlreadyExists:
             assert _tables(bare) == case.results
         assert _tables(bare) == case.results, left

@@ -48,6 +48,7 @@ from engine.write import folder_marks
 from engine.write.commit import commit
 from engine.write.creation import removal_told
 from engine.write.staged_write import StagedWrite
+from tests.chosen import numbered
 from tests.engine import planned as planned_module
 from tests.engine.planned import make_table, planned
 from tests.interleave.scheduler import Run, Step, Writer, explore, run_schedule
@@ -181,7 +182,7 @@ def ensure_explained(run: Run) -> None:
 PAIRS = [((), (CREATE, DROP)), ((CREATE,), (DROP, CREATE)), ((CREATE,), (DROP, DROP_IF))]
 
 
-@pytest.mark.parametrize(("before", "texts"), PAIRS, ids=lambda texts: " | ".join(texts) or "nothing")
+@pytest.mark.parametrize(("before", "texts"), numbered(PAIRS, (2,)), ids=lambda texts: " | ".join(texts) or "nothing")
 def test_every_order_of_two_statements(tmp_path: Path, before: Sequence[str], texts: Sequence[str]) -> None:
     for run, lake in explore(lambda: world(tmp_path, before, texts)):
         ensure_explained(run)
@@ -198,6 +199,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.diagonals("texts", "before", step=2)
 @pytest.mark.parametrize("texts", OTHERS, ids=" | ".join)
 @pytest.mark.parametrize("before", [(), (CREATE,)], ids=["nothing", "table"])
 def test_many_orders_of_statements(

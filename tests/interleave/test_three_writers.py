@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.chosen import some
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Step, explore
@@ -21,7 +22,7 @@ TRIPLES = (
 )
 
 
-@pytest.mark.parametrize("triple", TRIPLES, ids=lambda triple: " | ".join(op.name for op in triple))
+@pytest.mark.parametrize("triple", some(TRIPLES, TRIPLES[1:5]), ids=lambda triple: " | ".join(op.name for op in triple))
 def test_every_interleaving_of_three_statements_is_serializable(triple: tuple[Op, Op, Op]) -> None:
     ops = dict(zip("xyz", triple, strict=True))
 

@@ -17,7 +17,8 @@ from tests.oracle.exact_rows import exact_rows
 
 pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(1200)]
 
-U1, U2, U3 = (f"{digit * 8}-1111-4222-8333-{'9' * 12}" for digit in "0af")
+U1, U2, U3 = (f"{digit * 8}-1111-4222-8333-{'9' * 12}" for digit in "057")
+"""The runtime takes those from 8 on for smaller ones, which they are in Java and not in files, and misses rows."""
 _MODES = ("copy-on-write", "merge-on-read")
 
 
@@ -79,23 +80,21 @@ def test_both_read_and_write_types_that_spark_lacks(folder: Path, session: LakeS
     tables = {f"types_{mode[:4]}": mode for mode in _MODES}
     reads = {(name, text): exact_rows(f"({text.replace('{t}', f'c.d.{name}')})") for name in tables for text in _READS}
 
-    def compare(answers: list[list[list[Any]]]) -> None:
-        for (name, text), expected in zip(reads, answers, strict=True):
-            found = rows(session, exact_rows(f"({text.replace('{t}', f'd.{name}')})"))
-            assert [list(row) for row in found] == expected, (name, text)
-            assert expected
+    def ours() -> list[list[list[Any]]]:
+        texts = [exact_rows(f"({text.replace('{t}', f'd.{name}')})") for name, text in reads]
+        return [[list(row) for row in rows(session, text)] for text in texts]
 
     steps = [step for name, mode in tables.items() for step in _making(f"c.d.{name}", mode)]
-    compare(asked(folder, [*steps, *reads.values()])[len(steps) :])
+    theirs = asked(folder, [*steps, *reads.values()])[len(steps) :]
+    assert ours() == theirs and all(theirs)
     for name in tables:
         for change in _CHANGES:
             run(session, change.replace("{t}", f"d.{name}"))
+    before = ours()
     more = [f"UPDATE c.d.{name} SET id = id + 1000 WHERE id >= 30" for name in tables]
     answers = asked(folder, [*reads.values(), *more, *reads.values()])
-    compare_before = answers[: len(reads)]
-    for (name, text), expected in zip(reads, compare_before, strict=True):
-        assert expected, (name, text)
-    compare(answers[-len(reads) :])
+    assert before == answers[: len(reads)] and all(before)
+    assert ours() == answers[-len(reads) :]
 
 
 # --- What tables say of themselves ------------------------------------------------------------------------------------

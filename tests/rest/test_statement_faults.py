@@ -57,6 +57,7 @@ CHANGES = {
 
 
 @pytest.mark.spark
+@pytest.mark.diagonals("text", "fault", step=3)
 @pytest.mark.parametrize("text", CHANGES)
 @pytest.mark.parametrize(
     ("fault", "is_made"),

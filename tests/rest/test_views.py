@@ -16,6 +16,7 @@ from catalog.errors import TableAlreadyExists
 from catalog.memory_store import MemoryStore
 from catalog.names import SchemaName, TableName
 from catalog.rest.names import RestCatalogs, location_of
+from catalog.rest.new_views import creation
 from catalog.rest.views import view_entry
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
@@ -52,6 +53,17 @@ def test_metadata_of_a_view() -> None:
     ]
     named = {**metadata, "properties": {"spark.query-column-names": "x,y,z"}}
     assert [each.source for each in view_entry(NAME, named).columns] == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("sources", [["a", "b"], ["b", "a"], ["x", "y"]])
+def test_a_property_does_not_say_the_names_of_the_query(sources: list[str]) -> None:
+    columns = (ViewColumn(name=name, source=source, type="int") for name, source in zip("ab", sources, strict=True))
+    given = (("spark.query-column-names", "b,a"), ("k", "v"))
+    entry = ViewEntry(name=NAME, text="", current=NAME.schema_name, columns=tuple(columns), properties=given)
+    made = creation(entry, ("shop",))
+    version, schema, properties = made["view-version"], made["schema"], made["properties"]
+    kept = {"versions": [version], "current-version-id": 1, "schemas": [schema], "properties": properties}
+    assert [each.source for each in view_entry(NAME, kept).columns] == sources and properties["k"] == "v"
 
 
 @pytest.mark.parametrize("metadata", [{}, {"versions": [], "current-version-id": 1}, {"versions": 3}])

@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StructType;
  * metadata of the column, or field of a struct, that they are in, by their paths (`value.element`).
  *
  * So are types that Parquet has and Spark does not: `uuid`, `fixed 7`, `time`, `timestamp_ns`, `timestamptz_ns`,
- * `geometry CRS`, `geography CRS ALGORITHM`; at the path of a column or field itself, which is empty. Spark writes their
+ * `geometry CRS`, `geography ALGORITHM CRS`; at the path of a column or field itself, which is empty. Spark writes their
  * values as numbers and bytes, and the schema says what these are.
  */
 public final class IdentifiedWriteSupport extends ParquetWriteSupport {
@@ -88,11 +88,12 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
   }
 
   private static Type typed(PrimitiveType type, String said) {
-    PrimitiveType typed = (PrimitiveType) annotated(type, said.split(" ")).named(type.getName());
+    PrimitiveType typed = (PrimitiveType) annotated(type, said).named(type.getName());
     return type.getId() == null ? typed : typed.withId(type.getId().intValue());
   }
 
-  private static Types.PrimitiveBuilder annotated(PrimitiveType type, String[] words) {
+  private static Types.PrimitiveBuilder annotated(PrimitiveType type, String said) {
+    String[] words = said.split(" ", 2);
     String kind = words[0];
     PrimitiveType.PrimitiveTypeName stored = type.getPrimitiveTypeName();
     boolean isFixed = kind.equals("uuid") || kind.equals("fixed");
@@ -100,18 +101,19 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     Types.PrimitiveBuilder builder = (Types.PrimitiveBuilder) Types.primitive(stored, type.getRepetition());
     if (kind.equals("fixed")) return (Types.PrimitiveBuilder) builder.length(Integer.parseInt(words[1]));
     if (kind.equals("uuid")) builder = (Types.PrimitiveBuilder) builder.length(16);
-    return (Types.PrimitiveBuilder) builder.as(annotation(kind, words));
+    return (Types.PrimitiveBuilder) builder.as(annotation(kind, words.length < 2 ? "" : words[1]));
   }
 
-  private static LogicalTypeAnnotation annotation(String kind, String[] words) {
+  private static LogicalTypeAnnotation annotation(String kind, String parameters) {
     if (kind.equals("uuid")) return LogicalTypeAnnotation.uuidType();
     if (kind.equals("time")) return LogicalTypeAnnotation.timeType(false, LogicalTypeAnnotation.TimeUnit.MICROS);
     if (kind.equals("timestamp_ns") || kind.equals("timestamptz_ns")) {
       return LogicalTypeAnnotation.timestampType(kind.equals("timestamptz_ns"), LogicalTypeAnnotation.TimeUnit.NANOS);
     }
-    if (kind.equals("geometry")) return LogicalTypeAnnotation.geometryType(words[1]);
+    if (kind.equals("geometry")) return LogicalTypeAnnotation.geometryType(parameters);
     if (kind.equals("geography")) {
-      return LogicalTypeAnnotation.geographyType(words[1], EdgeInterpolationAlgorithm.valueOf(words[2]));
+      String[] words = parameters.split(" ", 2);
+      return LogicalTypeAnnotation.geographyType(words[1], EdgeInterpolationAlgorithm.valueOf(words[0]));
     }
     throw new IllegalArgumentException(kind + " is no type of columns in Parquet");
   }

@@ -31,10 +31,8 @@ final class Leases {
   /** Spellings of one store: metadata may have any. */
   private static final List S3 = Arrays.asList((Object[]) new String[] {"s3", "s3a", "s3n"});
 
-  /** Where Hadoop looks first, and the operator may keep secrets of the same names. */
-  private static final String[] STORED = {
-    "hadoop.security.credential.provider.path", "fs.s3a.security.credential.provider.path"
-  };
+  /** Ends of settings, of a bucket too, that say where Hadoop looks first: the operator may keep secrets there. */
+  private static final String STORED = "security.credential.provider.path";
 
   /** Of the driver's process, where statements are answered. */
   private static volatile Questions questions;
@@ -134,9 +132,8 @@ final class Leases {
       Configuration applied = new Configuration(conf);
       for (Object entry : conf) {
         String key = (String) ((Map.Entry) entry).getKey();
-        if (key.startsWith(PREFIX)) applied.unset(key);
+        if (key.startsWith(PREFIX) || key.endsWith(STORED)) applied.unset(key);
       }
-      for (int i = 0; i < STORED.length; i++) applied.unset(STORED[i]);
       applied.set("fs." + scheme + ".impl", connector);
       for (Iterator entries = settings.entrySet().iterator(); entries.hasNext(); ) {
         Map.Entry entry = (Map.Entry) entries.next();

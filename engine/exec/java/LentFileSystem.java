@@ -2,9 +2,7 @@ package deltagateway;
 
 import java.io.IOException;
 import java.net.URI;
-import java.util.HashMap;
-import java.util.Iterator;
-import java.util.Map;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FilterFileSystem;
@@ -15,15 +13,12 @@ import org.apache.hadoop.util.ReflectionUtils;
  * A connector's file system with the credentials of a lease ({@link Leases}).
  *
  * Hadoop keeps file systems by scheme, host and user, and would give one table's to another: its cache is off for these,
- * and those of the connector are kept here, by what they were made with. One is closed when its credentials have ended,
- * or when nobody has opened a file by it for long. A file that is open goes on with those it was opened with.
+ * and those of the connector are kept here ({@link KeptFileSystems}). A file that is open goes on with the credentials
+ * that it was opened with.
  */
 public final class LentFileSystem extends FilterFileSystem {
-  private static final long IDLE_MS = 6L * 3600 * 1000;
-  private static final long AFTER_END_MS = 600L * 1000;
-
-  /** What it was made with -> {@link Kept}. */
-  private static final Map KEPT = new HashMap();
+  /** Guarded by itself. */
+  private static final KeptFileSystems KEPT = new KeptFileSystems(200);
 
   /** `name` is the URI of a file or folder. */
   public void initialize(URI name, Configuration conf) throws IOException {
@@ -35,51 +30,36 @@ public final class LentFileSystem extends FilterFileSystem {
   }
 
   private static FileSystem connected(String place, Leases.Lent lent, Configuration conf) throws IOException {
+    String key = place + "\n" + lent.connector + "\n" + lent.settings;
     synchronized (KEPT) {
-      String key = place + "\n" + lent.connector + "\n" + lent.settings;
       long now = System.currentTimeMillis();
-      Kept found = (Kept) KEPT.get(key);
-      if (found == null) {
-        closeOld(now);
-        URI uri = new Path(place).toUri();
-        Configuration own = lent.applied(conf, uri.getScheme());
-        Class connector;
-        try {
-          connector = Class.forName(lent.connector, true, LentFileSystem.class.getClassLoader());
-        } catch (ClassNotFoundException missing) {
-          throw new IOException("no class " + lent.connector, missing);
-        }
-        FileSystem opened = (FileSystem) ReflectionUtils.newInstance(connector, own);
-        opened.initialize(uri, own);
-        found = new Kept(opened, lent.endsMs);
-        KEPT.put(key, found);
+      FileSystem found = KEPT.find(key, lent.endsMs, now);
+      if (found != null) return found;
+      List over = KEPT.takeOver(now);
+      try {
+        found = opened(place, lent, conf);
+        KEPT.keep(key, found, lent.endsMs, now);
+        return found;
+      } finally {
+        KeptFileSystems.close(over);
       }
-      found.usedMs = now;
-      return found.opened;
     }
   }
 
-  private static void closeOld(long now) throws IOException {
-    for (Iterator all = KEPT.values().iterator(); all.hasNext(); ) {
-      Kept each = (Kept) all.next();
-      boolean isOver = each.endsMs < now - AFTER_END_MS || each.usedMs < now - IDLE_MS;
-      if (!isOver) continue;
-      all.remove();
-      each.opened.close();
+  private static FileSystem opened(String place, Leases.Lent lent, Configuration conf) throws IOException {
+    URI uri = new Path(place).toUri();
+    Configuration own = lent.applied(conf, uri.getScheme());
+    Class connector;
+    try {
+      connector = Class.forName(lent.connector, true, LentFileSystem.class.getClassLoader());
+    } catch (ClassNotFoundException missing) {
+      throw new IOException("no class " + lent.connector, missing);
     }
+    FileSystem opened = (FileSystem) ReflectionUtils.newInstance(connector, own);
+    opened.initialize(uri, own);
+    return opened;
   }
 
   /** Others use what is behind it. */
   public void close() {}
-
-  private static final class Kept {
-    final FileSystem opened;
-    final long endsMs;
-    long usedMs;
-
-    Kept(FileSystem opened, long endsMs) {
-      this.opened = opened;
-      this.endsMs = endsMs;
-    }
-  }
 }

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.errors.DataTypeErrors;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
@@ -43,9 +44,23 @@ public final class PartitionTransform implements Serializable {
   private final String kind;
   private final int width;
 
+  private final int precision;
+
+  /** Also of values that no partition can be made of. */
   PartitionTransform(String kind, int width) {
+    this(kind, width, Integer.MAX_VALUE);
+  }
+
+  private PartitionTransform(String kind, int width, int precision) {
     this.kind = kind;
     this.width = width;
+    this.precision = precision;
+  }
+
+  /** Of values of a type; fails for those whose partition would be none of the type. */
+  static PartitionTransform into(String kind, int width, DataType type) {
+    boolean isDecimal = type instanceof DecimalType;
+    return new PartitionTransform(kind, width, isDecimal ? ((DecimalType) type).precision() : Integer.MAX_VALUE);
   }
 
   /** The value of `source`, which is resolved: a number, or a text. */
@@ -129,7 +144,11 @@ public final class PartitionTransform implements Serializable {
   public UTF8String ofDecimal(Decimal value) {
     BigInteger unscaled = unscaled(value);
     if (kind.equals("truncate")) unscaled = unscaled.subtract(unscaled.mod(BigInteger.valueOf((long) width)));
-    return text(new java.math.BigDecimal(unscaled, value.scale()).toPlainString());
+    java.math.BigDecimal made = new java.math.BigDecimal(unscaled, value.scale());
+    if (made.precision() > precision) {
+      throw DataTypeErrors.cannotChangeDecimalPrecisionError(value, precision, value.scale(), null);
+    }
+    return text(made.toPlainString());
   }
 
   public long bucketOfDecimal(Decimal value) {

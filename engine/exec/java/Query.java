@@ -52,7 +52,9 @@ class Query extends QueryExecution {
     List ofSpark = Scala.list(QueryExecution$.MODULE$.preparations(spark, Scala.none(), false));
     for (int i = 0; i < ofSpark.size(); i++) {
       rules.add(ofSpark.get(i));
-      if (ofSpark.get(i) instanceof EnsureRequirements) rules.add(new OnePartition());
+      if (!(ofSpark.get(i) instanceof EnsureRequirements)) continue;
+      rules.add(new OnePartition());
+      rules.add(new LookUps());
     }
     return Scala.seq(rules);
   }

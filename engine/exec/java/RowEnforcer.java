@@ -189,9 +189,9 @@ final class RowEnforcer {
     ArrayList named = new ArrayList(output.subList(0, columns.size()));
     for (int i = 0; i < partitions.size(); i++) {
       JsonNode each = (JsonNode) partitions.get(i);
-      PartitionTransform transform =
-          new PartitionTransform(each.get("transform").textValue(), each.get("width").intValue());
       Expression source = (Expression) output.get(columns.size() + i);
+      PartitionTransform transform =
+          PartitionTransform.into(each.get("transform").textValue(), each.get("width").intValue(), source.dataType());
       named.add(alias(transform.of(source), each.get("name").textValue(), Scala.none()));
     }
     return new Project(Scala.seq(named), projected);

@@ -10,9 +10,7 @@ changes".
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from engine.iceberg.commit.updates import (
     LAST_ADDED,
@@ -116,8 +114,11 @@ def ref_snapshot_id(metadata: Json, name: str) -> int | None:
 
 
 def apply(metadata: Json, updates: Sequence[Update], now_ms: int) -> Json:
-    """The metadata after `updates`, in their order. Raises `IcebergUpdateRefused` for what makes no sense of it."""
-    after = _modern(copy.deepcopy(metadata))
+    """The metadata after `updates`, in their order; what they do not change is shared with `metadata`, which stays.
+
+    Raises `IcebergUpdateRefused` for what makes no sense of it.
+    """
+    after = _modern({**metadata, "refs": dict(metadata.get("refs") or {})})
     fold = _Fold(after, now_ms)
     for update in updates:
         fold.apply(update)
@@ -266,8 +267,9 @@ class _Fold:
         metadata["format-version"] = version
         if before < 2 <= version:
             metadata.setdefault("last-sequence-number", 0)
-            for snapshot in metadata["snapshots"]:
-                snapshot.setdefault("sequence-number", 0)
+            metadata["snapshots"] = [
+                {**each, "sequence-number": each.get("sequence-number", 0)} for each in metadata["snapshots"]
+            ]
         if before < 3 <= version:
             metadata.setdefault("next-row-id", 0)
 
@@ -307,10 +309,9 @@ class _Fold:
             raise IcebergUpdateRefused(metadata["location"], "the current snapshot cannot be removed")
         metadata["snapshots"] = [each for each in metadata["snapshots"] if each["snapshot-id"] not in ids]
         metadata["refs"] = {name: each for name, each in metadata["refs"].items() if each["snapshot-id"] not in ids}
-        log: list[Any] = []
-        for entry in metadata["snapshot-log"]:
-            log = [] if entry["snapshot-id"] in ids else [*log, entry]
-        metadata["snapshot-log"] = log
+        log = metadata["snapshot-log"]
+        untrue = max((at for at, entry in enumerate(log) if entry["snapshot-id"] in ids), default=-1)
+        metadata["snapshot-log"] = log[untrue + 1 :]
         for key in ("statistics", "partition-statistics"):
             if metadata.get(key):
                 metadata[key] = [each for each in metadata[key] if each["snapshot-id"] not in ids]

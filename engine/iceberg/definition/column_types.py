@@ -178,7 +178,7 @@ def _parquet_type(type_: IcebergType) -> str | None:
             return f"geometry {type_.parameters or _CRS}"
         case SimpleType(kind=Kind.GEOGRAPHY):
             crs, _, algorithm = type_.parameters.partition(",")
-            return f"geography {crs.strip() or _CRS} {(algorithm.strip() or _EDGES).upper()}"
+            return f"geography {(algorithm.strip() or _EDGES).upper()} {crs.strip() or _CRS}"
         case _:
             return None
 

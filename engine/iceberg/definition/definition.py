@@ -80,8 +80,9 @@ class IcebergDefinition(NoRules):
             raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
         if operation in (TableOperation.READ, TableOperation.CDF_READ):
             return
-        ensure_writable(self.name, self.properties, self.spec, self.order)
-        if operation is not TableOperation.METADATA:
+        writes_files = operation is not TableOperation.METADATA
+        ensure_writable(self.name, self.properties, self.spec, self.order, with_files=writes_files)
+        if writes_files:
             self._ensure_rows_writable()
 
     def _ensure_rows_writable(self) -> None:

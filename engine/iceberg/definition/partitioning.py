@@ -61,7 +61,9 @@ def new_spec(table: str, schema: IcebergSchema, terms: Sequence[PartitionTerm], 
 def with_field(
     table: str, schema: IcebergSchema, spec: PartitionSpec, term: PartitionTerm, last_id: int
 ) -> PartitionSpec:
-    """The spec with one more field, whose id is given out later. Raises `IcebergPartitioningRefused`."""
+    """The spec with one more field, whose id is given out later. A field that was dropped (version 1: void) gives its
+    name away. Raises `IcebergPartitioningRefused`.
+    """
     source, transform = resolve_term(table, schema, term)
     width = f"_{transform.width}" if transform.width else ""
     field = PartitionField(
@@ -69,9 +71,14 @@ def with_field(
     )
     if any((each.source_id, each.transform) == (field.source_id, transform) for each in spec.fields):
         raise IcebergPartitioningRefused(table, str(term), "it is already")
-    changed = replace(spec, fields=(*spec.fields, field))
+    changed = replace(spec, fields=(*(_renamed(each, field.name) for each in spec.fields), field))
     ensure_distinct(table, schema, changed)
     return changed
+
+
+def _renamed(field: PartitionField, taken: str) -> PartitionField:
+    is_free = field.transform.kind is not TransformKind.VOID or field.name != taken
+    return field if is_free else replace(field, name=f"{field.name}_{field.field_id}")
 
 
 def without_field(

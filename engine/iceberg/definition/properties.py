@@ -79,14 +79,18 @@ def parse_format_version(table: str, value: str) -> int:
     return int(value)
 
 
-def ensure_writable(table: str, properties: Mapping[str, str], spec: PartitionSpec, order: SortOrder) -> None:
-    """Raises `IcebergFeatureNotSupported` for what a writer has to do and this one does not."""
-    for key in _ELSEWHERE:
+def ensure_writable(
+    table: str, properties: Mapping[str, str], spec: PartitionSpec, order: SortOrder, *, with_files: bool
+) -> None:
+    """Raises `IcebergFeatureNotSupported` for what a writer has to do and this one does not. Who writes metadata alone
+    (not `with_files`) need not write data files as they are to be, and may change how.
+    """
+    for key in _ELSEWHERE if with_files else _ELSEWHERE[:1]:
         if properties.get(key):
             raise IcebergFeatureNotSupported(table, f"files in another place (the property {key})")
     for key in ("write.format.default", "write.object-storage.enabled"):
         value = properties.get(key, "").lower()
-        if value and value not in _CHOICES[key]:
+        if with_files and value and value not in _CHOICES[key]:
             raise IcebergFeatureNotSupported(table, f"the property {key} = {value}")
     transforms = [*(field.transform for field in spec.fields), *(field.transform for field in order.fields)]
     if any(each.kind is TransformKind.UNKNOWN for each in transforms):

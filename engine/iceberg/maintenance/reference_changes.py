@@ -5,6 +5,8 @@ Source: Iceberg table specification, "Snapshot References"; Iceberg's extensions
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.iceberg.commit.updates import (
     AssertRefSnapshotId,
     RemoveSnapshotRef,
@@ -17,6 +19,8 @@ from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergReferenceNotFound
 from engine.iceberg.transaction.errors import IcebergReferenceRefused
 from engine.statements.alters import ChangeReference, ReferenceAction
+
+_NONE = -1
 
 
 def reference_updates(
@@ -50,6 +54,17 @@ def reference_updates(
             return requirements, (SetSnapshotRef(_changed(change, known, metadata, table)),)
 
 
+def first_branch(change: ChangeReference, metadata: TableMetadata) -> Reference | None:
+    """The limits of a branch that is made where no snapshot is current, and starts without rows; None for all other
+    changes. Its snapshot is none.
+    """
+    makes = change.action not in (ReferenceAction.REPLACE, ReferenceAction.DROP, ReferenceAction.DROP_IF_EXISTS)
+    has_snapshot = change.snapshot_id is not None or metadata.current_snapshot_id is not None
+    if not (makes and change.is_branch) or has_snapshot or change.name in (MAIN, *metadata.refs):
+        return None
+    return _limited(change, Reference(name=change.name, snapshot_id=_NONE, is_branch=True))
+
+
 def _changed(change: ChangeReference, known: Reference | None, metadata: TableMetadata, table: str) -> Reference:
     """At the snapshot that is named, or the current one; limits that are not given stay."""
     snapshot_id = metadata.current_snapshot_id if change.snapshot_id is None else change.snapshot_id
@@ -58,10 +73,12 @@ def _changed(change: ChangeReference, known: Reference | None, metadata: TableMe
     if change.name == MAIN and change.max_ref_age_ms is not None:
         raise IcebergReferenceRefused(table, change.name, "it is never too old")
     before = known or Reference(name=change.name, snapshot_id=snapshot_id, is_branch=change.is_branch)
-    return Reference(
-        name=change.name,
-        snapshot_id=snapshot_id,
-        is_branch=change.is_branch,
+    return _limited(change, replace(before, snapshot_id=snapshot_id))
+
+
+def _limited(change: ChangeReference, before: Reference) -> Reference:
+    return replace(
+        before,
         min_snapshots_to_keep=_or(change.min_snapshots_to_keep, before.min_snapshots_to_keep),
         max_snapshot_age_ms=_or(change.max_snapshot_age_ms, before.max_snapshot_age_ms),
         max_ref_age_ms=_or(change.max_ref_age_ms, before.max_ref_age_ms),

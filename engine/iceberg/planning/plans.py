@@ -48,10 +48,13 @@ class ReferencePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotPlan:
-    """Make the table `entry` of the files of `source`. `sources` are the folders that they lie in."""
+    """Make the table `entry` of the files of `source`. `sources` are the folders that they lie in. `found` is a table
+    that lies there already.
+    """
 
     entry: TableEntry
     source: BoundTable
+    found: IcebergSnapshot | None
     sources: tuple[str, ...]
     properties: Mapping[str, str]
     description: CommitDescription

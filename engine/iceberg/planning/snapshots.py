@@ -8,7 +8,7 @@ from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.iceberg.planning.plans import SnapshotPlan
-from engine.iceberg.snapshot.snapshot import FORMAT
+from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.plan.ddl.table_ddl import free_name, new_entry
 from engine.statements.calls.procedures import SnapshotTable
@@ -18,7 +18,10 @@ NAME = "snapshot"
 
 
 def plan_snapshot(bound: BoundStatement, statement: SnapshotTable) -> SnapshotPlan:
-    """Raises `TableAlreadyExists`, `LocationNotEmpty`, `IcebergProcedureRefused`."""
+    """A table that lies at the place without a name may be what the statement came to where its server was killed.
+
+    Raises `TableAlreadyExists`, `LocationNotEmpty`, `IcebergProcedureRefused`.
+    """
     target = free_name(bound, if_not_exists=False)
     assert target is not None
     (source,) = bound.named
@@ -29,13 +32,14 @@ def plan_snapshot(bound: BoundStatement, statement: SnapshotTable) -> SnapshotPl
         raise IcebergProcedureRefused(str(target.name), NAME, reason)
     if is_rest(target.location):
         raise StatementNotSupported("CALL snapshot into a REST catalog")
-    if target.found is not None:
+    if target.found is not None and not isinstance(target.found, IcebergSnapshot):
         raise LocationNotEmpty(str(target.name), target.location)
     with naming(source.label):
         source.snapshot.ensure_supported(TableOperation.READ)
     return SnapshotPlan(
         entry=new_entry(bound, target),
         source=source,
+        found=target.found,
         sources=(source.snapshot.table_root, *bound.view.sources_of(source.entry.location)),
         properties=statement.properties,
         description=CommitDescription(

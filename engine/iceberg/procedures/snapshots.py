@@ -9,6 +9,7 @@ Source: Iceberg documentation, "Spark procedures", "snapshot"; table specificati
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 from catalog.entries import CloneEntry
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
+from engine.errors.definition_errors import LocationNotEmpty
 from engine.exec.run import Run
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import GC_ENABLED
@@ -32,7 +34,7 @@ from engine.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.planning.snapshots import NAME
 from engine.iceberg.procedures.foreign_files import NotTaken, ensure_columns, has_ids, value_text
 from engine.iceberg.procedures.named_columns import Naming, named_columns
-from engine.iceberg.snapshot.snapshot import FORMAT
+from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
 from engine.iceberg.transaction.transaction import IcebergTransaction
@@ -50,6 +52,7 @@ from engine.write.staged_files import discarded_on_failure
 from engine.write.staged_write import StagedWrite
 
 _READERS = 8
+_NO_ROWS: Any = np.array([], np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +72,10 @@ class _Shared:
 
 @contextmanager
 def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
-    """Its files of deletes go if nothing comes of it. Raises `IcebergProcedureRefused` for files, values and columns
-    that the format cannot have, and as `shared_definition`.
+    """Its files of deletes go if nothing comes of it. A table that lies there already gets the name if it is the same.
+
+    Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, `LocationNotEmpty`, and
+    as `shared_definition`.
     """
     source, own, now_ms = plan.source, sources.formats[FORMAT], run.context.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
@@ -86,18 +91,19 @@ def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[S
     )
     _ensure_files(table, run)
     entries = _entries(table, _zone(table, run))
+    clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
+    outcome = Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)]))
+    entry = replace(plan.entry, created_ms=now_ms)
+    if plan.found is not None:
+        if not _is_same(plan.found, table, source.snapshot.row_files, entries):
+            raise LocationNotEmpty(str(plan.entry.name), plan.entry.location)
+        yield StagedWrite(outcome=outcome, label=str(entry.name), creates=entry, clone=clone)
+        return
     transaction = own.create(plan.entry.location, table.definition, plan.description, now_ms)
     assert isinstance(transaction, IcebergTransaction)
     transaction.add_entries(entries)
     written = _delete_rows(table, source.snapshot.row_files, entries, transaction)
-    clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
-    staged = StagedWrite(
-        outcome=Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)])),
-        transaction=transaction,
-        label=str(plan.entry.name),
-        creates=replace(plan.entry, created_ms=now_ms),
-        clone=clone,
-    )
+    staged = StagedWrite(outcome=outcome, transaction=transaction, label=str(entry.name), creates=entry, clone=clone)
     with discarded_on_failure(transaction.store.storage, written, run) if written else nullcontext():
         yield staged
 
@@ -171,23 +177,40 @@ def _zone(table: _Shared, run: Run) -> tzinfo:
     return UTC
 
 
+def _is_same(found: IcebergSnapshot, table: _Shared, rows: RowFiles, entries: pa.Table) -> bool:
+    """Whether a table has these columns and rows, and nothing was done to it since it was made."""
+    wanted, there = table.definition, found.definition
+    said = ((each.iceberg_schema.struct, each.spec.fields, each.properties) for each in (wanted, there))
+    if next(said) != next(said) or len(found.metadata.snapshots) > 1:
+        return False
+    if Counter(found.live_files.data["file_path"].to_pylist()) != Counter(entries["file_path"].to_pylist()):
+        return False
+    paths = found.live_files.data["file_path"].to_pylist()
+    mine = dict(zip(paths, found.row_files.deleted_rows(found.files), strict=True))
+    theirs = _deleted_rows(table, rows, entries)
+    return all(np.array_equal(mine[path], gone) for path, gone in theirs)
+
+
+def _deleted_rows(table: _Shared, rows: RowFiles, entries: pa.Table) -> list[tuple[str, Any]]:
+    """The paths of the entries, and the places of the rows that are deleted in each of the files."""
+    files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
+    deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True)) if files.num_rows else {}
+    root = table.storage.root
+    prefix = f"{root if '://' in root else f'file://{root}'}/"
+    return [(path, deleted.get(path.removeprefix(prefix), _NO_ROWS)) for path in entries["file_path"].to_pylist()]
+
+
 def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> tuple[str, ...]:
     """The rows that are deleted by position in files of the other table, of which `rows` are. The names of the files
     that were written for them.
     """
-    files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
-    if not files.num_rows:
-        return ()
-    deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True))
-    root = table.storage.root
-    prefix = f"{root if '://' in root else f'file://{root}'}/"
-    paths = [path.removeprefix(prefix) for path in entries["file_path"].to_pylist()]
-    marked = np.array([len(deleted.get(path, ())) > 0 for path in paths], bool)
+    deleted = [gone for _, gone in _deleted_rows(table, rows, entries)]
+    marked = np.array([len(gone) > 0 for gone in deleted], bool)
     if not marked.any():
         return ()
     store = transaction.store
     writer = MarkWriter(store.storage, store.location, table.definition.format_version)
-    found = [deleted[path] for path, is_marked in zip(paths, marked, strict=True) if is_marked]
+    found = [gone for gone in deleted if len(gone)]
     added, written = writer.write(entries.filter(pa.array(marked)), found)
     transaction.add_entries(added)
     return written

@@ -12,7 +12,7 @@ from engine.bind.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
-from engine.iceberg.maintenance.reference_changes import reference_updates
+from engine.iceberg.maintenance.reference_changes import first_branch, reference_updates
 from engine.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan, SnapshotPlan
 from engine.iceberg.procedures.added_files import add_files
 from engine.iceberg.procedures.branches import answer_ancestors, move_branch
@@ -22,6 +22,7 @@ from engine.iceberg.procedures.orphans import remove_orphans
 from engine.iceberg.procedures.rewrite_data import rewrite_data_files
 from engine.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files
 from engine.iceberg.procedures.snapshots import snapshot_table
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.plans.format_plan import FormatPlan
 from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
@@ -79,9 +80,16 @@ class IcebergWriter:
 
 def _changing_reference(plan: ReferencePlan) -> StagedWrite:
     """Decided on the version that it is committed to."""
-    transaction = plan.table.own.begin(plan.table.snapshot, plan.description, plan.table.label)
+    snapshot = plan.table.snapshot
+    assert isinstance(snapshot, IcebergSnapshot)
+    made = first_branch(plan.change, snapshot.metadata)
+    begun = snapshot if made is None else replace(snapshot, branch=made.name)
+    transaction = plan.table.own.begin(begun, plan.description, plan.table.label)
     assert isinstance(transaction, IcebergTransaction)
-    transaction.change_metadata(lambda metadata: reference_updates(plan.change, metadata, plan.table.label))
+    if made is not None:
+        transaction.make_branch(made)
+    else:
+        transaction.change_metadata(lambda metadata: reference_updates(plan.change, metadata, plan.table.label))
     return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
 

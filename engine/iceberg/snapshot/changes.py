@@ -34,6 +34,7 @@ from engine.iceberg.snapshot.scans import needs_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergChangesNotTold, IcebergFeatureNotSupported
 from engine.iceberg.spec.metadata import SnapshotInfo
+from engine.iceberg.writing.new_files import is_partition_column
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR
@@ -104,8 +105,8 @@ def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, all
     last = _last(table, chain, end, allow_outside=allow_outside)
     chosen = chain[_first(table, chain, start, allow_outside=allow_outside) : last + 1]
     found = [piece for info in chosen if info.operation != _REPLACE for piece in _changed(table, info)]
-    empty = table.as_scanned(table.no_entries).append_column("selected_rows", pa.nulls(0, DELETION_VECTOR))
-    files = pa.concat_tables([empty, *(piece.files for piece in found)]).combine_chunks()
+    none = _scanned(table, table.no_entries, None, None)
+    files = pa.concat_tables([none, *(piece.files for piece in found)]).combine_chunks()
     counts = [piece.files.num_rows for piece in found]
     values = {
         CHANGE_TYPE: [piece.change_type for piece in found],
@@ -253,6 +254,12 @@ def _files(table: IcebergSnapshot, entries: pa.Table, left_out: Any, selected: A
         entries, left_out, selected = entries.filter(there), left_out.filter(there), selected.filter(there)
     if pc.any(pc.not_equal(file_kinds(entries, table.label), FileKind.PARQUET.value)).as_py():
         raise IcebergFeatureNotSupported(table.label, "changes of data files that are not in Parquet")
+    return _scanned(table, entries, left_out, selected)
+
+
+def _scanned(table: IcebergSnapshot, entries: pa.Table, left_out: Any | None, selected: Any | None) -> pa.Table:
+    """Without the partitions, of which entries of several snapshots have other columns."""
     files = table.as_scanned(entries, left_out)
+    files = files.drop_columns(list(filter(is_partition_column, files.column_names)))
     chosen = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected
     return files.append_column("selected_rows", chosen)

@@ -143,10 +143,12 @@ class _Summaries:
 
 def _bounds(field: PartitionField, summary: FieldSummary, type_: SimpleType) -> tuple[Value | None, Value | None]:
     low, high = _value(field, summary.lower, type_), _value(field, summary.upper, type_)
-    return (
-        None if low is None else bounds_of(field.transform, type_, low)[0],
-        None if high is None else bounds_of(field.transform, type_, high)[1],
-    )
+    least = None if low is None else bounds_of(field.transform, type_, low)[0]
+    if high is None:
+        return least, None
+    first, last = bounds_of(field.transform, type_, high)
+    has_least_too = isinstance(high, int) and first is None  # the last partition may have the least values
+    return None if has_least_too else least, last
 
 
 def _value(field: PartitionField, data: bytes | None, type_: SimpleType) -> Value | None:

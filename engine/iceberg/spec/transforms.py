@@ -97,14 +97,20 @@ def _rotated(word: int, bits: int) -> int:
     return (word << bits | word >> (32 - bits)) & _MASK
 
 
+_LAST = {Kind.INT: (1 << 31) - 1, Kind.LONG: (1 << 63) - 1}
+"""The least integers have no multiple of the width below them: engines take one of the greatest, as Java counts on."""
+
+
 def _truncated(width: int, type_: SimpleType, value: Value) -> Value | None:
     if type_.kind is Kind.STRING and isinstance(value, bytes):
         return value.decode("utf-8", "surrogatepass")[:width].encode("utf-8", "surrogatepass")
     if type_.kind is Kind.BINARY and isinstance(value, bytes):
         return value[:width]
-    if type_.kind in (Kind.INT, Kind.LONG, Kind.DECIMAL) and isinstance(value, int):
-        return value - value % width
-    return None
+    if type_.kind not in (Kind.INT, Kind.LONG, Kind.DECIMAL) or not isinstance(value, int):
+        return None
+    made = value - value % width
+    last = _LAST.get(type_.kind)
+    return made if last is None or made >= -last - 1 else made + 2 * (last + 1)
 
 
 def _unit(kind: TransformKind, type_: SimpleType, value: Value) -> int | None:
@@ -156,6 +162,8 @@ def _truncated_from(width: int, type_: SimpleType, value: Value) -> tuple[Value 
         return value, value if len(value) < width else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None, None
+    if type_.kind in _LAST and any(last - width + 1 < value <= last for last in _LAST.values()):
+        return None, None  # or one of the least; the column may have been an INT then
     return value, value + width - 1
 
 

@@ -117,6 +117,7 @@ class IcebergTransaction:
         self._replaced: list[pa.Table] = []
         """Deletes that others take the place of."""
         self.decide: DecideUpdates | None = None
+        self._made: Reference | None = None
         self.summary: Mapping[str, str] = {}
         """More of what the snapshot says of itself."""
         self._is_closed = False
@@ -198,6 +199,12 @@ class IcebergTransaction:
         """Whatever `decide` says of the version that is the newest one at the commit; alone in its transaction."""
         self.decide = decide
 
+    def make_branch(self, limits: Reference) -> None:
+        """The transaction's branch, with these limits and a snapshot without files: a table that has no snapshot has
+        none that a branch could be of.
+        """
+        self._made = limits
+
     @property
     def is_empty(self) -> bool:
         """As `TableTransaction.is_empty`."""
@@ -212,7 +219,8 @@ class IcebergTransaction:
     @property
     def _changes_files(self) -> bool:
         tables = (*(new.entries for new in self._added), *self._entries, *self._removed, *self._replaced)
-        return self.rewritten_spec_id is not None or any(table.num_rows for table in tables)
+        is_new = self._made is not None or self.rewritten_spec_id is not None
+        return is_new or any(table.num_rows for table in tables)
 
     def _read(self) -> IcebergSnapshot:
         assert self.snapshot is not None, "a table that is made has no files"
@@ -351,6 +359,8 @@ class _Attempts:
         reference = base.metadata.refs.get(of.branch)
         if reference is None and read.info is not None:
             raise IcebergConflict(of.table, f"dropped the branch {of.branch}")
+        if reference is not None and of._made is not None:
+            raise IcebergConflict(of.table, f"made the branch {of.branch} first")
         head = replace(
             read,
             metadata_name=base.name,
@@ -364,7 +374,7 @@ class _Attempts:
         snapshot = self._new_snapshot(head, after)
         return (
             (AssertRefSnapshotId(of.branch, None if reference is None else reference.snapshot_id),),
-            (AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, reference)),
+            (AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, reference or of._made)),
         )
 
     def _new_snapshot(self, head: IcebergSnapshot | None, metadata: Json) -> Json:

@@ -269,7 +269,7 @@ def test_no_file_with_a_matching_row_is_pruned(question: tuple[list[DataFile], P
 
 
 @pytest.mark.parametrize("path", sorted(TYPES), ids=".".join)
-@examples(60)
+@examples(25)
 @given(data=st.data())
 def test_no_file_with_a_matching_row_is_pruned_by_its_only_column(path: Path, data: st.DataObject) -> None:
     ensure_nothing_is_lost(*data.draw(questions([path])))
@@ -286,7 +286,7 @@ def ensure_nothing_is_lost(files: list[DataFile], predicate: Predicate) -> None:
         assert not whole[index] or found <= {True}
 
 
-@examples(150)
+@examples(80)
 @given(questions(sorted(PARTITIONS)))
 def test_partition_masks_are_exact_or_say_that_they_are_not(question: tuple[list[DataFile], Predicate]) -> None:
     files, predicate = question

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -68,8 +68,9 @@ class CountingSpark:
 class CachedLake:
     """A lake with a result cache, for statements that run on a :class:`CountingSpark`."""
 
-    def __init__(self, folder: str) -> None:
-        self.sources = open_sources(EngineOptions(lake_folder=folder, result_cache_bytes=1 << 20))
+    def __init__(self, folder: str, **options: Any) -> None:
+        """`options` are those of `EngineOptions`."""
+        self.sources = open_sources(EngineOptions(lake_folder=folder, result_cache_bytes=1 << 20, **options))
         assert self.sources.results is not None
         self.cache = self.sources.results
 

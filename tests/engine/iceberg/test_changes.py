@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from engine.main import LakeSession
 from engine.storage.storage import open_storage
 from engine.table.changes import AtTime, AtVersion, Bound
 from tests.engine.iceberg.handmade import HandmadeTable
-from tests.engine.lake_sessions import rows
+from tests.engine.lake_sessions import rows, run
 
 MINUTE_MS = 60_000
 FIRST_MS = 1_700_000_000_000 + MINUTE_MS
@@ -122,3 +123,37 @@ def test_rows_are_told_with_their_change(session: LakeSession, lake: Path) -> No
         "SELECT id, date_format(_commit_timestamp, 'mm') FROM table_changes('told', 1002) WHERE _change_type = 'insert'"
     )
     assert [each[0] for each in rows(session, late)] == [4]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_changes_of_partitions_that_became_others(session: LakeSession, mode: str) -> None:
+    """Of each snapshot they are what it has and the one before has not."""
+    name = f"parted_{mode[:4]}"
+    modes = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
+    for text in (
+        "CREATE TABLE {t} (id BIGINT, s STRING) USING iceberg PARTITIONED BY (truncate(1, s)) "
+        f"TBLPROPERTIES ('format-version' = '2', {modes})",
+        "INSERT INTO {t} SELECT id, concat(id % 3, 's') FROM range(9)",
+        "DELETE FROM {t} WHERE id % 4 = 0",
+        "ALTER TABLE {t} ADD PARTITION FIELD bucket(2, id)",
+        "INSERT INTO {t} VALUES (10, NULL), (11, '')",
+        "UPDATE {t} SET s = 'u' WHERE id < 6 OR id = 11",
+        "ALTER TABLE {t} DROP PARTITION FIELD truncate(1, s)",
+        "ALTER TABLE {t} SET TBLPROPERTIES ('format-version' = '3')",
+        "DELETE FROM {t} WHERE id IN (5, 6)",
+        "INSERT OVERWRITE {t} SELECT * FROM {t} WHERE id > 2",
+    ):
+        run(session, text.replace("{t}", name))
+    snapshots = [id for (id,) in rows(session, f"SELECT snapshot_id FROM {name}.snapshots ORDER BY committed_at")]
+    before: Counter[Any] = Counter()
+    for snapshot in snapshots:
+        now = Counter(rows(session, f"SELECT * FROM {name} VERSION AS OF {snapshot}"))
+        told_rows = rows(session, f"SELECT id, s, _change_type FROM table_changes('{name}', {snapshot}, {snapshot})")
+        net = Counter((id, s) for id, s, kind in told_rows if kind == "insert")
+        net.subtract((id, s) for id, s, kind in told_rows if kind == "delete")
+        now_net = Counter(now)
+        now_net.subtract(before)
+        assert told_rows and +net == +now_net and -net == -now_net, snapshot
+        before = now
+    assert len(rows(session, f"SELECT * FROM table_changes('{name}', 0)")) > 9 and len(snapshots) == 6

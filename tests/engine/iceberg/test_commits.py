@@ -312,6 +312,33 @@ def test_metadata_of_version_1_becomes_one_of_version_2() -> None:
     assert "schema" not in found and old["format-version"] == 1
 
 
+def test_what_updates_are_applied_to_stays_as_it_is() -> None:
+    """Versions share what no update changes."""
+    one_by_one: tuple[Update, ...] = (
+        snapshot(1),
+        branch("main", 1),
+        branch("b", 1),
+        snapshot(2, 1, number=2, first=10),
+        branch("main", 2),
+        SetProperties({"a": "1"}),
+        RemoveProperties(("a",)),
+        AddSchema({**SCHEMA, "schema-id": 1}, 1),
+        SetCurrentSchema(LAST_ADDED),
+        AddSpec({"spec-id": 1, "fields": []}),
+        SetStatistics({"snapshot-id": 2, "statistics-path": "x"}),
+        RemoveSnapshotRef("b"),
+        RemoveSnapshots((1,)),
+    )
+    metadata: Json = {**new_store().load().json, "format-version": 1}
+    for update in (UpgradeFormatVersion(2), UpgradeFormatVersion(3), *one_by_one):
+        before = json.dumps(metadata)
+        after = apply(metadata, [update], 3_000_000_000)
+        assert json.dumps(metadata) == before and after != metadata, update
+        metadata = after
+    assert [each["snapshot-id"] for each in metadata["snapshot-log"]] == [2]
+    assert metadata["refs"] == {"main": {"snapshot-id": 2, "type": "branch"}}
+
+
 def test_values_are_those_of_the_rest_catalog() -> None:
     found = [update_json(each)["action"] for each in (*NEW, snapshot(1), branch("b", 1), RemoveSnapshots((1,)))]
     assert found == [

@@ -17,6 +17,7 @@ from engine.iceberg.spec.errors import (
     IcebergColumnChangeRefused,
     IcebergColumnInUse,
     IcebergDefaultRefused,
+    IcebergFeatureNotSupported,
     IcebergPartitioningRefused,
     IcebergPropertyRefused,
 )
@@ -41,11 +42,12 @@ from engine.table.definition_changes import (
     SortBy,
     UnsetProperty,
 )
+from engine.table.operations import TableOperation
 from engine.types.partition_terms import PartitionTerm, SortTerm
 from engine.types.schema import DecimalType, PrimitiveType, StructField
 from engine.types.schema_changes import After, First
 from tests.engine.iceberg.handmade import HandmadeTable
-from tests.engine.iceberg.tables import OwnTable, columns
+from tests.engine.iceberg.tables import DESCRIPTION, OwnTable, columns
 
 ALL = columns(
     id="long!",
@@ -252,6 +254,47 @@ def test_a_field_that_became_void_keeps_its_id(tmp_path: Path, version: str) -> 
     kept = expected[:2] + [("again", "void", 1002), ("more", "identity", 1003)]
     assert _last_spec(table) == (kept if version == "1" else [*expected[:2], ("more", "identity", 1002)])
     StaticTable.from_metadata(f"file://{tmp_path}/t/metadata/v{4 + (version == '2')}.metadata.json")
+
+
+@pytest.mark.parametrize("version", ["1", "3"])
+def test_a_void_field_gives_its_name_away(tmp_path: Path, version: str) -> None:
+    table = make(tmp_path, PartitionBy(terms=(term("name"), term("day"))), version="1")
+    table.alter(ChangePartitioning(dropped=term("name")))
+    table.alter(SetProperty(key="format-version", value=version))
+    table.alter(ChangePartitioning(added=term("name")))
+    expected = [("name_1000", "void", 1000), ("day", "identity", 1001), ("name", "identity", 1002)]
+    assert _last_spec(table) == expected
+    newest = max((tmp_path / "t" / "metadata").glob("v*.metadata.json"), key=lambda path: path.stat().st_mtime_ns)
+    fields = StaticTable.from_metadata(str(newest)).spec().fields
+    assert [(each.name, str(each.transform), each.field_id) for each in fields] == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_changed"),
+    [
+        ("write.format.default", "orc", True),
+        ("write.object-storage.enabled", "true", True),
+        ("write.data.path", "file:///elsewhere", True),
+        ("write.metadata.path", "file:///elsewhere", False),
+    ],
+)
+def test_what_data_files_are_to_be_keeps_none_from_changing_it(
+    tmp_path: Path, key: str, value: str, is_changed: bool
+) -> None:
+    made = HandmadeTable(tmp_path / "t", properties={key: value})
+    made.commit(made.data({"id": [1]}))
+    own = IcebergFormat(open_storage, 1 << 24)
+    with pytest.raises(IcebergFeatureNotSupported, match=key):
+        own.load(str(made.folder)).ensure_supported(TableOperation.APPEND)
+    snapshot = own.load(str(made.folder))
+    if not is_changed:
+        with pytest.raises(IcebergFeatureNotSupported, match=key):
+            snapshot.ensure_supported(TableOperation.METADATA)
+        return
+    transaction = own.begin(snapshot, DESCRIPTION, "t")
+    transaction.define(snapshot.redefined("t", [UnsetProperty(key=key)]))
+    transaction.commit()
+    own.load(str(made.folder)).ensure_supported(TableOperation.APPEND)
 
 
 def _last_spec(table: OwnTable) -> list[tuple[str, str, int]]:

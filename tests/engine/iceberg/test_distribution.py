@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.main import LakeSession
+from tests.chosen import numbered
 from tests.engine.lake_sessions import rows, run
 
 pytestmark = pytest.mark.spark
@@ -28,7 +29,7 @@ def _all(session: LakeSession, name: str) -> list[Any]:
 PARTITIONED = [("none", 12), ("hash", 3), ("range", 3), (None, 3)]
 
 
-@pytest.mark.parametrize(("mode", "num_files"), PARTITIONED)
+@pytest.mark.parametrize(("mode", "num_files"), numbered(PARTITIONED, (0, 2)))
 def test_files_of_partitions(session: LakeSession, mode: str | None, num_files: int) -> None:
     """Of an INSERT, a CTAS and a MERGE."""
     properties = "" if mode is None else f" TBLPROPERTIES ('write.distribution-mode' = '{mode}')"
@@ -51,7 +52,7 @@ def test_files_of_partitions(session: LakeSession, mode: str | None, num_files: 
 ORDERED = [("none", False), ("hash", False), ("range", True), (None, True)]
 
 
-@pytest.mark.parametrize(("mode", "is_divided"), ORDERED)
+@pytest.mark.parametrize(("mode", "is_divided"), numbered(ORDERED, (1, 3)))
 def test_files_of_a_sorted_table(session: LakeSession, mode: str | None, is_divided: bool) -> None:
     """Each is sorted; with ranges, what one holds is below what the next one holds."""
     name = f"sorted_{mode or 'unsaid'}"

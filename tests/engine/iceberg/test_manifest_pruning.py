@@ -103,6 +103,8 @@ DOUBLE, TIMESTAMP = PrimitiveType.DOUBLE, PrimitiveType.TIMESTAMP
 TABLES: list[tuple[str, str, Any, list[list[Any]]]] = [
     ("identity", "long", LONG, [[1, 5], [5, 9], [None, 20], [None], [30]]),
     ("truncate[10]", "long", LONG, [[1, 25], [-5], [None, 31], [2**62]]),
+    ("truncate[10]", "long", LONG, [[-(2**63), 25], [-5, 2**63 - 9], [None, 31], [5]]),
+    ("truncate[10]", "int", PrimitiveType.INTEGER, [[-(2**31), 25], [-5], [2**31 - 20], [2**31 - 9]]),
     ("bucket[4]", "long", LONG, [[0], [1], [2], [5], [None], [7, 8]]),
     ("bucket[16]", "string", STRING, [[b""], [b"iceberg"], [b"x", b"y"], [None]]),
     ("identity", "string", STRING, [[b"a", b"m"], [b"", None], [b"zz"], ["é".encode()]]),

@@ -21,9 +21,9 @@ POINT = bytes.fromhex("0101000000000000000000f03f0000000000000040")
 ORIGIN = bytes.fromhex("00000000010000000000000000" + "0" * 16)
 GEO = [
     column(1, "id", "long"),
-    column(2, "g", "geometry(srid:3857)"),
+    column(2, "g", "geometry(srid 3857, of 1982)"),
     column(3, "h", "geography"),
-    column(4, "k", "geography(OGC:CRS84, karney)"),
+    column(4, "k", "geography(OGC CRS 84, karney)"),
     column(5, "name", "string"),
 ]
 
@@ -107,11 +107,18 @@ def test_geometries_are_their_wkb(session: LakeSession, lake: Path, mode: str) -
         error = refuse(session, f"INSERT INTO {name} (id, g) VALUES (5, {value})")
         assert error.condition == "CAST_INVALID_INPUT.STORED_TYPE", value
     found = {str(each.logical_type) for path in files(table)[1:] for each in pq.ParquetFile(path).schema}
-    assert any(text.startswith("Geometry(crs=srid:3857") for text in found), found
+    assert any(text.startswith("Geometry(crs=srid 3857, of 1982") for text in found), found
     assert any("algorithm=karney" in text for text in found), found
     run(session, f"ALTER TABLE {name} ADD COLUMN more INT")
     kinds = [each["type"] for each in _schema(table)["fields"]]
-    assert kinds == ["long", "geometry(srid:3857)", "geography", "geography(OGC:CRS84, karney)", "string", "int"]
+    assert kinds == [
+        "long",
+        "geometry(srid 3857, of 1982)",
+        "geography",
+        "geography(OGC CRS 84, karney)",
+        "string",
+        "int",
+    ]
 
 
 def _schema(table: HandmadeTable) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
+import shutil
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table import StaticTable
 
+from catalog.changes import DropTable
 from catalog.errors import TableAlreadyExists
+from catalog.names import TableName
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.write import creation
 from tests.engine.bare_lake import BareLake
@@ -178,6 +182,49 @@ def test_a_snapshot_that_fails_leaves_no_files(bare: BareLake, monkeypatch: pyte
     monkeypatch.setattr(creation, "_commit", fail)
     assert bare.refuse("CALL system.snapshot('d', 't')").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
     assert not [path for path in bare.path("t").rglob("*") if path.is_file() and path.suffix in (".parquet", ".puffin")]
+
+
+CHANGES = {
+    "nothing": lambda bare, place: None,
+    "rows of the other table": lambda bare, place: bare.append("d", {"id": [7]}),
+    "deleted rows of it": lambda bare, place: _delete(bare, [0, 1]),
+    "the table": lambda bare, place: bare.answer(f"ALTER TABLE iceberg.`{place}` ADD COLUMN more INT"),
+    "rows of the table": lambda bare, place: bare.answer(f"DELETE FROM iceberg.`{place}`"),
+}
+
+
+def _delete(bare: BareLake, places: list[int]) -> None:
+    """Has the Iceberg table at `d`, which becomes a Delta table, mark rows of its one file."""
+    folder = bare.path("d")
+    shutil.rmtree(folder, ignore_errors=True)
+    columns = [{"id": 1, "name": "id", "required": False, "type": "long"}]
+    made = HandmadeTable(folder, columns=columns, version=3)
+    one = made.data({"id": [1, 2, 3, 4]})
+    for _ in places[1:]:
+        made.data({"id": [0]})  # no file is written again
+    made.commit(one)
+    made.commit(*made.vectors({one["file_path"]: places}), operation="delete")
+    BareLake(bare.folder).answer("CONVERT TO DELTA d")
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_a_table_without_its_name_gets_it_where_nothing_changed(bare: BareLake, changed: str) -> None:
+    _delete(bare, [1])
+    place = bare.folder / "far" / "t"
+    call = f"CALL system.snapshot('d', 't', '{place}')"
+    bare.answer(call)
+    bare.sources.catalog.change(DropTable(TableName("spark_catalog", "default", "t")))
+    CHANGES[changed](bare, place)
+    bare = BareLake(bare.folder)
+    if changed != "nothing":
+        assert bare.refuse(call).condition == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+        assert bare.refuse("DESCRIBE t").condition == "TABLE_OR_VIEW_NOT_FOUND"
+        return
+    assert bare.rows(call) == [(1,)]
+    path = max((place / "metadata").glob("v*.metadata.json"))
+    assert comparable(StaticTable.from_metadata(str(path)).scan().to_arrow()) == [(1,), (3,), (4,)]
+    assert len(json.loads(path.read_text())["snapshots"]) == 1
+    assert bare.sources.catalog.view().sources_of(str(place)) == (str(bare.path("d")),)
 
 
 REFUSED = [

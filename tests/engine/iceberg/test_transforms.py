@@ -129,6 +129,35 @@ def test_bounds_of_a_unit_before_1970_are_a_unit_wider() -> None:
     assert bounds_of(parse_transform("month"), kind("date"), 1) == (31, 58)
 
 
+LAST = {"int": 2**31 - 1, "long": 2**63 - 1}
+TRUNCATED: list[tuple[str, int, tuple[int | None, int | None]]] = [
+    ("int", LAST["int"] - 1, (None, None)),  # of the least value, too, which engines count on from
+    ("int", LAST["int"] - 7, (None, None)),
+    ("int", LAST["int"] - 17, (LAST["int"] - 17, LAST["int"] - 8)),
+    ("int", -LAST["int"] + 7, (-LAST["int"] + 7, -LAST["int"] + 16)),
+    ("long", LAST["long"] - 1, (None, None)),
+    ("long", LAST["int"] - 1, (None, None)),  # the column was an INT
+    ("long", LAST["int"] + 13, (LAST["int"] + 13, LAST["int"] + 22)),
+    ("decimal(9,2)", LAST["int"] - 1, (LAST["int"] - 1, LAST["int"] + 8)),
+]
+
+
+@pytest.mark.parametrize(("type_", "least"), [("int", -(2**31)), ("long", -(2**63))])
+def test_the_least_numbers_are_truncated_as_java_counts(type_: str, least: int) -> None:
+    assert [apply(parse_transform("truncate[10]"), kind(type_), least + step) for step in (0, 7, 8)] == [
+        -least - 2,
+        -least - 2,
+        least + 8,
+    ]
+
+
+@pytest.mark.parametrize(("type_", "value", "expected"), TRUNCATED)
+def test_the_last_partition_may_have_the_least_numbers(
+    type_: str, value: int, expected: tuple[int | None, int | None]
+) -> None:
+    assert bounds_of(parse_transform("truncate[10]"), kind(type_), value) == expected
+
+
 def test_a_bucket_has_no_bounds() -> None:
     assert bounds_of(parse_transform("bucket[4]"), kind("int"), 1) == (None, None)
     assert parse_transform("bucket[4]").kind is TransformKind.BUCKET

@@ -29,7 +29,7 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", [0])
 def test_some_statements(tmp_path: Path, spark_driver: SparkDriver, seed: int) -> None:
-    _compare(tmp_path, spark_driver, seed, 30)
+    _compare(tmp_path, spark_driver, seed, 18)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from engine.sql.parser import parse
 from engine.sql.query.splice import own_aliases, splice
 from engine.statements.queries import Explain, Query
 from tests.engine.sql.golden import SpliceCase, load_cases
+from tests.fix_spark import INTERPRETED
 
 CASES = load_cases()
 
@@ -116,21 +117,12 @@ _TABLES = {
 }
 
 
-_QUICK = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""A few rows need no compiled code and no parallel shuffle."""
-
-
 @pytest.fixture(scope="module")
 def lake(spark_driver: SparkDriver) -> Iterator[Any]:
     """A classic Spark session that knows the tables of the golden pairs by their own names."""
     builder = spark_driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
     session = builder.getOrCreate().newSession()
-    for key, value in _QUICK.items():
+    for key, value in INTERPRETED.items():
         session.conf().set(key, value)
     for schema in ("s", "a", "b"):
         session.sql(f"create schema {schema}")

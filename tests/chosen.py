@@ -1,0 +1,38 @@
+"""Which cases of a long table run in `make test`: the others are marked `slow`."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+
+def some(values: Iterable[Any], chosen: Container[Any]) -> list[Any]:
+    """Parameters of one name each; those that are not chosen are slow."""
+    return [pytest.param(value, marks=() if value in chosen else pytest.mark.slow) for value in values]
+
+
+def numbered(cases: Iterable[Any], slow: Container[int]) -> list[Any]:
+    """Parameters of several names each, of which those with these numbers are slow."""
+    return [pytest.param(*case, marks=pytest.mark.slow if number in slow else ()) for number, case in enumerate(cases)]
+
+
+def beside_diagonals(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """The tests with the mark `diagonals` that lie beside them: the numbers of the named parameters' values add up to
+    no multiple of `step`. Each value of one is on a diagonal if `step` is at most the number of those of another.
+    """
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for item in items:
+        mark = item.get_closest_marker("diagonals")
+        if mark is None:
+            continue
+        total = 0
+        for name in mark.args:
+            value = id(item.callspec.params[name])  # type: ignore[attr-defined]
+            seen = numbers.setdefault((item.nodeid.partition("[")[0], name), [])
+            if value not in seen:
+                seen.append(value)
+            total += seen.index(value)
+        if total % mark.kwargs["step"]:
+            yield item
