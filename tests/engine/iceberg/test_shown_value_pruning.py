@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import product
+from itertools import chain, product
 from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import duckdb
+import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, TimeType, UUIDType
 
 from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -173,6 +179,52 @@ def test_no_file_is_left_out_that_has_a_matching_row(
             pruned, without, whole = pruned + (not is_kept), without + (not any(matching)), whole + is_all
     assert pruned > without / 4  # uuids of both signs are in many files
     assert whole
+
+
+@pytest.mark.parametrize("rows_of_group", [1000, 2])
+def test_no_file_of_another_writer_is_left_out(tmp_path: Path, rows_of_group: int) -> None:
+    """Files of pyiceberg, and those of DuckDB, whose bounds pyiceberg takes from their footers."""
+    choice = random.Random(rows_of_group)
+    catalog = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake")
+    catalog.create_namespace("d")
+    schema = Schema(NestedField(1, "u", UUIDType()), NestedField(2, "t", TimeType()))
+    properties = {"write.parquet.row-group-limit": str(rows_of_group)}
+    table = catalog.create_table("d.t", schema, properties=properties)
+    data = tmp_path / "lake/d/t/data"
+    data.mkdir(parents=True)
+    held: dict[str, dict[str, list[str]]] = {}
+    for number in range(12):
+        uuids = [bytes([choice.choice([0, 0x7F, 0x80, 0xFF])]) + choice.randbytes(15) for _ in range(5)]
+        micros = [choice.choice([0, 1, 500_000, choice.randrange(DAY_US), DAY_US - 1]) for _ in range(5)]
+        times = pa.array(micros, pa.int64()).cast(pa.time64("us"))
+        found = pa.table([pa.ExtensionArray.from_storage(pa.uuid(), pa.array(uuids, pa.binary(16))), times], ["u", "t"])
+        if number % 2:
+            path = data / f"{number}.parquet"
+            duckdb.from_arrow(found).write_parquet(str(path), row_group_size=rows_of_group)
+            table.add_files([str(path)])
+        else:
+            table.append(found)
+        (name,) = {Path(each.file.file_path).name for each in table.scan().plan_files()} - held.keys()
+        held[name] = {
+            "u": [shown(Kind.UUID, each) for each in uuids],
+            "t": [shown(Kind.TIME, each) for each in micros],
+        }
+    shutil.copy(table.metadata_location.removeprefix("file://"), data.parent / "metadata/v1.metadata.json")
+    (data.parent / "metadata/version-hint.text").write_text("1")
+    snapshot = IcebergFormat(open_storage, 1 << 26).load(str(data.parent))
+    names = [Path(path).name for path in snapshot.files["path"].to_pylist()]
+    for column in ("u", "t"):
+        pruned = without = 0
+        everything = [held[name][column] for name in names]
+        for value, (operator, holds) in product(chain.from_iterable(everything), OPERATORS.items()):
+            predicate = Compare(operator, Column((column,)), Literal(value, STRING))
+            kept, every = snapshot.pruning().prune(predicate), snapshot.pruning().matches_all(predicate)
+            for inside, is_kept, is_all in zip(everything, kept, every, strict=True):
+                matching = [holds(each, value) for each in inside]
+                assert is_kept or not any(matching), (predicate, inside)
+                assert not is_all or all(matching), (predicate, inside)
+                pruned, without = pruned + (not is_kept), without + (not any(matching))
+        assert pruned > without / 8
 
 
 U = [f"{first:02x}000000-0000-4000-8000-{number:012x}" for number, first in enumerate((0x01, 0x7F, 0x80, 0xFE))]
