@@ -367,34 +367,30 @@ def _path_sql(path: Sequence[str]) -> str:
 def _groups(source: ScanSource) -> Iterator[_Group]:
     """Every file in one group; at least one group."""
     rows, specs = np.arange(source.files.num_rows), source.data[SPEC_ID].to_numpy()
-    unknown = specs[~np.isin(specs, list(source.specs))]
-    if len(unknown):
+    present = sorted(source.data[SPEC_ID].unique().to_pylist())
+    unknown = [spec for spec in present if spec not in source.specs]
+    if unknown:
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
     constants = {spec.spec_id: identities(source.schema, spec) for spec in source.specs.values()}
-    present = np.unique(specs).tolist()
     types = {_type_of(source.schema, each) for fields in constants.values() for each in fields}
     if len({constants[spec] for spec in present}) > 1 or not all(map(is_constant, types)):
         constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
     kinds: dict[Any, list[Codes]] = {}
     for spec in present:
-        members = rows[specs == spec]
+        members = rows if len(present) == 1 else rows[specs == spec]
         if source.footers is None:
             kinds.setdefault((FileKind.PARQUET, None, constants[spec], frozenset()), []).append(members)
             continue
         for row in members.tolist():
             found = source.footers[row]
-            key = (
-                found.kind,
-                found.names,
-                constants[spec],
-                _sql_defaults(source.schema) - found.ids,
-            )
+            key = (found.kind, found.names, constants[spec], _sql_defaults(source.schema) - found.ids)
             kinds.setdefault(key, []).append(np.array([row]))
     if not kinds:
         yield _Group(rows=rows)
     alike: dict[Any, dict[Any, Codes]] = {}
     for (kind, names, constant, missing), pieces in kinds.items():
-        alike.setdefault((kind, constant, missing), {})[names] = np.sort(np.concatenate(pieces))
+        ascending = pieces[0] if len(pieces) == 1 else np.sort(np.concatenate(pieces))
+        alike.setdefault((kind, constant, missing), {})[names] = ascending
     for (kind, constant, missing), by_names in alike.items():
         for given, found_rows in _by_common_names(source, kind, by_names):
             yield _Group(rows=found_rows, kind=kind, names=given, constants=constant, missing=missing)
