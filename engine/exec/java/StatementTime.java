@@ -6,6 +6,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.catalyst.expressions.CurrentDate;
+import org.apache.spark.sql.catalyst.expressions.CurrentTime;
 import org.apache.spark.sql.catalyst.expressions.CurrentTimestamp;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
 import org.apache.spark.sql.catalyst.expressions.Now;
 import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 
 /**
  * Puts the one time that a statement takes for now in the place of `current_timestamp()` and the like. Spark does so for
@@ -36,7 +38,7 @@ final class StatementTime extends scala.runtime.AbstractPartialFunction {
 
   public boolean isDefinedAt(Object node) {
     return node instanceof CurrentTimestamp || node instanceof Now || node instanceof CurrentDate
-        || node instanceof LocalTimestamp;
+        || node instanceof CurrentTime || node instanceof LocalTimestamp;
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
@@ -44,8 +46,13 @@ final class StatementTime extends scala.runtime.AbstractPartialFunction {
     return new Literal(value(node), ((Expression) node).dataType());
   }
 
-  /** As Spark keeps it: days of a date, microseconds of a timestamp. */
+  /** As Spark keeps it: days of a date, microseconds of a timestamp, nanoseconds of a time. */
   private Object value(Object asked) {
+    if (asked instanceof CurrentTime) {
+      CurrentTime time = (CurrentTime) asked;
+      long nanos = DateTimeUtils.timestampToNanosOfDay(micros, time.zoneId());
+      return Long.valueOf(DateTimeUtils.truncateTimeToPrecision(nanos, time.precision()));
+    }
     if (asked instanceof CurrentDate) return Integer.valueOf((int) local(asked).toLocalDate().toEpochDay());
     if (!(asked instanceof LocalTimestamp)) return Long.valueOf(micros);
     LocalDateTime local = local(asked);
