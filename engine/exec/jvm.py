@@ -6,7 +6,8 @@ py4j, the driver and local executors see the same classes; remote executors get 
 classes or signatures moved fails here, with the line that no longer compiles.
 
 Janino compiles plain old Java: no lambdas, no inferred generics; where a class narrows a method's return type it may
-pick the wider one, hence a cast here and there.
+pick the wider one, hence a cast here and there. A private method becomes a static one with the object as its first
+argument, so `private synchronized` would lock the class, not the object.
 
 Spark's `spark-submit` starts a class that serves py4j, and writes where it listens and the secret of its connections
 into a file that is named by a variable. Settings are in a file as well, not on the command line, which every user of

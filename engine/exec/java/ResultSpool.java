@@ -101,7 +101,7 @@ final class ResultSpool {
     if (spool.announcer != null) spool.grown(partition, new Segment(path, 0, size));
   }
 
-  private synchronized void grown(int partition, Segment file) throws IOException {
+  synchronized void grown(int partition, Segment file) throws IOException {
     written.put(Integer.valueOf(partition), file);
     announce();
   }
