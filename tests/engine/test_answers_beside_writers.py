@@ -152,7 +152,7 @@ class Race:
         answer = pa.Table.from_batches(result.batches(), result.schema)
         result.close()
         versions = {
-            each.name.rpartition(".")[2]: each.version
+            each.name.rpartition(".")[2].strip("`"): each.version
             for each in told[-1].objects
             if each.version is not None
         }  # fmt: skip

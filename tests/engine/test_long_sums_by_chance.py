@@ -24,6 +24,7 @@ from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from tests.bench.sides import own_spark
+from tests.chosen import some
 from tests.engine.beside_spark import BesideSpark
 from tests.engine.lake_sessions import rows
 
@@ -127,13 +128,19 @@ class Peers:
             assert ours == theirs, text
 
     def ensure_as_duckdb(self, text: str) -> bool:
-        """Whether DuckDB answers: some of its types are narrower."""
+        """Whether both answer: some types of DuckDB are narrower than Spark's, others hold more."""
         try:
             theirs = self.duck.execute(text).fetchall()
         except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.BinderException) as error:
             assert "overflow" in str(error).lower() or "cast" in str(error).lower() or "DECIMAL" in str(error), error
             return False
-        assert _plain(rows(self.session, text)) == _plain(theirs), text
+        try:
+            ours = rows(self.session, text)
+        except SqlError as error:
+            assert error.condition in ("ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE"), (text, error)
+            assert _fails(lambda: self.spark.spark.sql(text).collectAsList()), text
+            return False
+        assert _plain(ours) == _plain(theirs), text
         return True
 
 
@@ -277,12 +284,12 @@ def test_windows_are_those_of_spark(peers: Peers, text: str, table: str) -> None
     peers.ensure_as_spark(text.format(table=table))
 
 
-def test_each_column_alone(peers: Peers) -> None:
-    for table in LOGS:
-        for ansi in ("true", "false"):
-            with peers.spark.setting(ANSI, ansi):
-                for name in COLUMNS:
-                    peers.ensure_as_spark(f"SELECT g, sum({name}) AS s, avg({name}) AS a FROM {table} GROUP BY g")
+@pytest.mark.parametrize("ansi", some(("true", "false"), {"true"}))
+@pytest.mark.parametrize("table", some(LOGS, {"lied"}))
+def test_each_column_alone(peers: Peers, table: str, ansi: str) -> None:
+    with peers.spark.setting(ANSI, ansi):
+        for name in COLUMNS:
+            peers.ensure_as_spark(f"SELECT g, sum({name}) AS s, avg({name}) AS a FROM {table} GROUP BY g")
 
 
 @pytest.mark.slow
