@@ -39,6 +39,8 @@ NARROW = ((1, 0), (3, 3), (5, 2), (9, 9), (9, 0), (10, 4), (12, 2), (12, 12))
 WIDE = ((15, 2), (17, 17), (18, 0), (18, 18), (18, 6), (19, 0), (20, 5), (28, 10), (38, 0), (38, 38), (38, 10))
 COLUMNS = {f"d{precision}_{scale}": (precision, scale) for precision, scale in (*NARROW, *WIDE)}
 FEW = [f"d{precision}_{scale}" for precision, scale in NARROW]
+SUMMED = [name for name, (precision, _) in COLUMNS.items() if precision < 38]
+"""Whose sums DuckDB has room for."""
 
 
 def _values(random: Random, precision: int, scale: int) -> pa.Array:
@@ -137,7 +139,7 @@ class Peers:
         try:
             ours = rows(self.session, text)
         except SqlError as error:
-            assert error.condition in ("ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE"), (text, error)
+            assert error.sqlstate == "22003", (text, error)
             assert _fails(lambda: self.spark.spark.sql(text).collectAsList()), text
             return False
         assert _plain(ours) == _plain(theirs), text
@@ -221,16 +223,19 @@ GROUPS = (
     ("g", "GROUP BY g HAVING count(d12_2) < 0"),
     ("k % 2", "GROUP BY k % 2"),
 )
-WHERES = ("", "WHERE k > 1", "WHERE d5_2 > 0", "WHERE r < 0", "WHERE g = 'x' AND d12_2 IS NOT NULL")
+PRUNING = "WHERE d5_2 > 0"
+"""Leaves out files by what the log says of them."""
+WHERES = ("", "WHERE k > 1", PRUNING, "WHERE r < 0", "WHERE g = 'x' AND d12_2 IS NOT NULL")
 
 
 def _query(random: Random, table: str, columns: list[str], depth: int, extra: tuple[str, ...] = ()) -> str:
     shown, group = random.choice(GROUPS)
+    wheres = [each for each in WHERES if table != "lied" or each != PRUNING]
     wanted = [*_aggregates(random, columns, depth), *extra]
     named = ", ".join(
         [*filter(None, [shown]), "count(*) AS c", *(f"{each} AS a{at}" for at, each in enumerate(wanted))]
     )
-    return f"SELECT {named} FROM {table} {random.choice(WHERES)} {group}"
+    return f"SELECT {named} FROM {table} {random.choice(wheres)} {group}"
 
 
 NESTED = (
@@ -257,7 +262,7 @@ def _ensure_same_as_duckdb(peers: Peers, seeds: range) -> None:
     answered = 0
     for seed in seeds:
         random = Random(seed)
-        columns, depth = random.choice(((FEW, 2), (list(COLUMNS), 0)))
+        columns, depth = random.choice(((FEW, 2), (SUMMED, 0)))
         text = _query(random, random.choice(list(LOGS)), columns, depth)
         answered += peers.ensure_as_duckdb(text.replace("avg(", "sum(").replace("WHERE r < 0", "WHERE r < 9"))
     assert answered > len(seeds) // 3
