@@ -5,6 +5,7 @@ import java.math.BigInteger;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.errors.DataTypeErrors;
@@ -70,6 +71,13 @@ public final class PartitionTransform implements Serializable {
     return new Invoke(
         Literal$.MODULE$.fromObject(this), method(source.dataType()), type(source.dataType()), Scala.seq(arguments),
         Scala.seq(new ArrayList()), true, true, true);
+  }
+
+  /** What rows of one partition have in common, by which they are brought together, of what {@link #of} made. */
+  static Expression keyOf(Expression value) {
+    Invoke made = (Invoke) value;
+    PartitionTransform transform = (PartitionTransform) ((Literal) made.targetObject()).value();
+    return transform.kind.equals("identity") ? (Expression) made.arguments().head() : value;
   }
 
   private DataType type(DataType source) {

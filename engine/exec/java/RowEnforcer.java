@@ -94,7 +94,7 @@ final class RowEnforcer {
     for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) {
       JsonNode step = (JsonNode) steps.next();
       if (step.get("counters").size() > 0) {
-        plan = arranged(plan, isLiteral, step.get("spread_by"));
+        plan = arranged(plan, isLiteral, step.get("spread_by"), false);
         isArranged = true;
       }
       plan = step(plan, step);
@@ -103,7 +103,7 @@ final class RowEnforcer {
     plan = execution(partitioned(plan, request.get("partitions"))).analyzed();
     guard.ensureMayRun(plan, statementId); // what comes on top of it is made of no text
     if (request.hasNonNull("curve")) plan = alongCurve(plan, request.get("curve"));
-    else plan = sorted(isArranged ? plan : arranged(plan, isLiteral, request.get("partition_columns")), isArranged || isLiteral);
+    else plan = sorted(isArranged ? plan : divided(plan, isLiteral), isArranged || isLiteral);
     return execution(plan);
   }
 
@@ -184,31 +184,48 @@ final class RowEnforcer {
       guard.ensureMayAnalyze(parsed);
       sources.add(alias(parsed, each.get("name").textValue(), Scala.none()));
     }
-    LogicalPlan projected = execution(new Project(Scala.seq(sources), plan)).analyzed();
-    List output = Scala.list(projected.output());
-    ArrayList named = new ArrayList(output.subList(0, columns.size()));
+    Project resolved = (Project) execution(new Project(Scala.seq(sources), plan)).analyzed();
+    List found = Scala.list(resolved.projectList());
+    ArrayList named = new ArrayList(found.subList(0, columns.size()));
     for (int i = 0; i < partitions.size(); i++) {
       JsonNode each = (JsonNode) partitions.get(i);
-      Expression source = (Expression) output.get(columns.size() + i);
+      Expression source = ((Alias) found.get(columns.size() + i)).child();
       PartitionTransform transform =
           PartitionTransform.into(each.get("transform").textValue(), each.get("width").intValue(), source.dataType());
       named.add(alias(transform.of(source), each.get("name").textValue(), Scala.none()));
     }
-    return new Project(Scala.seq(named), projected);
+    return new Project(Scala.seq(named), resolved.child());
   }
 
   private scala.Option zone() {
     return scala.Option.apply(spark.sessionState().conf().sessionLocalTimeZone());
   }
 
-  /** A partitioned table gets few files for each partition, at the price of a shuffle; others for few rows, or asked. */
-  private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names) {
+  private LogicalPlan divided(LogicalPlan plan, boolean isLiteral) {
+    return arranged(plan, isLiteral, request.get("partition_columns"), !request.get("partitions").isEmpty());
+  }
+
+  /**
+   * A partitioned table gets few files for each partition, at the price of a shuffle; others for few rows, or asked.
+   * `isMade`: the plan is what {@link #partitioned} has made.
+   */
+  private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names, boolean isMade) {
     if (isLiteral) return withoutJob ? plan : new Repartition(1, false, plan);
     if (isDistributed("none") && !request.get("rebalanced").booleanValue()) return plan;
     if (names.size() > 0 || request.get("rebalanced").booleanValue() || isSmall(plan)) {
-      return rebalanced(plan, named(plan, names));
+      return isMade ? rebalancedBelow((Project) plan) : rebalanced(plan, named(plan, names));
     }
     return plan;
+  }
+
+  /** Partition values are made behind the shuffle, which so has no more columns than the files. */
+  private LogicalPlan rebalancedBelow(Project made) {
+    List keys = new ArrayList();
+    List columns = Scala.list(made.projectList());
+    for (int i = columns.size() - request.get("partitions").size(); i < columns.size(); i++) {
+      keys.add(PartitionTransform.keyOf(((Alias) columns.get(i)).child()));
+    }
+    return new Project(made.projectList(), rebalanced(made.child(), keys));
   }
 
   /** In the order of the table in each task, partition by partition; without partitions, in all tasks together. */
