@@ -108,6 +108,7 @@ def run_statement(
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
+    context.profile.forget_cached()
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
     written = statement.inner if isinstance(statement, ExplainWrite) else statement
     if isinstance(written, Insert):

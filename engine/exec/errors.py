@@ -88,6 +88,18 @@ class DataFileWithoutFieldIds(SqlError, condition="FAILED_READ_FILE.NO_FIELD_IDS
 
 
 @dataclass(eq=False)
+class ColumnNotRead(SqlError, condition="FAILED_READ_FILE.UNSUPPORTED_COLUMN", sqlstate="0A000"):
+    """`part` is what of the column is not read of files of their format, which other columns are."""
+
+    table: str
+    part: str
+    template = (
+        "The table {table} has {part}, which this release does not read. Leave the column out of the query, or write "
+        "the table's rows again with what wrote them, in Parquet."
+    )
+
+
+@dataclass(eq=False)
 class RowsNotTracked(SqlError, condition="FIELD_NOT_FOUND", sqlstate="42704"):
     """A field of `_metadata` that only tables with row tracking have."""
 

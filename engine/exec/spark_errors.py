@@ -27,6 +27,7 @@ from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, Sp
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.errors import (
     CONTEXT_STOPPED,
+    ColumnNotRead,
     DataFileNotFound,
     DataFileNotReadable,
     DataFileWithoutFieldIds,
@@ -116,6 +117,8 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
         return SparkRestarting(CONTEXT_STOPPED)
     if own_texts is not None and known.get("refusal") == "view column":
         return ViewChanged("a column of a view")
+    if own_texts is not None and known.get("refusal") == "column of files":
+        return ColumnNotRead("below a view, row filter or column mask", "a column of a type unlike its files'")
     if "refusal" in known:
         return _refusal(known["refusal"], known["subject"], labels)
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
@@ -175,6 +178,9 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return PlacesUnderPolicy(subject)
         case "view column":
             return ViewChanged(subject)
+        case "column of files":
+            table, _, part = subject.partition("\n")
+            return ColumnNotRead(restore_names(table, labels), part)
         case "deletion vector":
             source, _, detail = subject.partition("\n")
             return MalformedLogEntry(restore_names(source, labels), detail)

@@ -74,6 +74,7 @@ class SparkJob:
     has_succeeded: bool
 
 
+_FROM_CACHE = "result cache: the answer was there, and no file was read"
 SPANS_MAX, PART_READS_MAX, PART_LINES_MAX = 200, 1000, 2000
 """Times in stages that are kept of one statement, which may be planned again and again, and reads and lines of the
 statements in a script.
@@ -209,8 +210,14 @@ class Profile:
 
     def note_cached(self) -> None:
         """The answer came from the result cache."""
-        self.add_note("result cache: the answer was there, and no file was read")
+        self.add_note(_FROM_CACHE)
         self.is_from_cache = not self.hides_work
+
+    def forget_cached(self) -> None:
+        """Another statement begins: what came from the result cache went into its text."""
+        with self._lock:
+            self.is_from_cache = False
+            self._entries = [entry for entry in self._entries if entry != _FROM_CACHE]
 
     def log(self, text: str) -> None:
         """A line for the log alone."""

@@ -40,6 +40,11 @@ PUSHED_NAME = "gateway.pushed.name"
 the files: no file has another column of that name.
 """
 
+UNREAD = "gateway.unread"
+"""The key in the metadata of a column that these files do not let read, for what it is that is not supported. Queries
+that do not need the column are answered.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRead:

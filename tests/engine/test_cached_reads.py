@@ -99,6 +99,7 @@ NOT_REPEATED = (
     "SELECT n FROM sold WHERE n IN (SELECT n FROM sold WHERE rand() < 2)",
     "WITH t AS (SELECT now() AS t) SELECT n, t FROM sold, t",
     "SELECT n FROM sold ORDER BY uuid()",
+    "SELECT IDENTIFIER('no' || 'w')(), n FROM sold",
     "SELECT sum(n) OVER (ORDER BY rand()) FROM sold",
 )
 

@@ -136,6 +136,11 @@ CASES = {
         ("DECLARE OR REPLACE VARIABLE v BIGINT DEFAULT 1", "DECLARE OR REPLACE VARIABLE v STRING DEFAULT '1'"),
         ("DECLARE v INT DEFAULT 1",),
     ),
+    "a view replaced": Case(
+        "SELECT * FROM v",
+        ("CREATE OR REPLACE VIEW v AS SELECT n + 1 AS n FROM t", "CREATE OR REPLACE VIEW v (m) AS SELECT n + 1 FROM t"),
+        ("CREATE VIEW v AS SELECT n FROM t",),
+    ),
     "a view below a view": Case(
         "SELECT * FROM top",
         ("CREATE OR REPLACE VIEW low AS SELECT n + 1 AS n FROM t", "INSERT INTO t VALUES (5, 'b', NULL)"),
@@ -162,6 +167,12 @@ CASES = {
          "CREATE OR REPLACE FUNCTION f(x BIGINT) RETURNS BIGINT RETURN g(x) * 10"),
         ("CREATE FUNCTION g(x BIGINT) RETURNS BIGINT RETURN x + 1",
          "CREATE FUNCTION f(x BIGINT) RETURNS BIGINT RETURN g(x)"),
+    ),
+    "a function of a table": Case(
+        "SELECT f(1)",
+        ("INSERT INTO t VALUES (5, 'b', NULL)",
+         "CREATE OR REPLACE FUNCTION f(x BIGINT) RETURNS BIGINT RETURN (SELECT max(n) FROM t) + x + 2"),
+        ("CREATE FUNCTION f(x BIGINT) RETURNS BIGINT RETURN (SELECT sum(n) FROM t) + x",),
     ),
     "the default of a function's parameter": Case(
         "SELECT f(), n FROM t",

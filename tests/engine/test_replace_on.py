@@ -193,6 +193,8 @@ def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, l
             int(instant.timestamp()),
         )
     ]
+    parts = "CAST(current_time() AS STRING), CAST(current_time(3) AS STRING), hour(localtime())"
+    assert ask(f"SELECT {parts}") == [("08:59:59.123456", "08:59:59.123", 8)]
     run(session, "CREATE TABLE timed (k INT, at TIMESTAMP) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
     ask("INSERT INTO timed SELECT id, current_timestamp() + make_dt_interval(0, 0, 0, id) FROM range(-2, 3, 1, 1)")
     ask("INSERT INTO timed REPLACE WHERE at < current_timestamp() SELECT -9, current_timestamp() - INTERVAL 1 DAY")

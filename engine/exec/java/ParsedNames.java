@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
  */
 final class ParsedNames extends TreeWalk {
   private static final Set CLOCK = set(new String[] {
-    "curdate", "current_date", "current_time", "current_timestamp", "localtimestamp", "now",
+    "curdate", "current_date", "current_time", "current_timestamp", "localtime", "localtimestamp", "now",
   });
   private static final Set CHANCE = set(new String[] {
     "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid",

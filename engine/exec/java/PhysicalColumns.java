@@ -34,6 +34,7 @@ import org.apache.spark.sql.types.StructType;
  */
 final class PhysicalColumns implements Serializable {
   private static final String PUSHED_NAME = "gateway.pushed.name";
+  private static final String UNREAD = "gateway.unread";
 
   /** What Spark does not quote; its parser takes longer than all else that is done for a filter. */
   private static final Pattern SIMPLE_NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]*");
@@ -49,6 +50,17 @@ final class PhysicalColumns implements Serializable {
   /** Any part of the table's schema as Spark prunes it; fields that are none of the table's stay as they are. */
   StructType of(StructType required) {
     return struct(required, logical, physical);
+  }
+
+  /** As {@link #of(StructType)}, of what is read of the files of `relation`. Refuses columns that they do not let read. */
+  StructType read(StructType required, String relation) {
+    StructType found = of(required);
+    for (StructField field : found.fields()) {
+      if (field.metadata().contains(UNREAD)) {
+        throw new Refusal("column of files", relation + "\n" + field.metadata().getString(UNREAD));
+      }
+    }
+    return found;
   }
 
   private static StructType struct(StructType required, StructType logical, StructType physical) {

@@ -16,12 +16,14 @@ public final class TableAvroFormat extends AvroFileFormat {
   private final PhysicalColumns columns;
   private final TableRoot root;
   private final String place;
+  private final String relation;
   private final String lease;
 
   TableAvroFormat(Request.Scan scan) {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.relation = scan.relation;
     this.lease = scan.lease;
   }
 
@@ -36,7 +38,7 @@ public final class TableAvroFormat extends AvroFileFormat {
     Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReader(
-            spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),
+            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList()),
             (scala.collection.immutable.Map) options.updated(CALENDAR, "CORRECTED"), conf),
         root);
   }

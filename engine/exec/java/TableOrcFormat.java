@@ -14,12 +14,14 @@ public final class TableOrcFormat extends OrcFileFormat {
   private final PhysicalColumns columns;
   private final TableRoot root;
   private final String place;
+  private final String relation;
   private final String lease;
 
   TableOrcFormat(Request.Scan scan) {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.relation = scan.relation;
     this.lease = scan.lease;
   }
 
@@ -34,7 +36,7 @@ public final class TableOrcFormat extends OrcFileFormat {
     Configuration conf = Leases.with(lease, asked, root.path(), spark.sparkContext());
     return new ConfinedReader(
         super.buildReaderWithPartitionValues(
-            spark, columns.of(dataSchema), partitionSchema, columns.of(requiredSchema), Scala.seq(new ArrayList()),
+            spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList()),
             options, conf),
         root);
   }

@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 final class Traits {
   static final Set CLOCK = set(new String[] {
     "CurrentBatchTimestamp", "CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentTimestampNanos",
-    "CurrentTimestampPrecision", "LocalTimestamp", "Now",
+    "CurrentTimestampPrecision", "LocalTimestamp", "LocalTimestampNanos", "Now",
   });
   static final Set SESSION = set(new String[] {
     "CurrentCatalog", "CurrentDatabase", "CurrentPath", "CurrentTimeZone", "CurrentUser",

@@ -1,9 +1,9 @@
-"""Data files in Avro: which of them are read, the others are refused by name.
+"""Data files in Avro: which of their columns are read, the others are refused by name.
 
 Spark's reader of Avro finds fields by the names that a file gives them, and tells no row by its index, as that of ORC
-(`engine.iceberg.snapshot.orc_files`). A file's own schema says the ids. Refused are maps whose keys are no texts, which
-are arrays of records in Avro and to Spark; times, which are numbers to it, of whatever unit a file has; and timestamps
-without a zone, which it takes for those with one.
+(`engine.iceberg.snapshot.orc_files`). A file's own schema says the ids. Not read are maps whose keys are no texts,
+which are arrays of records in Avro and to Spark; times, which are numbers to it, of whatever unit a file has; and
+timestamps without a zone, which it takes for those with one. Queries of other columns are answered.
 
 Source: Iceberg table specification, "Appendix A: Avro".
 """
@@ -18,8 +18,7 @@ import pyarrow as pa
 from engine.iceberg.manifests.avro import no_avro, read_schema
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.footers import FIELD_ID, FileColumns, MappedName, named_columns, schemas_of
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported
-from engine.iceberg.spec.types import IcebergSchema, Kind, MapOfType, SimpleType, walk
+from engine.iceberg.spec.types import IcebergField, Kind, MapOfType, SimpleType
 from engine.storage.storage import Storage
 from engine.table.scan import FileKind
 
@@ -123,14 +122,14 @@ def _id(id: Any) -> dict[bytes, bytes]:
     return {} if id is None else {FIELD_ID: str(int(id)).encode()}
 
 
-def ensure_avro_readable(schema: IcebergSchema, files: pa.Table, columns: Sequence[FileColumns], label: str) -> None:
-    """Raises `IcebergFeatureNotSupported`."""
-    if files["deletion_vector"].null_count < files.num_rows:
-        raise IcebergFeatureNotSupported(label, "position deletes of data files in Avro")
-    for _, field in walk(schema.struct):
-        if field.initial_default is not None and any(field.id not in each.ids for each in columns):
-            raise IcebergFeatureNotSupported(label, f"the default of {field.name} for data files in Avro")
-        if isinstance(field.type, SimpleType) and field.type.kind in _NOT_READ:
-            raise IcebergFeatureNotSupported(label, f"the column {field.name} of data files in Avro")
-        if isinstance(field.type, MapOfType) and field.type.key.type != SimpleType(Kind.STRING):
-            raise IcebergFeatureNotSupported(label, f"the map {field.name} without text keys of data files in Avro")
+def unread_in_avro(field: IcebergField, columns: Sequence[FileColumns]) -> str | None:
+    """What of a field, or column, is not read of files in Avro with `columns`; None: it is read."""
+    if field.initial_default is not None and any(field.id not in each.ids for each in columns):
+        return f"the default of {field.name} for data files in Avro"
+    if all(field.id not in each.ids for each in columns):
+        return None  # NULL, whatever its type
+    if isinstance(field.type, SimpleType) and field.type.kind in _NOT_READ:
+        return f"the column {field.name} of data files in Avro"
+    if isinstance(field.type, MapOfType) and field.type.key.type != SimpleType(Kind.STRING):
+        return f"the map {field.name} without text keys of data files in Avro"
+    return None

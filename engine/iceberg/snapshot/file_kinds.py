@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.snapshot.avro_files import ensure_avro_readable, read_avro_headers
+from engine.iceberg.snapshot.avro_files import read_avro_headers, unread_in_avro
 from engine.iceberg.snapshot.footers import FileColumns, MappedName, read_footers, read_orc_footers
-from engine.iceberg.snapshot.orc_files import ensure_orc_readable
+from engine.iceberg.snapshot.orc_files import unread_in_orc
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
-from engine.iceberg.spec.types import IcebergSchema
+from engine.iceberg.spec.types import IcebergField, walk
 from engine.storage.storage import Storage
 from engine.table.scan import FileKind
 
@@ -50,16 +50,21 @@ def file_columns(
             assert_never(kind)
 
 
-def ensure_readable(
-    kind: FileKind,
-    schema: IcebergSchema,
-    files: pa.Table,
-    data: pa.Table,
-    columns: Sequence[FileColumns],
-    label: str,
-) -> None:
-    """`files` are those of a scan, `data` their entries. Raises `IcebergFeatureNotSupported`."""
-    if kind is FileKind.ORC:
-        ensure_orc_readable(schema, files, data, columns, label)
-    elif kind is FileKind.AVRO:
-        ensure_avro_readable(schema, files, columns, label)
+def ensure_unmarked(kind: FileKind, files: pa.Table, label: str) -> None:
+    """`files` are those of a scan. Raises `IcebergFeatureNotSupported` where rows would have to be known by index."""
+    if kind is not FileKind.PARQUET and files["deletion_vector"].null_count < files.num_rows:
+        name = {FileKind.AVRO: "Avro"}.get(kind, kind.name)
+        raise IcebergFeatureNotSupported(label, f"position deletes of data files in {name}")
+
+
+def unread_part(kind: FileKind, column: IcebergField, data: pa.Table, columns: Sequence[FileColumns]) -> str | None:
+    """What of a table's column is not read of these files, of which `data` are the entries; None: all is read."""
+    for field in (column, *(each for _, each in walk(column.type))):
+        found = None
+        if kind is FileKind.ORC:
+            found = unread_in_orc(field, data, columns)
+        elif kind is FileKind.AVRO:
+            found = unread_in_avro(field, columns)
+        if found is not None:
+            return found
+    return None

@@ -1,12 +1,12 @@
-"""Data files in ORC: which of them are read, the others are refused by name.
+"""Data files in ORC: which of their columns are read, the others are refused by name.
 
 Spark's reader of ORC finds columns by the names that a file gives them, and tells no row by its index. So a row of such
 a file is known by its values alone: it cannot be deleted by position, has no id, and is not changed in place. Defaults
 of columns that a file lacks, which Iceberg's own reader does not know for ORC either, and types that are not sure to be
-read as it reads them are refused.
+read as it reads them are not read; queries of other columns are answered.
 
 A file may not say by which calendar its dates were written, and times before 1900 are moved by the local mean time of a
-zone. So a file is refused where its bounds do not show that its dates are not before 1582-10-15, and its times not
+zone. So a column is not read where bounds do not show that its dates are not before 1582-10-15, and its times not
 before 1900. The bounds are asked for also where a file says its calendar.
 
 Source: Iceberg table specification, "Appendix A: ORC".
@@ -21,8 +21,7 @@ import pyarrow as pa
 
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.footers import FileColumns
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported
-from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, walk
+from engine.iceberg.spec.types import IcebergField, Kind, SimpleType
 
 _FIRST = {
     Kind.DATE: (date(1582, 10, 15) - date(1970, 1, 1)).days,
@@ -33,23 +32,17 @@ _NOT_READ = frozenset([Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, K
 """Spark has no timestamp without a zone for those of ORC."""
 
 
-def ensure_orc_readable(
-    schema: IcebergSchema, files: pa.Table, data: pa.Table, columns: Sequence[FileColumns], label: str
-) -> None:
-    """Of files in ORC; `data` are their entries. Raises `IcebergFeatureNotSupported`."""
-    if files["deletion_vector"].null_count < files.num_rows:
-        raise IcebergFeatureNotSupported(label, "position deletes of data files in ORC")
-    for _, field in walk(schema.struct):
-        kind = field.type.kind if isinstance(field.type, SimpleType) else None
-        if field.initial_default is not None and any(field.id not in each.ids for each in columns):
-            raise IcebergFeatureNotSupported(label, f"the default of {field.name} for data files in ORC")
-        if kind in _NOT_READ:
-            raise IcebergFeatureNotSupported(label, f"the column {field.name} of data files in ORC")
-        if kind in _FIRST and _may_be_before(_FIRST[kind], data, columns, field.id):
-            day = "1582-10-15" if kind is Kind.DATE else "1900-01-01"
-            raise IcebergFeatureNotSupported(
-                label, f"the column {field.name} of data files in ORC whose values may be before {day}"
-            )
+def unread_in_orc(field: IcebergField, data: pa.Table, columns: Sequence[FileColumns]) -> str | None:
+    """As `engine.iceberg.snapshot.avro_files.unread_in_avro`; `data` are the entries of the files."""
+    kind = field.type.kind if isinstance(field.type, SimpleType) else None
+    if field.initial_default is not None and any(field.id not in each.ids for each in columns):
+        return f"the default of {field.name} for data files in ORC"
+    if kind in _NOT_READ and any(field.id in each.ids for each in columns):
+        return f"the column {field.name} of data files in ORC"
+    if kind in _FIRST and _may_be_before(_FIRST[kind], data, columns, field.id):
+        day = "1582-10-15" if kind is Kind.DATE else "1900-01-01"
+        return f"the column {field.name} of data files in ORC whose values may be before {day}"
+    return None
 
 
 def _may_be_before(first: int, data: pa.Table, columns: Sequence[FileColumns], id: int) -> bool:

@@ -6,7 +6,7 @@ Most tables are one group: files that are read by field ids, with deletion vecto
   value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
   files of different specs that all have it, by their metrics, are read alike;
 - files have no ids, and a name mapping says which columns are which, unless all files call them the same;
-- files are in ORC or Avro, where Spark finds columns by name, and no row by its index: none is deleted by position;
+- files are in ORC or Avro, where Spark finds columns by name, reads not all of them, and tells no row by its index;
 - files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
@@ -26,16 +26,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.iceberg.definition.column_types import (
-    file_field,
-    has_sql_default,
-    quoted,
-    scanned_field,
-)
+from engine.iceberg.definition.column_types import file_field, has_sql_default, quoted, scanned_field
 from engine.iceberg.definition.value_sql import shown_columns, shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
+from engine.iceberg.snapshot.file_kinds import unread_part
 from engine.iceberg.snapshot.footers import FileColumns, common_names
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
@@ -47,6 +43,7 @@ from engine.table.scan import (
     PLACE_FILE,
     PLACE_ROW,
     PUSHED_NAME,
+    UNREAD,
     ComposedScan,
     FileFormat,
     FileKind,
@@ -330,7 +327,7 @@ class _Builder:
         names = OwnNames(self.source.schema)
         own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
         scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
-        stored = tuple(self._stored(column, group.names) for column in columns)
+        stored = tuple(self._stored(column, group) for column in columns)
         return Scan(
             relation=relation,
             label=self.label,
@@ -347,10 +344,13 @@ class _Builder:
             lease=self.source.lease,
         )
 
-    def _stored(self, column: IcebergField, names: Mapping[int, str] | None) -> StructField:
-        found = file_field(column, names, is_column=True)
-        pushed = self.source.pushed.get(column.id) if names is None else None
-        return found if pushed is None else replace(found, metadata={**found.metadata, PUSHED_NAME: pushed})
+    def _stored(self, column: IcebergField, group: _Group) -> StructField:
+        found = file_field(column, group.names, is_column=True)
+        said = {PUSHED_NAME: self.source.pushed.get(column.id) if group.names is None else None}
+        if group.kind is not FileKind.PARQUET and self.source.footers is not None:
+            footers = [self.source.footers[row] for row in group.rows.tolist()]
+            said[UNREAD] = unread_part(group.kind, column, self.source.data.take(pa.array(group.rows)), footers)
+        return replace(found, metadata={**found.metadata, **{key: text for key, text in said.items() if text}})
 
 
 def _type_of(schema: IcebergSchema, field: PartitionField) -> SimpleType:

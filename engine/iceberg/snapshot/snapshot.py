@@ -28,7 +28,7 @@ from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_lis
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
-from engine.iceberg.snapshot.file_kinds import ensure_readable, file_columns, file_kinds
+from engine.iceberg.snapshot.file_kinds import ensure_unmarked, file_columns, file_kinds
 from engine.iceberg.snapshot.footers import (
     READ_BY_IDS,
     FileColumns,
@@ -381,9 +381,9 @@ class IcebergSnapshot:
         found = [READ_BY_IDS] * self.num_files
         for kind in kinds:
             places = np.flatnonzero(np.asarray(self._kinds) == kind.value)
-            files, data = (table.take(pa.array(places)) for table in (self.files, self.live_files.data))
+            files = self.files.take(pa.array(places))
             columns = file_columns(kind, self.storage, files["path"].to_pylist(), mapping, self.decoded)
-            ensure_readable(kind, self.iceberg_schema, files, data, columns, label)
+            ensure_unmarked(kind, files, label)
             for place, each in zip(places.tolist(), columns, strict=True):
                 found[place] = each
         return found

@@ -67,7 +67,6 @@ def _estimated(session: LakeSession, text: str) -> dict[str, str]:
     """The rows that Spark expects of each relation, by its label's last part."""
     ((plan,),) = rows(session, f"EXPLAIN COST {text}")
     assert isinstance(plan, str)
-    print(plan)
     found = re.findall(r"Relation \[id#.*?Statistics\(sizeInBytes=[^,]*, rowCount=([^,)]*)", plan)
     return {str(number): count for number, count in enumerate(found)}
 

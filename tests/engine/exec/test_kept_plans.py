@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from catalog.errors import SqlError
 from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan, ViewScan
 from engine.pruning.estimates import Estimate
@@ -17,6 +19,7 @@ from engine.pruning.predicates import Predicate
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import Repeatable
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.table.scan import ChosenFiles, TableRead
 from tests.engine.exec.scans import DataFile, write_scan
 
@@ -41,6 +44,25 @@ def ran(spark: ExecSession, plan: ReadPlan) -> tuple[Repeatable, bool]:
 def test_time_that_the_analyzer_evaluates_is_seen(spark: ExecSession, text: str) -> None:
     for _ in range(2):
         assert ran(spark, ReadPlan(text=text, scans=())) == (Repeatable.NEVER, False)
+
+
+def test_no_function_of_the_time_or_of_chance_hides_where_the_analyzer_evaluates_it(spark: ExecSession) -> None:
+    """Of all that may be called without arguments."""
+    seen = set()
+    for name in sorted(filter(str.isidentifier, ALLOWED_FUNCTIONS)):
+        with suppress(SqlError):
+            plain = ran(spark, ReadPlan(text=f"SELECT {name}() AS x", scans=()))[0]
+            evaluated = ran(spark, ReadPlan(text=f"SELECT * FROM range(if({name}() IS NULL, 1, 2))", scans=()))[0]
+            assert evaluated == plain, name
+            seen.add(plain)
+    assert seen >= {Repeatable.NEVER, Repeatable.ALWAYS}
+
+
+@pytest.mark.parametrize("precision", [0, 3, 6, 7, 9])
+@pytest.mark.parametrize("name", ["current_timestamp", "localtimestamp", "current_time", "localtime", "now"])
+def test_time_of_any_precision_is_seen(spark: ExecSession, name: str, precision: int) -> None:
+    with suppress(SqlError):
+        assert ran(spark, ReadPlan(text=f"SELECT {name}({precision}) IS NULL", scans=()))[0] is Repeatable.NEVER
 
 
 def test_time_that_is_evaluated_in_a_view_is_seen(spark: ExecSession) -> None:

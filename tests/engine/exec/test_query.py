@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import json
 import os
@@ -58,6 +59,20 @@ def test_settings_are_of_one_session(spark: ExecSession, spark_driver: SparkDriv
     with pytest.raises(SparkFailure) as refused:
         spark.set_setting("spark.sql.warehouse.dir", "/tmp")
     assert refused.value.condition == "CANNOT_MODIFY_STATIC_CONFIG"
+
+
+def test_now_with_nanoseconds_is_the_instant_of_the_statement(spark: ExecSession) -> None:
+    """Spark has these types where a setting says so, which is not for sessions to change."""
+    instant = dt.datetime(2024, 2, 29, 23, 59, 59, 123456, dt.UTC)
+    context = StatementContext(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
+    spark.set_setting("spark.sql.timestampNanosTypes.enabled", "true")
+    spark.set_setting("spark.sql.session.timeZone", "Asia/Tokyo")
+    asked = ("current_timestamp(9)", "current_timestamp(7)", "localtimestamp(8)", "localtimestamp(9)")
+    text = ", ".join(f"CAST({function} AS STRING), typeof({function})" for function in asked)
+    (row,) = rows(spark, f"SELECT {text}", context=context)
+    now = "2024-03-01 08:59:59.123456"
+    types = ("timestamp_ltz(9)", "timestamp_ltz(7)", "timestamp_ntz(8)", "timestamp_ntz(9)")
+    assert row == tuple(value for name in types for value in (now, name))
 
 
 def test_named_parameters(spark: ExecSession) -> None:

@@ -250,6 +250,16 @@ def test_the_profile_says_so(lake: CachedLake) -> None:
     assert [any("result cache" in line for line in each.profile.lines) for each in contexts] == [False, True]
 
 
+def test_the_profile_is_of_the_last_statement(lake: CachedLake) -> None:
+    """Of those before it come the names in its text, say."""
+    spark, context = CountingSpark(), StatementContext(identity=ANN)
+    lake.answer(spark, SUM)
+    for text, is_cached in ((SUM, True), (SUM.replace("-1", "-2"), False)):
+        lake.answer(spark, text, context=context)
+        assert context.profile.is_from_cache == is_cached
+        assert any("result cache" in line for line in context.profile.lines) == is_cached
+
+
 def test_lineage_is_told_from_the_cache_too(lake: CachedLake) -> None:
     spark, told = CountingSpark(), list[Lineage]()
     lake.answer(spark, SUM)  # without anybody who asks for it

@@ -6,7 +6,7 @@ What Iceberg's own writers make is compared in `tests/oracle`.
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -119,25 +119,53 @@ def test_files_without_ids_are_read_by_the_name_mapping(session: LakeSession, la
 
 
 KEYS = {"type": "map", "key-id": 3, "key": "int", "value-id": 4, "value-required": False, "value": "int"}
+ENTRY = {
+    "type": "record",
+    "name": "k3_v4",
+    "fields": [{"name": "key", "type": "int", "field-id": 3}, optional(4, "value", "int")],
+}
+PAIRS = {"type": "array", "logicalType": "map", "items": ENTRY}
+"""A map whose keys are no texts, as Iceberg has it in Avro."""
+MOMENT = {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": False}
+UNREAD = "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
 
 
 @pytest.mark.parametrize(
-    ("added", "expected"),
+    ("name", "added", "stored", "value", "expected"),
     [
-        (column(2, "t", "time"), "the column t of data files in Avro"),
-        (column(2, "t", "timestamp"), "the column t of data files in Avro"),
-        (column(2, "m", KEYS), "the map m without text keys of data files in Avro"),
-        ({**column(2, "w", "int"), "initial-default": 3}, "the default of w for data files in Avro"),
+        ("time", column(2, "t", "time"), {"type": "long", "logicalType": "time-micros"}, time(1, 2), "column t"),
+        ("moment", column(2, "t", "timestamp"), MOMENT, datetime(2024, 5, 6), "column t"),
+        ("keys", column(2, "t", KEYS), PAIRS, [{"key": 1, "value": 2}], "map t without text keys"),
+        ("default", {**column(2, "t", "int"), "initial-default": 3}, None, None, "default of t"),
+        (
+            "inner",
+            column(2, "t", {"type": "struct", "fields": [column(5, "s", "string"), column(6, "at", "timestamp")]}),
+            {"type": "record", "name": "r2", "fields": [optional(5, "s", "string"), optional(6, "at", MOMENT)]},
+            {"s": "a", "at": datetime(2024, 5, 6)},
+            "column at",
+        ),
     ],
-    ids=["time", "timestamp", "map", "default"],
 )
-def test_what_spark_would_read_otherwise_is_refused(
-    session: LakeSession, lake: Path, added: dict[str, Any], expected: str
+def test_what_spark_would_read_otherwise_is_refused_alone(
+    session: LakeSession, lake: Path, name: str, added: dict[str, Any], stored: Any, value: Any, expected: str
 ) -> None:
-    name = f"refused_{added['name']}_{str(added['type'])[:4]}".replace("{", "").replace("'", "")
-    table = HandmadeTable(lake / name, columns=[COLUMNS[0], added], version=3)
-    table.commit(avro_file(table, [optional(1, "id", "int")], [{"id": 1}]))
-    assert expected in str(refuse(session, f"SELECT id FROM {name}"))
+    """Queries of other columns are answered, and those of a table whose files in Avro lack the column."""
+    table = HandmadeTable(lake / f"unread_{name}", columns=[COLUMNS[0], added], version=3)
+    if stored is None:
+        table.commit(avro_file(table, [optional(1, "id", "int")], [{"id": 1}]))
+    else:
+        table.commit(avro_file(table, [optional(1, "id", "int")], [{"id": 8}, {"id": 9}]))
+        assert rows(session, f"SELECT * FROM unread_{name} ORDER BY id") == [(8, None), (9, None)]
+        fields = [optional(1, "id", "int"), optional(2, "of the file", stored)]
+        table.commit(avro_file(table, fields, [{"id": 1, "of the file": value}]))
+    table.commit(table.data({"id": [3]}))
+    expected_ids = [(1,), (3,)] if stored is None else [(1,), (3,), (8,), (9,)]
+    assert rows(session, f"SELECT id FROM unread_{name} ORDER BY id") == expected_ids
+    assert rows(session, f"SELECT count(*), max(id) FROM unread_{name} WHERE id < 8") == [(2, 3)]
+    for text in ("SELECT *", "SELECT id, t", "SELECT count(t)", "SELECT id, CAST(t AS STRING)"):
+        refused = refuse(session, f"{text} FROM unread_{name}")
+        assert refused.condition == UNREAD and f"unread_{name}` has the {expected}" in str(refused)
+    assert refuse(session, f"SELECT id FROM unread_{name} WHERE t IS NOT NULL").condition == UNREAD
 
 
 def test_a_deleted_position_and_a_broken_file_are_refused(session: LakeSession, lake: Path) -> None:

@@ -6,7 +6,7 @@ What Iceberg's own writers make is compared in `tests/oracle`; these files have 
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,8 @@ import pytest
 
 from engine.iceberg.manifests.metrics import METRICS, encoded
 from engine.iceberg.snapshot.footers import FileColumns
-from engine.iceberg.snapshot.orc_files import ensure_orc_readable
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported
-from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
+from engine.iceberg.snapshot.orc_files import unread_in_orc
+from engine.iceberg.spec.types import IcebergField, Kind, SimpleType
 from engine.main import LakeSession
 from engine.table.scan import FileKind
 from tests.engine.iceberg.handmade import HandmadeTable
@@ -99,14 +98,37 @@ def test_columns_are_found_by_the_names_of_the_file(session: LakeSession, lake: 
 )
 def test_old_dates_are_refused(type_: Kind, bound: bytes | None, is_read: bool) -> None:
     column = IcebergField(id=1, name="d", type=SimpleType(type_), required=False)
-    schema = IcebergSchema(schema_id=0, struct=StructOfType((column,)))
     maps = {"lower_bounds": None if bound is None else encoded([{"key": 1, "value": bound}])}
     data = pa.table({name: pa.array([maps.get(name)], pa.binary()) for name in METRICS})
-    files = pa.table({"deletion_vector": pa.nulls(1)})
     for has_column, refused in ((True, not is_read), (False, False)):
         columns = [FileColumns(frozenset([1] if has_column else []), ((1, "d"),), kind=FileKind.ORC)]
-        with pytest.raises(IcebergFeatureNotSupported, match="column d") if refused else nullcontext():
-            ensure_orc_readable(schema, files, data, columns, "t")
+        assert ("column d" in (unread_in_orc(column, data, columns) or "")) == refused
+
+
+def test_a_column_that_is_not_read_is_refused_alone(session: LakeSession, lake: Path) -> None:
+    """Files tell neither the bounds that a date needs, nor a timestamp without a zone from one with a zone."""
+    added = [{"id": id, "name": name, "required": False, "type": name} for id, name in ((8, "timestamp"), (9, "date"))]
+    mapping = [{"field-id": each["id"], "names": [each["name"]]} for each in (COLUMNS[0], *added)]
+    properties = {"schema.name-mapping.default": json.dumps(mapping)}
+    table = HandmadeTable(lake / "unread", columns=[COLUMNS[0], *added], properties=properties)
+    table.commit(orc_file(table, pa.table({"id": [1, 2]})))
+    assert rows(session, "SELECT * FROM unread ORDER BY id") == [(1, None, None), (2, None, None)]
+    moments = pa.array([datetime(2024, 5, 6, 7), None, None], pa.timestamp("us"))
+    days = pa.array([date(2024, 5, 6), None, None])
+    table.commit(orc_file(table, pa.table({"timestamp": moments, "date": days, "id": [3, 4, 5]})))
+    table.commit(table.data({"id": [6]}))
+    assert rows(session, "SELECT id FROM unread ORDER BY id") == [(each,) for each in range(1, 7)]
+    assert rows(session, "SELECT count(*), sum(id) FROM unread WHERE id > 2") == [(4, 18)]
+    for column in ("timestamp", "date"):
+        for text in (f"SELECT id, `{column}` FROM unread", f"SELECT id FROM unread WHERE `{column}` IS NULL"):
+            refused = refuse(session, text)
+            assert refused.condition == "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
+            assert f"unread` has the column {column} of data files in ORC" in str(refused)
+    run(session, "CREATE VIEW of_unread AS SELECT id, `timestamp` AS t FROM unread")
+    assert rows(session, "SELECT max(id) FROM of_unread") == [(6,)]
+    assert refuse(session, "SELECT t FROM of_unread").condition == "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
+    text = "CALL system.rewrite_data_files(table => 'unread', options => map('rewrite-all', 'true'))"
+    assert refuse(session, text).condition == "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
 
 
 def test_what_needs_the_place_of_a_row_is_refused(session: LakeSession, lake: Path) -> None:
