@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
@@ -21,6 +20,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.BooleanType;
 
 /**
  * How many values of a column differ in the first row group of a Parquet file, by the size of its dictionary: what no log
@@ -30,7 +30,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * that needs it says why.
  */
 final class Dictionaries {
-  /** Nothing was found. */
+  /** Of a column that was not found. */
   private static final Long UNKNOWN = Long.valueOf(-1);
 
   /** Of a column without a dictionary, which writers leave away where values seldom repeat: what Postgres assumes. */
@@ -39,9 +39,10 @@ final class Dictionaries {
   /** A dictionary is no larger, as writers make them; it is read whole. */
   private static final long BYTES_MAX = 4L << 20;
 
-  private static final int KEPT_MAX = 10_000;
+  /** Files: there are few tables of which somebody asks. */
+  private static final int KEPT_MAX = 1_000;
 
-  /** Path and column -> number. */
+  /** Path -> column, as the file calls it -> number. */
   private static final Map KEPT = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > KEPT_MAX;
@@ -52,35 +53,43 @@ final class Dictionaries {
 
   /** Of those of the columns of an estimated scan of which nobody counted the values: column -> number. */
   static Map counts(LogicalRelation leaf, ListedFileIndex files, Set names) {
-    Map found = new HashMap();
+    Map physical = new HashMap();
     Request.Scan scan = files.scan();
     Estimate estimate = files.estimate();
-    if (estimate.largest == null || scan.hidden || scan.format != null) return found;
+    if (estimate.largest == null || scan.hidden || scan.format != null) return physical;
     for (int i = 0; i < scan.read.length(); i++) {
       String name = scan.read.fields()[i].name();
       JsonNode known = names.contains(name) ? estimate.columns.get(name) : null;
       if (known == null || !known.get("distinct").isNull() || files.isKey(name)) continue;
-      Long count = count(leaf, scan, estimate.largest, scan.physical.fields()[i].name());
-      if (count != UNKNOWN) found.put(name, count);
+      if (scan.read.fields()[i].dataType() instanceof BooleanType) continue; // which has no dictionary
+      physical.put(name, scan.physical.fields()[i].name());
     }
-    return found;
+    return physical.isEmpty() ? physical : counts(leaf, scan, scan.tableRoot().resolve(estimate.largest), physical);
   }
 
-  /** Of the column that the file calls `column`. */
-  private static Long count(LogicalRelation leaf, Request.Scan scan, String file, String column) {
-    TableRoot root = scan.tableRoot();
-    Path path = root.resolve(file);
-    String key = path + "\n" + column;
-    Long known = (Long) KEPT.get(key);
-    if (known != null) return known;
-    Long found;
-    try {
-      root.ensureReal(path);
-      found = Long.valueOf(read(conf(leaf, scan), path, column));
-    } catch (Exception unreadable) {
-      found = UNKNOWN;
+  /** `physical`: column -> what the file calls it. */
+  private static Map counts(LogicalRelation leaf, Request.Scan scan, Path file, Map physical) {
+    Map kept = (Map) KEPT.get(file.toString());
+    if (kept == null || !kept.keySet().containsAll(physical.values())) {
+      Map all = new HashMap(kept == null ? new HashMap() : kept);
+      for (Object each : physical.values()) all.put(each, UNKNOWN);
+      try {
+        scan.tableRoot().ensureReal(file);
+        read(conf(leaf, scan), file, all);
+      } catch (IOException unreachable) {
+        return new HashMap();
+      } catch (RuntimeException unreadable) {
+        // It will be so the next time.
+      }
+      kept = all;
+      KEPT.put(file.toString(), kept);
     }
-    KEPT.put(key, found);
+    Map found = new HashMap();
+    for (Object each : physical.entrySet()) {
+      Map.Entry column = (Map.Entry) each;
+      Long count = (Long) kept.get(column.getValue());
+      if (!count.equals(UNKNOWN)) found.put(column.getKey(), count);
+    }
     return found;
   }
 
@@ -90,19 +99,19 @@ final class Dictionaries {
     return Leases.with(scan.lease, conf, scan.tableRoot().path(), spark.sparkContext());
   }
 
-  private static long read(Configuration conf, Path path, String column) throws IOException {
+  /** Fills in `counts`, of columns by the names that the file has. */
+  private static void read(Configuration conf, Path path, Map counts) throws IOException {
     HadoopInputFile file = HadoopInputFile.fromPath(path, conf);
     ParquetFileReader reader = ParquetFileReader.open(file, HadoopReadOptions.builder(conf).build());
     try {
-      List groups = reader.getRowGroups();
-      if (groups.isEmpty()) return UNKNOWN.longValue();
-      BlockMetaData group = (BlockMetaData) groups.get(0);
+      if (reader.getRowGroups().isEmpty()) return;
+      BlockMetaData group = (BlockMetaData) reader.getRowGroups().get(0);
       for (Object each : group.getColumns()) {
         ColumnChunkMetaData chunk = (ColumnChunkMetaData) each;
         String[] names = chunk.getPath().toArray();
-        if (names.length == 1 && names[0].equals(column)) return count(reader, group, chunk);
+        if (names.length != 1 || !counts.containsKey(names[0])) continue;
+        counts.put(names[0], Long.valueOf(count(reader, group, chunk)));
       }
-      return UNKNOWN.longValue();
     } finally {
       reader.close();
     }
