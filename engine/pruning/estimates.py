@@ -53,12 +53,15 @@ class ColumnEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """`rows` None: unknown, and nothing is known of columns."""
+    """`rows` None: unknown, and nothing is known of columns. `largest` is the path of one of the files, as the log has
+    it, for those who look into it for what no log says.
+    """
 
     files: int
     bytes: int
     rows: int | None = None
     columns: Mapping[str, ColumnEstimate] = field(default_factory=dict)
+    largest: str | None = None
 
 
 def estimate_columns(

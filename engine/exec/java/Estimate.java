@@ -5,18 +5,21 @@ import com.fasterxml.jackson.databind.JsonNode;
 /**
  * What the log says of the files of a scan that filters leave: their number and bytes, their live rows (null: unknown),
  * and of columns that were asked for the nulls, the lowest and the highest value and how many differ, as far as they are
- * known. It need not be true: other writers wrote it. So it decides how a query runs, and never what it answers.
+ * known; and where the largest of the files lies (null: nobody may see). It need not be true: other writers wrote it. So
+ * it decides how a query runs, and never what it answers.
  */
 final class Estimate {
   final long files;
   final long bytes;
   final Long rows;
   final JsonNode columns;
+  final String largest;
 
   Estimate(JsonNode node) {
     files = node.get("files").longValue();
     bytes = node.get("bytes").longValue();
     rows = node.get("rows").isNull() ? null : Long.valueOf(node.get("rows").longValue());
     columns = node.get("columns");
+    largest = node.get("largest").textValue();
   }
 }

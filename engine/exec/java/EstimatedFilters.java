@@ -1,7 +1,9 @@
 package deltagateway;
 
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
@@ -39,6 +41,20 @@ final class EstimatedFilters {
       if ((isEquality || isList) && isPlain(Scala.list(filter.children()), true)) return true;
     }
     return false;
+  }
+
+  /** Adds the columns of which filters say that they have, or have not, some values. */
+  static void addValued(List filters, Set names) {
+    for (int i = 0; i < filters.size(); i++) {
+      Expression filter = (Expression) filters.get(i);
+      List children = Scala.list(filter.children());
+      addValued(children, names);
+      boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
+      if (!isEquality && !(filter instanceof In) && !(filter instanceof InSet)) continue;
+      for (int j = 0; j < children.size(); j++) {
+        if (children.get(j) instanceof Attribute) names.add(((Attribute) children.get(j)).name());
+      }
+    }
   }
 
   private static boolean isOne(Expression filter) {

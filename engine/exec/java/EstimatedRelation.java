@@ -2,7 +2,9 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap$;
@@ -34,7 +36,9 @@ import org.apache.spark.sql.types.TimestampType$;
  * Spark estimates with arithmetic of its own for each type, and fails for types that it does not expect; so columns have
  * statistics only if they are of one that it knows, and bounds only if their numbers are finite. How many values of a
  * text or a floating point number differ no log says: where rows are joined or grouped by it, it is taken for
- * a key; else, so that a condition on it is not thought to leave next to nothing, for one of a few values.
+ * a key; else, so that a condition on it is not thought to leave next to nothing, for one of a few values. Only where joins
+ * are ordered is it asked how many are in one of the files ({@link Dictionaries}): to join in a worse order costs little,
+ * but what is broadcast because few values were taken to be rare has to fit into memory when one of them is not.
  *
  * It is public, for Spark copies it by its constructor. A copy that Spark makes otherwise may be a plain relation, whose
  * size is still that of the files that are left.
@@ -79,11 +83,23 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   public boolean equals(Object other) {
-    return other instanceof EstimatedRelation && super.equals(other);
+    return other instanceof EstimatedRelation
+        && counted().equals(((EstimatedRelation) other).counted())
+        && super.equals(other);
   }
 
   public int hashCode() {
     return super.hashCode();
+  }
+
+  private Map counted() {
+    return FilesLeft.index(this).counted();
+  }
+
+  /** The one by which nothing is ordered any more. */
+  EstimatedRelation ordered() {
+    if (counted().isEmpty()) return this;
+    return new EstimatedRelation(this, FilesLeft.index(this).counted(Collections.emptyMap()));
   }
 
   public Statistics computeStats() {
@@ -97,16 +113,19 @@ public final class EstimatedRelation extends LogicalRelation {
       JsonNode known = estimate.columns.get(column.name());
       if (known == null || !hasStatistics(column.dataType())) continue;
       long rows = estimate.rows.longValue();
-      columns.add(new scala.Tuple2(column, statistics(known, column.dataType(), rows, files.isKey(column.name()))));
+      Long counted = (Long) counted().get(column.name());
+      long unknown = files.isKey(column.name()) ? Long.MAX_VALUE : counted == null ? FEW_VALUES : counted.longValue();
+      columns.add(new scala.Tuple2(column, statistics(known, column.dataType(), rows, unknown)));
     }
     AttributeMap byColumn = AttributeMap$.MODULE$.apply(Scala.seq(columns));
     return new Statistics(
         big(Math.max(estimate.bytes, 1)), new scala.Some(big(estimate.rows.longValue())), byColumn, false);
   }
 
-  private static ColumnStat statistics(JsonNode known, DataType type, long rows, boolean isKey) {
+  /** `unknown` is how many values differ where nothing is known. */
+  private static ColumnStat statistics(JsonNode known, DataType type, long rows, long unknown) {
     long nulls = known.get("nulls").isNull() ? 0 : Math.min(known.get("nulls").longValue(), rows);
-    long distinct = isKey ? rows - nulls : FEW_VALUES;
+    long distinct = Math.min(unknown, rows - nulls);
     if (!known.get("distinct").isNull()) distinct = known.get("distinct").longValue();
     scala.Option size = new scala.Some(Long.valueOf(type.defaultSize()));
     return new ColumnStat(

@@ -7,9 +7,23 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 
 /**
  * Asks the log of each scan of ours, when filters and columns are pushed down to it and before joins are ordered by cost,
- * what the files that are left hold; where the statement plans by cost.
+ * what the files that are left hold; where the statement plans by cost. When they are ordered, what was asked for this
+ * alone is forgotten.
  */
 final class EstimatedScans extends Rule {
+  /** An optimized plan, with what its scans are known to hold where nothing is ordered any more. */
+  static LogicalPlan ordered(LogicalPlan optimized) {
+    return (LogicalPlan) optimized.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
+      public boolean isDefinedAt(Object node) {
+        return node instanceof EstimatedRelation;
+      }
+
+      public Object applyOrElse(Object node, scala.Function1 otherwise) {
+        return isDefinedAt(node) ? ((EstimatedRelation) node).ordered() : otherwise.apply(node);
+      }
+    });
+  }
+
   public TreeNode apply(TreeNode plan) {
     if (!conf().cboEnabled()) return plan;
     final Map estimated = new FilesLeft((LogicalPlan) plan).estimated();

@@ -43,6 +43,9 @@ final class FilesLeft {
   /** More are no look-up. */
   private static final long LOOKED_UP_MAX = 1000;
 
+  /** Relations, of which two have but one order. */
+  private static final int ORDERED_MIN = 3;
+
   private final List relations = new ArrayList();
   /** Of each relation, with the projections and filters above it. */
   private final List plans = new ArrayList();
@@ -177,9 +180,17 @@ final class FilesLeft {
       if (index(leaf).estimate() != null) continue;
       scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
       Set asked = ((Boolean) isSure.get(i)).booleanValue() ? (Set) columns.get(i) : new HashSet();
-      estimated.put(leaf, new EstimatedRelation(leaf, index(leaf).estimated(known, asked, keysOf(leaf))));
+      ListedFileIndex files = index(leaf).estimated(known, asked, keysOf(leaf));
+      if (relations.size() >= ORDERED_MIN) files = files.counted(Dictionaries.counts(leaf, files, valued(known)));
+      estimated.put(leaf, new EstimatedRelation(leaf, files));
     }
     return estimated;
+  }
+
+  private static Set valued(scala.collection.immutable.Seq filters) {
+    Set names = new HashSet();
+    EstimatedFilters.addValued(Scala.list(filters), names);
+    return names;
   }
 
   /** What is known of the rows of a relation and of the numbers that are read of it; null: it was not asked. */

@@ -2,6 +2,8 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -26,6 +28,7 @@ import org.apache.spark.sql.types.StructType;
  */
 public final class ListedFileIndex implements FileIndex {
   private static final long BLOCK_SIZE = 128L << 20;
+  private static final Map NOTHING_COUNTED = Collections.emptyMap();
   private static final scala.collection.immutable.Seq NO_FILTERS = Scala.seq(new ArrayList());
 
   private final String statementId;
@@ -34,28 +37,42 @@ public final class ListedFileIndex implements FileIndex {
   private final FileListing listing;
   private final Estimate estimate;
   private final Set keys;
+  /** Column -> how many of its values differ in one of the files ({@link Dictionaries}). */
+  private final Map counted;
 
   ListedFileIndex(String statementId, Request.Scan scan, FileListing listing) {
-    this(statementId, scan, listing, null, null);
+    this(statementId, scan, listing, null, null, NOTHING_COUNTED);
   }
 
-  private ListedFileIndex(String statementId, Request.Scan scan, FileListing listing, Estimate estimate, Set keys) {
+  private ListedFileIndex(
+      String statementId, Request.Scan scan, FileListing listing, Estimate estimate, Set keys, Map counted) {
     this.statementId = statementId;
     this.scan = scan;
     this.root = scan.tableRoot();
     this.listing = listing;
     this.estimate = estimate;
     this.keys = keys;
+    this.counted = counted;
   }
 
   /** The same files, with what is known of those that filters leave, in a query that joins or groups rows by `keys`. */
   ListedFileIndex estimated(scala.collection.immutable.Seq filters, Set columns, Set keys) {
-    return new ListedFileIndex(statementId, scan, listing, listing.estimate(filters, columns), keys);
+    return new ListedFileIndex(statementId, scan, listing, listing.estimate(filters, columns), keys, NOTHING_COUNTED);
   }
 
   /** With what is known of those of a plan that was kept: it was made of tables of the same sizes. */
   ListedFileIndex estimatedAs(ListedFileIndex before) {
-    return new ListedFileIndex(statementId, scan, listing, before.estimate, before.keys);
+    return new ListedFileIndex(statementId, scan, listing, before.estimate, before.keys, before.counted);
+  }
+
+  /** With numbers that are good enough to order joins by; none: for all that comes after. */
+  ListedFileIndex counted(Map counted) {
+    return new ListedFileIndex(statementId, scan, listing, estimate, keys, counted);
+  }
+
+  /** See {@link #counted(Map)}. */
+  Map counted() {
+    return counted;
   }
 
   /** Whether rows are joined or grouped by a column of an estimated scan. */

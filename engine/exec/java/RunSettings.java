@@ -90,12 +90,13 @@ final class RunSettings {
    * ({@link LongSums}).
    */
   Query choose(Query query, boolean triesLongs) {
-    LogicalPlan optimized = optimized(query);
+    LogicalPlan found = optimized(query);
+    LogicalPlan optimized = EstimatedScans.ordered(found);
     some = SomeRows.wantedBy(optimized);
     FilesLeft left = new FilesLeft(optimized);
     if (left.isEmpty()) return query;
     LogicalPlan cheaper = triesLongs ? LongSums.of(DateKeys.in(optimized), left) : optimized;
-    Query chosen = cheaper == optimized ? query : new OptimizedQuery(spark, query.analyzed(), cheaper);
+    Query chosen = cheaper == found ? query : new OptimizedQuery(spark, query.analyzed(), cheaper);
     choose(chosen, left);
     return chosen;
   }

@@ -90,7 +90,17 @@ class FileChoice:
             columns,
             self.snapshot.distinct_counts,
         )
-        return Estimate(files=read.files, bytes=read.bytes, rows=rows, columns=found)
+        return Estimate(files=read.files, bytes=read.bytes, rows=rows, columns=found, largest=self._largest(kept))
+
+    def _largest(self, kept: pa.Array | None) -> str | None:
+        """The path of the largest file at the positions `kept` (None: of all)."""
+        files = self.snapshot.files
+        sizes = files["size"].to_numpy() if kept is None else files["size"].take(kept).to_numpy()
+        if not len(sizes):
+            return None
+        at = int(np.argmax(sizes))
+        path: str = files["path"][at if kept is None else kept[at].as_py()].as_py()
+        return path
 
     def _pruning(self, zone: tzinfo | None) -> FilePruning:
         with self._lock:

@@ -133,3 +133,36 @@ def test_answers_do_not_depend_on_estimates(tables: LakeSession) -> None:
     for text, ours in zip(texts, found, strict=True):
         assert ours == sorted(map(repr, rows(tables, text))), text
     run(tables, f"RESET {BY_COST}")
+
+
+ORDERED: dict[str, tuple[str, str, str, bool]] = {
+    "many values": ("'s' || id % 50", "", "s = 's1'", True),
+    "one of a list": ("'s' || id % 50", "", "s IN ('s1', 's2')", True),
+    "two values, one of them rare": ("CASE WHEN id % 20 = 0 THEN 's1' ELSE 's0' END", "", "s = 's1'", False),
+    "a value for each row": ("'s' || id", "", "s = 's1'", True),
+    "physical names": ("'s' || id % 50", "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", "s = 's1'", True),
+    "one number": ("CAST('Infinity' AS DOUBLE)", "", "s = double('Infinity')", False),
+    "true and false": ("id % 2 = 0", "", "s <=> true", False),
+}
+"""What the column of a table has, how the table is made, a condition, and whether it is joined before one of which a
+filter is known to leave a tenth of the rows."""
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_joins_are_ordered_by_the_values_in_a_file(name: str, tables: LakeSession) -> None:
+    """But where it is said how large something is, one of three values is what an unknown one is taken for."""
+    values, properties, condition, is_first = ORDERED[name]
+    run(tables, f"CREATE OR REPLACE TABLE texts {properties} AS SELECT id AS k, {values} AS s FROM range(1000)")
+    run(tables, "CREATE OR REPLACE TABLE numbers AS SELECT id AS k, CAST(id % 10 AS INT) AS n FROM range(1000)")
+    run(tables, "CREATE OR REPLACE TABLE facts AS SELECT id, id % 1000 AS a, id % 999 AS b FROM range(5000)")
+    text = "SELECT count(*) FROM facts JOIN numbers ON b = numbers.k JOIN texts ON a = texts.k WHERE n = 3 AND "
+    ((plan,),) = rows(tables, f"EXPLAIN COST {text}{condition}")
+    optimized = str(plan).partition("== Physical Plan ==")[0]
+    joins = [re.sub(r"#\d+L?", "", line) for line in optimized.splitlines() if "Join Inner" in line]
+    assert ("k = a" in joins[-1] or "a = k" in joins[-1]) == is_first, optimized
+    sizes = {float(found) for found in re.findall(r"Filter .*\bs#.*rowCount=([^,)]*)", optimized)}
+    assert min(sizes) >= 333, optimized
+    expected = rows(tables, text + condition)
+    run(tables, f"SET {BY_COST} = false")
+    assert rows(tables, text + condition) == expected
+    run(tables, f"RESET {BY_COST}")
