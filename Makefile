@@ -29,7 +29,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: $(VENV)/.installed java ## make the environment: .venv with the package, and Java if it may be installed
+install: $(VENV)/.installed java $(VENV)/.prepared ## make the environment: .venv with the package, and Java if it may be installed
 
 serve: install ## serve LAKE=folder (a small sample lake if not given) to Thrift and HTTP clients
 	@exec $(BIN)/delta-gateway serve $(if $(LAKE),"$(LAKE)") $(SERVE_ARGS)
@@ -40,7 +40,7 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
 	    -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test java chromium ## run the tests, in PROCESSES=2 with a Spark each
+test: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
@@ -114,6 +114,10 @@ $(S3A_ORACLE)/.installed: tests/oracle/s3a/pom.xml
 
 $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.prepared: $(VENV)/.installed $(wildcard engine/exec/java/*.java) | java
+	@$(BIN)/delta-gateway prepare || true # without, starts are only slower
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml $(CONSOLE) | $(BIN)/python

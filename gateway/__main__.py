@@ -1,4 +1,4 @@
-"""The command line: `delta-gateway serve | sql | users | tokens | audit | config`, also `python -m gateway`.
+"""The command line: `delta-gateway serve | sql | users | tokens | audit | config | prepare`, also `python -m gateway`.
 
 A command is a module with a `main(arguments) -> exit code`, which is loaded when it is asked for: `sql` answers in a
 fraction of the time that it takes to load what `serve` needs.
@@ -20,6 +20,7 @@ _COMMANDS = {
     "tokens": ("gateway.cli_tokens", "make, list and revoke personal access tokens"),
     "audit": ("gateway.cli_audit", "check the audit trail"),
     "config": ("gateway.cli_config", "print all settings with their defaults, as a configuration file"),
+    "prepare": ("gateway.cli_prepare", "make what the server starts faster with, once"),
 }
 
 

@@ -1,8 +1,8 @@
 """The Java side: finding a Java, launching Spark's process, and compiling the gateway's own classes in it.
 
-The classes of `java/` are compiled by Janino, which Spark ships, against the Spark that runs, each time a process
-starts (0.8 s beside Spark's own start). They go into a jar on the class path of Spark's main class loader, so that
-py4j, the driver and local executors see the same classes; remote executors get the jar from Spark. A Spark whose
+The classes of `java/` are compiled by Janino, which Spark ships, against the Spark that runs: once for an environment
+(`class_files.py`), or each time a process starts. They go into a jar on the class path of Spark's main class loader, so
+that py4j, the driver and local executors see the same classes; remote executors get the jar from Spark. A Spark whose
 classes or signatures moved fails here, with the line that no longer compiles.
 
 Janino compiles plain old Java: no lambdas, no inferred generics; where a class narrows a method's return type it may
@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyspark
 from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaParameters, PythonParameters
@@ -42,7 +42,7 @@ from pyspark.serializers import UTF8Deserializer, read_int
 from engine.exec.errors import JavaNotFound, SparkUnavailable
 
 JAVA_VERSION_MIN = 17
-_STOP_TIMEOUT_S = 5
+EXIT_S = 5.0
 
 _spark_log = logging.getLogger("engine.exec.spark")
 _LEVELS = {
@@ -166,14 +166,14 @@ def _forward_log(stderr: BinaryIO) -> None:
             _spark_log.debug("%s", line)  # the launcher's remarks on its own flags
 
 
-def stop_jvm(gateway: ClientServer) -> None:
-    """End the process, by force if it does not end itself."""
+def stop_jvm(gateway: ClientServer, exit_s: float = EXIT_S) -> None:
+    """End the process, by force if it does not end itself within so many seconds."""
     process: subprocess.Popen[bytes] = gateway.proc
     _let_go(gateway)  # the end of its input ends it
     try:
-        process.wait(_STOP_TIMEOUT_S)
+        process.wait(exit_s)
     except subprocess.TimeoutExpired:
-        _spark_log.warning("Java did not end within %d s and is killed", _STOP_TIMEOUT_S)
+        _spark_log.warning("Java did not end within %d s and is killed", exit_s)
         process.kill()
         process.wait()
 
@@ -195,18 +195,29 @@ def _let_go(gateway: ClientServer) -> None:
 
 
 def install_classes(gateway: ClientServer, jar: Path) -> None:
-    """Compile the classes of `java/` into `jar` and put it on the class path."""
-    jvm = gateway.jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    """Compile our classes into `jar` and put it on the class path."""
+    compile_classes(gateway, jar)
+    loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(gateway.jvm.java.io.File(str(jar)).toURI().toURL())
+
+
+def compile_classes(gateway: ClientServer, jar: Path) -> None:
+    """Compile our classes into `jar`. Raises `SparkUnavailable`."""
     with zipfile.ZipFile(jar, "w") as archive:
-        for name, content in _compile(gateway, loader).items():
+        for name, content in _compile(gateway).items():
             archive.writestr(name, content)
-    loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
 
 
-def _compile(gateway: ClientServer, loader: Any) -> dict[str, bytes]:
+def java_sources() -> list[tuple[str, str]]:
+    """The name and the text of each file of `java/`, in one order."""
+    found = files("engine.exec").joinpath("java").iterdir()
+    return sorted((source.name, source.read_text(encoding="utf-8")) for source in found)
+
+
+def _compile(gateway: ClientServer) -> dict[str, bytes]:
     """Class files by their path in a jar."""
     jvm = gateway.jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     resources = jvm.org.codehaus.commons.compiler.util.resource
     compiler = jvm.org.codehaus.janino.Compiler(
         resources.ResourceFinder.EMPTY_RESOURCE_FINDER, jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader)
@@ -217,10 +228,10 @@ def _compile(gateway: ClientServer, loader: Any) -> dict[str, bytes]:
     compiler.setDebugSource(True)
     classes = jvm.java.util.HashMap()
     compiler.setClassFileCreator(resources.MapResourceCreator(classes))
-    sources = sorted(files("engine.exec").joinpath("java").iterdir(), key=lambda source: source.name)
+    sources = java_sources()
     units = gateway.new_array(resources.Resource, len(sources))
-    for position, source in enumerate(sources):
-        units[position] = resources.StringResource(source.name, source.read_text())
+    for position, (name, text) in enumerate(sources):
+        units[position] = resources.StringResource(name, text)
     try:
         compiler.compile(units)
     except Py4JJavaError as error:

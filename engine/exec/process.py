@@ -25,10 +25,11 @@ from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
 from catalog.credentials import hadoop_settings
+from engine.exec.class_files import find_class_files
 from engine.exec.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
 from engine.exec.expressions import ALLOWED_EXPRESSIONS
 from engine.exec.file_lists import FileLists
-from engine.exec.jvm import install_classes, kill_jvm, launch_jvm, stop_jvm
+from engine.exec.jvm import EXIT_S, install_classes, kill_jvm, launch_jvm, stop_jvm
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile, TaskCounts
 from engine.runtime.vitals import Vitals, read_jobs
@@ -44,7 +45,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What every start of Spark is made of; `spark_dir` holds files of one run only."""
+    """What every start of Spark is made of; `spark_dir` holds files of one run only.
+
+    `jar` is for classes that are compiled at the start; at its end, Java may take `exit_s` seconds.
+    """
 
     conf: Mapping[str, str]
     spark_dir: Path
@@ -53,6 +57,7 @@ class Launch:
     allowed_functions: Collection[str]
     allowed_table_functions: Collection[str]
     file_lists: FileLists
+    exit_s: float = EXIT_S
 
 
 class SparkProcess:
@@ -61,6 +66,7 @@ class SparkProcess:
     def __init__(self, gateway: ClientServer, driver: Any, launch: Launch) -> None:
         self.gateway, self.driver = gateway, driver
         self.spool_dir, self.file_lists = launch.spool_dir, launch.file_lists
+        self._exit_s = launch.exit_s
         self._illness: str | None = None
         self._beat_at = time.monotonic()
         self._ended = threading.Event()
@@ -80,9 +86,10 @@ class SparkProcess:
         gateway = None
         try:
             progress("starting Java")
-            gateway = launch_jvm(launch.conf)
+            kept = find_class_files()
+            gateway = launch_jvm(launch.conf if kept is None else kept.settings(launch.conf))
             progress("starting Spark")
-            driver = _start_spark(gateway, launch)
+            driver = _start_spark(gateway, launch, None if kept is None else kept.jar)
             progress("warming up Spark")
             driver.warmUp()
         except BaseException as error:
@@ -154,7 +161,7 @@ class SparkProcess:
 
     def stop(self) -> None:
         self._end()
-        stop_jvm(self.gateway)
+        stop_jvm(self.gateway, self._exit_s)
 
     def _end(self) -> None:
         self._ended.set()
@@ -203,11 +210,16 @@ def _shown(error: Py4JError | ConnectionError) -> str:
     return " ".join(line.strip(" :") for line in lines[:2])
 
 
-def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
-    installed: Future[None] = Future()
-    threading.Thread(target=_install, args=(gateway, launch.jar, installed), name="spark-classes", daemon=True).start()
+def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any:
+    """`jar` has our classes, and is on the class path; None: they are compiled while Spark starts."""
+    installed: Future[None] | None = None
+    if jar is None:
+        jar, installed = launch.jar, Future()
+        given = gateway, jar, installed
+        threading.Thread(target=_install, args=given, name="spark-classes", daemon=True).start()
     spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
-    installed.result()
+    if installed is not None:
+        installed.result()
     hadoop = spark.sparkContext().hadoopConfiguration()
     for key, value in hadoop_settings().items():  # not among Spark's settings, which statements and logs may show
         hadoop.set(key, value)
@@ -220,7 +232,7 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
         questions.port,
         questions.password,
     )
-    driver.shareClasses(str(launch.jar))
+    driver.shareClasses(str(jar))
     return driver
 
 

@@ -1,7 +1,7 @@
 """One Spark for the process, one Spark session for each client session.
 
-Starting takes seconds: the Java process, Spark itself, and, at the same time as Spark, our own classes (`jvm.py`); a
-first query then loads what every query needs. A Spark that dies or hangs is started again (`supervisor.py`), and each
+Starting takes seconds: the Java process, Spark itself, our own classes if they are not kept (`class_files.py`); a first
+query then loads what every query needs. A Spark that dies or hangs is started again (`supervisor.py`), and each
 client's session is made again in it when a statement next needs one.
 
 Sessions are cheap (a `newSession` takes 1 ms, its first query no longer than any other), so there is no pool of them.
@@ -47,8 +47,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from catalog.errors import SqlError
+from engine.exec.class_files import JAVA_OPTIONS
 from engine.exec.errors import SparkRestarting, SparkSettingFixed
 from engine.exec.file_lists import FileLists
+from engine.exec.jvm import EXIT_S
 from engine.exec.process import Launch, SparkProcess
 from engine.exec.query import ExecSession
 from engine.exec.supervisor import Supervision, Supervisor
@@ -110,7 +112,6 @@ _LOCAL_CONF = MappingProxyType(
 _DEFAULT_POOL = "default"
 """Of statements that name none; without an entry in the file, its jobs would wait for each other."""
 _LOCAL = re.compile(r"local(\[[^\]]*\])?")
-_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COMPILER_OPTIONS = (
     "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=120000"
@@ -157,6 +158,7 @@ class SparkOptions:
     """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's).
 
     `supervision` says when it is started again; `pools` are names and weights for `StatementContext.pool`.
+    `exit_s`: what Java may take to end.
     """
 
     master: str = "local[*]"
@@ -166,6 +168,7 @@ class SparkOptions:
     supervision: Supervision = Supervision()
     conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     pools: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    exit_s: float = EXIT_S
 
 
 class SparkDriver:
@@ -201,6 +204,7 @@ class SparkDriver:
                 allowed_functions=allowed_functions,
                 allowed_table_functions=allowed_table_functions,
                 file_lists=file_lists,
+                exit_s=options.exit_s,
             )
             steps = iter((progress,))  # told of the first start only
             supervisor = Supervisor(
@@ -288,7 +292,7 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     for key in options.conf.keys() & owned.keys():
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
-    given = options.conf.get(_JAVA_OPTIONS, "")
+    given = options.conf.get(JAVA_OPTIONS, "")
     java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism"
     heap_bytes = _heap_bytes(options.driver_memory)
     if _HEAP_OF_REGIONS_MIN <= heap_bytes <= _HEAP_OF_REGIONS_MAX:
@@ -297,4 +301,4 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     local: Mapping[str, str] = {}
     if _LOCAL.fullmatch(options.master):
         local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
-    return {**_DEFAULT_CONF, **local, **options.conf, **owned, _JAVA_OPTIONS: java_options}
+    return {**_DEFAULT_CONF, **local, **options.conf, **owned, JAVA_OPTIONS: java_options}

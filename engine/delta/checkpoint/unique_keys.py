@@ -19,7 +19,7 @@ from engine.delta.log.file_table import file_keys, vector_ids
 from engine.types.arrow_types import Array, RecordBatch
 
 _WORD_BYTES = 8
-_FIRST_LOOK = (40, 28)
+FIRST_LOOK = (40, 28)
 """Where words begin, counted from the end of a text: `<uuid>-c000.snappy.parquet` has its UUID from 56 to 20. The
 second word ends where it does, for names that are only counted differ there.
 """
@@ -39,7 +39,7 @@ class UniqueKeys:
     def add(self, batch: RecordBatch) -> None:
         if len(batch):
             self._batches.append(batch.select(["path", "deletion_vector"]))
-            self._hashes.append(_hash_keys(batch, _FIRST_LOOK))
+            self._hashes.append(_hash_keys(batch, FIRST_LOOK))
 
     def repeated(self) -> str | None:
         """The path of some file whose identity was added twice."""

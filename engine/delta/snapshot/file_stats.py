@@ -26,6 +26,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -44,7 +46,8 @@ _TOP = {
 }
 COUNTS_SCHEMA: Any = pa.schema([("num_records", pa.int64())])
 """What questions about numbers of rows need of a `stats_schema`."""
-_LEADING_COUNT = r'^\{"numRecords":(?P<rows>0|[1-9][0-9]{0,17})[,}]'
+_LEADING_KEY = b'{"numRecords":'
+_DIGITS_MAX = 18
 _BLOCK_BYTES = 1 << 24
 _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
 
@@ -63,14 +66,45 @@ def parse_counts(texts: Array) -> RecordBatch:
     """One row of `COUNTS_SCHEMA` for each text, as `parse_stats` gives it of JSON that has the key once.
 
     Writers begin the object with its number of rows, so that it need not be parsed to know that this key is at its top
-    level; that takes a seventh of the time. Whether the rest is JSON, or has the key again, is not looked at. Where
-    some text begins otherwise, all of them are parsed.
+    level; that takes less than a seventh of the time. Whether the rest is JSON, or has the key again, is not looked at.
+    Where some text begins otherwise, all of them are parsed.
     """
-    found = pc.struct_field(pc.extract_regex(texts, _LEADING_COUNT), "rows")
-    whole = pc.ends_with(texts, "}")
-    if found.null_count > texts.null_count or pc.all(whole).as_py() is False:
+    counts = _leading_counts(texts.drop_null() if texts.null_count else texts)
+    if counts is None:
         return parse_stats(texts, COUNTS_SCHEMA)
-    return pa.RecordBatch.from_arrays([found.cast(pa.int64())], schema=COUNTS_SCHEMA)
+    missing = texts.is_null().to_numpy(zero_copy_only=False)
+    found = np.zeros(len(texts), np.int64)
+    found[~missing] = counts
+    return pa.RecordBatch.from_arrays([pa.array(found, mask=missing)], schema=COUNTS_SCHEMA)
+
+
+def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
+    """The numbers behind the first keys of objects; None where one is not written so. A digit of all at a time."""
+    if not len(texts):
+        return np.empty(0, np.int64)
+    if pc.all(pc.and_(pc.starts_with(texts, _LEADING_KEY.decode()), pc.ends_with(texts, "}"))).as_py() is not True:
+        return None
+    _, offsets, buffer = texts.buffers()
+    data = np.frombuffer(buffer, np.uint8)
+    at = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts)].astype(np.int64)
+    at += len(_LEADING_KEY)
+    counts, rows = np.zeros(len(texts), np.int64), np.arange(len(texts))
+    leading_zero = data[at] == ord("0")
+    for position in range(_DIGITS_MAX + 1):  # each text ends with a brace, before which this ends
+        signs = data[at]
+        is_digit = (signs >= ord("0")) & (signs <= ord("9"))
+        ends = signs[~is_digit]
+        if len(ends):
+            if position == 0 or not np.isin(ends, (ord(","), ord("}"))).all():
+                return None
+            at, rows, signs, leading_zero = at[is_digit], rows[is_digit], signs[is_digit], leading_zero[is_digit]
+        if not len(rows):
+            return counts
+        if position and leading_zero.any():
+            return None
+        counts[rows] = counts[rows] * 10 + (signs - ord("0"))
+        at = at + 1
+    return None
 
 
 def parse_stats(texts: Array, schema: Any) -> RecordBatch:

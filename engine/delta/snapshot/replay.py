@@ -125,11 +125,11 @@ class LogReplay:
         self._changes = reconcile_files(actions.adds, actions.removes)
 
     def live_files(self) -> LiveFiles:
-        batches: list[RecordBatch] = []
+        files = LiveFiles()
         if self._checkpoint is not None:
             with self._guarding_checkpoint():
-                batches.extend(self._surviving(self._checkpoint.read_adds()))
-        return LiveFiles.of((*batches, *self._changes.adds))
+                files = LiveFiles.of(self._checkpoint.read_adds())
+        return files.change(self._changes.keys, self._changes.adds)  # nothing that stays is copied
 
     def tombstones(self) -> Any:
         """All removed files as a table of `TOMBSTONES_SCHEMA`, the expired ones included."""

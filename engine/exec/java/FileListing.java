@@ -29,6 +29,7 @@ final class FileListing {
   /** Of which it does not matter which they are; 0: all. */
   private long rowsWanted;
   private boolean leavesOut;
+  private ShownColumns shown;
 
   /** A question has the statement, the scan, filters and the zone. */
   FileListing(Questions questions, String statementId, int scan, StructType constants, String timeZone) {
@@ -37,6 +38,11 @@ final class FileListing {
     this.scan = scan;
     this.constants = constants;
     this.timeZone = timeZone;
+  }
+
+  /** Before anything is asked: columns of the scan that are made of what is read. */
+  void show(ShownColumns columns) {
+    shown = columns;
   }
 
   /** From now on the files that are listed need not have more than so many rows that the filters leave; 0: all. */
@@ -101,7 +107,7 @@ final class FileListing {
       scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     ObjectNode question = Request.JSON.createObjectNode();
     question.put("statement", statementId).put("scan", scan).put("zone", timeZone);
-    question.set("filters", FilterTree.of(partitionFilters, dataFilters));
+    question.set("filters", new FilterTree(shown).of(partitionFilters, dataFilters));
     return question;
   }
 

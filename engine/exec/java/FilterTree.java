@@ -36,17 +36,22 @@ import org.apache.spark.unsafe.types.UTF8String;
  * among these kinds. Types go by the names of the log, dates and timestamps as numbers, as Spark holds them.
  */
 final class FilterTree {
-  private FilterTree() {}
+  private final ShownColumns shown;
+
+  /** `shown` are columns that are made of others; null: none. */
+  FilterTree(ShownColumns shown) {
+    this.shown = shown;
+  }
 
   /** In an order of their own, without those of which nothing is said: the same filters are the same question. */
-  static ArrayNode of(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+  ArrayNode of(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     Map trees = new TreeMap();
     addAll(trees, partitionFilters);
     addAll(trees, dataFilters);
     return Request.JSON.createArrayNode().addAll(trees.values());
   }
 
-  private static void addAll(Map trees, scala.collection.immutable.Seq filters) {
+  private void addAll(Map trees, scala.collection.immutable.Seq filters) {
     List expressions = Scala.list(filters);
     for (int i = 0; i < expressions.size(); i++) {
       if (TableScan.isLive((Expression) expressions.get(i))) continue;
@@ -55,7 +60,9 @@ final class FilterTree {
     }
   }
 
-  private static JsonNode node(Expression expression) {
+  private JsonNode node(Expression expression) {
+    String made = shown == null ? null : shown.name(expression);
+    if (made != null) return Request.JSON.createArrayNode().add("column").add(made);
     if (expression instanceof AttributeReference || expression instanceof GetStructField) return column(expression);
     if (expression instanceof Literal) return literal(((Literal) expression).value(), expression.dataType());
     if (expression instanceof Cast) {
@@ -88,7 +95,7 @@ final class FilterTree {
     return null;
   }
 
-  private static ArrayNode unary(String kind, Expression child) {
+  private ArrayNode unary(String kind, Expression child) {
     return Request.JSON.createArrayNode().add(kind).add(node(child));
   }
 
@@ -109,7 +116,7 @@ final class FilterTree {
     return FileSourceMetadataAttribute$.MODULE$.isValid(attribute.metadata());
   }
 
-  private static JsonNode in(InSet expression) {
+  private JsonNode in(InSet expression) {
     ArrayNode node = unary("in", expression.child());
     DataType type = expression.child().dataType();
     for (scala.collection.Iterator values = expression.hset().iterator(); values.hasNext(); ) {

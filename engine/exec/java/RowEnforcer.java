@@ -61,8 +61,7 @@ import org.apache.spark.sql.types.StructType;
  *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn, and
  *    columns of {@link IdentityValues} may be added;
  * 3. `stored`: the columns as the files have them, by position: physical names, field ids;
- * 4. `partitions`: texts of values that are made from these, by which the rows are divided, see
- *    {@link PartitionTransform}.
+ * 4. `partitions`: values that are made from these, by which the rows are divided, see {@link PartitionTransform}.
  *
  * Expressions that raise are in the projections' columns, never in a filter: the optimizer moves filters below joins,
  * where they would judge rows that are not written.
@@ -174,7 +173,7 @@ final class RowEnforcer {
     return new Project(Scala.seq(named), plan);
   }
 
-  /** With the texts of partition values that are made from columns, which the files hold too. */
+  /** With the partition values that are made from columns, which the files hold too. */
   private LogicalPlan partitioned(LogicalPlan plan, JsonNode partitions) throws Exception {
     if (partitions.isEmpty()) return plan;
     List columns = Scala.list(plan.output());
@@ -237,7 +236,7 @@ final class RowEnforcer {
     return request.hasNonNull("distribution") && request.get("distribution").textValue().equals(mode);
   }
 
-  /** A column, or what is made of it, in the order of its values: transforms answer texts. */
+  /** A column, or what is made of it, in the order of its values: some transforms answer texts. */
   private Expression sortKey(LogicalPlan plan, JsonNode column) throws Exception {
     Expression parsed = spark.sessionState().sqlParser().parseExpression(column.get("text").textValue());
     guard.ensureMayAnalyze(parsed);
@@ -247,10 +246,10 @@ final class RowEnforcer {
     Project resolved = (Project) execution(new Project(Scala.seq(named), plan)).analyzed();
     Expression source = ((Alias) resolved.projectList().head()).child();
     String kind = column.get("transform").textValue();
-    Expression text = new PartitionTransform(kind, column.get("width").intValue()).of(source);
+    Expression value = new PartitionTransform(kind, column.get("width").intValue()).of(source);
     DataType type = kind.equals("truncate") ? source.dataType() : LongType$.MODULE$;
-    if (type instanceof StringType || type instanceof BinaryType) return text; // digits of its bytes
-    return new Cast(text, type, zone(), EvalMode$.MODULE$.LEGACY());
+    if (type instanceof StringType || type instanceof BinaryType) return value; // digits of its bytes
+    return new Cast(value, type, zone(), EvalMode$.MODULE$.LEGACY());
   }
 
   /**

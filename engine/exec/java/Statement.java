@@ -267,7 +267,9 @@ final class Statement {
     for (int i = 0; i < request.scans.length; i++) {
       Request.Scan scan = request.scans[i];
       FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
-      files.put(scan.relation, new ListedFileIndex(request.id, scan, listing));
+      ListedFileIndex index = new ListedFileIndex(request.id, scan, listing);
+      if (!scan.shown.isEmpty()) listing.show(new ShownColumns(spark, index));
+      files.put(scan.relation, index);
     }
     return files;
   }

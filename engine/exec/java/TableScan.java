@@ -163,6 +163,13 @@ final class TableScan {
     return execution.analyzed();
   }
 
+  /** The projection that makes the columns that are shown, as it stands in an optimized query. */
+  LogicalPlan optimizedColumns() {
+    LogicalRelation leaf = (LogicalRelation) relation();
+    LogicalPlan columns = shown(leaf, Scala.list(leaf.output()).subList(0, scan.schema.length()), whole(leaf, scan.read));
+    return (LogicalPlan) spark.sessionState().optimizer().execute(columns);
+  }
+
   /** A relation of these columns and all constants; the columns that are shown as they are keep the ids of `leaf`. */
   private LogicalRelation whole(LogicalRelation leaf, StructType columns) {
     LogicalRelation whole = LogicalRelation$.MODULE$.apply(source(columns, scan.constants, false), false);

@@ -18,9 +18,10 @@ from hashlib import sha256
 import numpy as np
 import pyarrow.compute as pc
 
+from engine.iceberg.manifests.bounds import bounds_of_partitions, bounds_type
 from engine.iceberg.manifests.manifest_list import FieldSummary, Manifest
 from engine.iceberg.snapshot.live_files import LiveFiles
-from engine.iceberg.snapshot.pruning import array_of, arrow_of, bounds_type, serialized, tightest, truths_of
+from engine.iceberg.snapshot.pruning import serialized, tightest, truths_of
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.transforms import Value, apply, bounds_of
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType
@@ -99,17 +100,20 @@ class _Summaries:
             has_null[at] = all(
                 field.transform.kind in _SAYS_NOTHING or summary.contains_null is not False for field, summary in fields
             )
-        kind = arrow_of(type_)
+        kind = bounds_type(type_)
         most = max(map(len, found), default=0)
         if kind is not None and most:
             pairs = [
                 [_bounds(*fields[turn], type_) if turn < len(fields) else (None, None) for fields in found]
                 for turn in range(most)
             ]
-            lows = [array_of([low for low, _ in turn], type_) for turn in pairs]
-            highs = [array_of([high for _, high in turn], type_) for turn in pairs]
-            low, high = tightest(pc.max_element_wise, lows), tightest(pc.min_element_wise, highs)
-            bounds = bounds_of_statistics(low, high, bounds_type(type_))
+            arrays = [
+                bounds_of_partitions([low for low, _ in turn], [high for _, high in turn], type_, are_values=False)
+                for turn in pairs
+            ]
+            low = tightest(pc.max_element_wise, [each for each, _ in arrays])
+            high = tightest(pc.min_element_wise, [each for _, each in arrays])
+            bounds = bounds_of_statistics(low, high, kind)
         return KnownColumn(bounds=bounds, has_value=np.asarray(True), has_null=has_null)
 
     def buckets(self, column: IcebergField, literals: Sequence[Literal]) -> Mask | None:

@@ -14,6 +14,7 @@ Source: Iceberg table specification, "Scan Planning", "Appendix D: Single-value 
 from __future__ import annotations
 
 import decimal
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -24,6 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.manifests.bounds import bounds_of_files, bounds_of_partitions, bounds_type
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX, SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
@@ -37,117 +39,12 @@ from engine.pruning.predicates import Column, Compare, In, Literal, Operator, Pa
 from engine.pruning.pruning import FilePruning, PartitionMask
 from engine.pruning.table_columns import TableColumns
 from engine.pruning.three_valued_logic import FALSE, NULL, TRUE, Mask, Truths, can_be
-from engine.types.arrow_types import arrow_type
-from engine.types.schema import DecimalType, PrimitiveType
 
-_WIDTHS: Mapping[Kind, Sequence[tuple[int, str]]] = {
-    Kind.BOOLEAN: [(1, "u1")],
-    Kind.INT: [(4, "<i4")],
-    Kind.LONG: [(8, "<i8"), (4, "<i4")],
-    Kind.FLOAT: [(4, "<f4")],
-    Kind.DOUBLE: [(8, "<f8"), (4, "<f4")],
-    Kind.DATE: [(4, "<i4")],
-    Kind.TIMESTAMP: [(8, "<i8")],
-    Kind.TIMESTAMPTZ: [(8, "<i8")],
-}
-"""How bounds of a fixed width are stored: those of a column that was promoted keep their old one."""
-_ARROW: Mapping[Kind, Any] = {
-    Kind.BOOLEAN: arrow_type(PrimitiveType.BOOLEAN),
-    Kind.INT: arrow_type(PrimitiveType.INTEGER),
-    Kind.LONG: arrow_type(PrimitiveType.LONG),
-    Kind.FLOAT: arrow_type(PrimitiveType.FLOAT),
-    Kind.DOUBLE: arrow_type(PrimitiveType.DOUBLE),
-    Kind.DATE: arrow_type(PrimitiveType.DATE),
-    Kind.TIMESTAMP: arrow_type(PrimitiveType.TIMESTAMP_NTZ),
-    Kind.TIMESTAMPTZ: arrow_type(PrimitiveType.TIMESTAMP),
-    Kind.STRING: arrow_type(PrimitiveType.STRING),
-    Kind.BINARY: arrow_type(PrimitiveType.BINARY),
-    Kind.FIXED: arrow_type(PrimitiveType.BINARY),
-}
 _EXACT = decimal.Context(prec=100)
+_LONG_END = 1 << 63
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""As it is shown: no other text equals one."""
 _YES: Mask = np.asarray(True)
-
-
-def arrow_of(type_: SimpleType) -> Any | None:
-    """The type of a column's bounds; None where they are not used."""
-    if type_.kind is Kind.DECIMAL:
-        return arrow_type(DecimalType(type_.precision, type_.scale))
-    return _ARROW.get(type_.kind)
-
-
-def decode_bounds(values: pa.Array, type_: SimpleType) -> pa.Array:
-    """Serialized values; null for those that are none of the type."""
-    kind = arrow_of(type_)
-    assert kind is not None
-    if type_.kind in (Kind.BINARY, Kind.FIXED):
-        return values.cast(kind)
-    if type_.kind is Kind.STRING:
-        try:
-            found = values.cast(kind)
-            found.validate(full=True)
-        except pa.ArrowInvalid:
-            found = pa.array([_text(each) for each in values.to_pylist()], kind)
-        return found
-    if type_.kind is Kind.DECIMAL:
-        return array_of(
-            [None if each is None else int.from_bytes(each, "big", signed=True) for each in values.to_pylist()], type_
-        )
-    return _fixed_width(values, type_, kind)
-
-
-def _text(value: bytes | None) -> str | None:
-    try:
-        return None if value is None else value.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _fixed_width(values: pa.Array, type_: SimpleType, kind: Any) -> pa.Array:
-    lengths = pc.fill_null(pc.binary_length(values), -1).to_numpy(zero_copy_only=False)
-    target = np.float64 if type_.kind in (Kind.FLOAT, Kind.DOUBLE) else np.int64
-    numbers = np.zeros(len(values), target)
-    known = np.zeros(len(values), bool)
-    for width, form in _WIDTHS[type_.kind]:
-        rows = np.flatnonzero(lengths == width)
-        if len(rows):
-            data = values.take(pa.array(rows)).to_pylist()
-            numbers[rows] = np.frombuffer(b"".join(data), form)
-            known[rows] = True
-    return _typed(numbers, ~known, kind)
-
-
-def _typed(numbers: npt.NDArray[Any], missing: Mask, kind: Any) -> pa.Array:
-    if pa.types.is_boolean(kind):
-        return pa.array(numbers != 0, mask=missing)
-    if pa.types.is_date32(kind):
-        return pa.array(numbers.astype(np.int32), mask=missing).view(kind)
-    if pa.types.is_timestamp(kind):
-        return pa.array(numbers, pa.int64(), mask=missing).view(kind)
-    return pa.array(numbers, mask=missing).cast(kind)
-
-
-def array_of(values: Sequence[Any], type_: SimpleType) -> pa.Array:
-    """Values as transforms have them; null for those that do not fit the type."""
-    kind = arrow_of(type_)
-    if type_.kind is Kind.DECIMAL:
-        limit = 10**type_.precision
-        return pa.array([_decimal(each, type_.scale, limit) for each in values], kind)
-    if type_.kind is Kind.STRING:
-        return pa.array([None if each is None else _text(each) for each in values], kind)
-    if type_.kind in (Kind.BINARY, Kind.FIXED):
-        return pa.array(values, kind)
-    missing = np.array([each is None for each in values], bool)
-    limits = np.iinfo(np.int32 if type_.kind in (Kind.INT, Kind.DATE) else np.int64)
-    if type_.kind in (Kind.FLOAT, Kind.DOUBLE):
-        return _typed(np.array([0.0 if each is None else each for each in values], np.float64), missing, kind)
-    clipped = [0 if each is None else min(max(int(each), int(limits.min)), int(limits.max)) for each in values]
-    return _typed(np.array(clipped, np.int64), missing, kind)
-
-
-def _decimal(unscaled: int | None, scale: int, limit: int) -> decimal.Decimal | None:
-    if unscaled is None or not -limit < unscaled < limit:
-        return None
-    return decimal.Decimal(unscaled).scaleb(-scale, _EXACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,13 +83,14 @@ class FileKnowledge:
         if not isinstance(column.type, SimpleType):
             return None
         has_value, has_null, lows, highs = _YES, _YES, [], []
-        kind = arrow_of(column.type)
+        kind = bounds_type(column.type)
         if not partitions_only:
             nulls = pc.fill_null(metric(self.data, "null_value_counts", column.id), -1).to_numpy(zero_copy_only=False)
             has_value, has_null = nulls != self.data["record_count"].to_numpy(), nulls != 0
             if kind is not None:
-                lows.append(decode_bounds(metric(self.data, "lower_bounds", column.id), column.type))
-                highs.append(decode_bounds(metric(self.data, "upper_bounds", column.id), column.type))
+                low, high = bounds_of_files(self.data, column.id, column.type)
+                lows.append(low)
+                highs.append(high)
         for each in self._of_partitions(column.id):
             null = np.array([value is None for value in each.values], bool)[each.codes]
             has_value, has_null = (
@@ -209,7 +107,7 @@ class FileKnowledge:
         bounds = None
         if lows and kind is not None:
             low, high = tightest(pc.max_element_wise, lows), tightest(pc.min_element_wise, highs)
-            bounds = bounds_of_statistics(low, high, bounds_type(column.type))
+            bounds = bounds_of_statistics(low, high, kind)
         return KnownColumn(bounds=bounds, has_value=has_value, has_null=has_null)
 
     def _bounds(self, each: _Partitioned, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
@@ -217,7 +115,9 @@ class FileKnowledge:
         places = np.full(len(self), -1)
         places[each.rows] = each.codes
         taken = pa.array(places, mask=places < 0)
-        return tuple(array_of([pair[side] for pair in pairs], type_).take(taken) for side in (0, 1))
+        lows, highs = ([pair[side] for pair in pairs] for side in (0, 1))
+        low, high = bounds_of_partitions(lows, highs, type_, are_values=True)
+        return low.take(taken), high.take(taken)
 
     def _of_partitions(self, source_id: int) -> list[_Partitioned]:
         if source_id not in self._partitioned:
@@ -277,27 +177,6 @@ def tightest(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
     return choose(*arrays, skip_nulls=True)
 
 
-def bounds_type(type_: SimpleType) -> Any:
-    if type_.kind is Kind.DECIMAL:
-        return DecimalType(type_.precision, type_.scale)
-    return _PRUNED[type_.kind]
-
-
-_PRUNED: Mapping[Kind, PrimitiveType] = {
-    Kind.BOOLEAN: PrimitiveType.BOOLEAN,
-    Kind.INT: PrimitiveType.INTEGER,
-    Kind.LONG: PrimitiveType.LONG,
-    Kind.FLOAT: PrimitiveType.FLOAT,
-    Kind.DOUBLE: PrimitiveType.DOUBLE,
-    Kind.DATE: PrimitiveType.DATE,
-    Kind.TIMESTAMP: PrimitiveType.TIMESTAMP_NTZ,
-    Kind.TIMESTAMPTZ: PrimitiveType.TIMESTAMP,
-    Kind.STRING: PrimitiveType.STRING,
-    Kind.BINARY: PrimitiveType.BINARY,
-    Kind.FIXED: PrimitiveType.BINARY,
-}
-
-
 def serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
     """A literal of the column's own type as transforms take it; None for others."""
     value = literal.value
@@ -309,7 +188,11 @@ def serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
         case Kind.BINARY | Kind.FIXED:
             return value if isinstance(value, bytes) else None
         case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
-            return value if literal.type is _PRUNED[type_.kind] and isinstance(value, int) else None
+            return value if literal.type is bounds_type(type_) and isinstance(value, int) else None
+        case Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS:
+            return _nanos(value) if literal.type is bounds_type(type_) and isinstance(value, int) else None
+        case Kind.UUID:
+            return bytes.fromhex(value.replace("-", "")) if isinstance(value, str) and _UUID.fullmatch(value) else None
         case Kind.DECIMAL:
             if not isinstance(value, decimal.Decimal | int) or isinstance(value, bool):
                 return None
@@ -317,6 +200,11 @@ def serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
             return int(scaled) if scaled == scaled.to_integral_value(context=_EXACT) else None
         case _:
             return None
+
+
+def _nanos(micros: int) -> int | None:
+    nanos = micros * 1000
+    return nanos if -_LONG_END <= nanos < _LONG_END else None
 
 
 class IcebergPruning(FilePruning):
@@ -422,21 +310,13 @@ def measured_columns(data: pa.Table, schema: IcebergSchema, names: Collection[st
     asked = [
         column
         for column in schema.fields
-        if column.name in names and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+        if column.name in names and isinstance(column.type, SimpleType) and bounds_type(column.type) is not None
     ]
-    return {
-        "min_values": _bounds(data, asked, "lower_bounds"),
-        "max_values": _bounds(data, asked, "upper_bounds"),
-        "null_count": _struct(
-            {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
-        ),
-    }
-
-
-def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
-    return _struct(
-        {column.name: decode_bounds(metric(data, name, column.id), column.type) for column in columns}, data.num_rows
-    )
+    bounds = [bounds_of_files(data, column.id, column.type) for column in asked if isinstance(column.type, SimpleType)]
+    nulls = [metric(data, "null_value_counts", column.id) for column in asked]
+    found = {"min_values": [low for low, _ in bounds], "max_values": [high for _, high in bounds], "null_count": nulls}
+    columns = [column.name for column in asked]
+    return {name: _struct(dict(zip(columns, each, strict=True)), data.num_rows) for name, each in found.items()}
 
 
 def _struct(columns: Mapping[str, pa.Array], count: int) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from engine.delta.log.commit_reader import make_adds
 from engine.delta.log.file_table import FILES_SCHEMA, file_keys, map_array
 from engine.delta.snapshot import live_files
 from engine.delta.snapshot.live_files import LiveFiles
+from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.storage.paths import paths_of
 from tests.engine.delta.log_builder import add
 
@@ -55,6 +57,28 @@ def test_changes_are_those_of_a_dictionary(
         rows = np.flatnonzero(np.random.default_rng(seed).random(len(table)) < 0.3)
         some = files.derive_some(SIZES, twice, rows)
         assert some["twice"].to_pylist() == derived["twice"].take(rows).to_pylist()
+
+
+VECTOR = DeletionVectorDescriptor(storage_type="u", path_or_inline_dv="x" * 20, size_in_bytes=40, cardinality=6)
+TAIL = "-7a8b-4c1d-9e2f-000000000001-c000.snappy.parquet"
+PATHS = ["", "a", "é", "f" * 7, "f" * 8, *(f"{head}{TAIL}" for head in ("x", "y", "day=1/x", "day=2/x", "day=1/é"))]
+"""Short ones, and some that are alike but for their beginnings."""
+FILES = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from([None, 1, 2])), max_size=8, unique=True)
+
+
+@given(FILES, FILES)
+def test_rows_are_found_by_the_whole_of_their_keys(files: list[Any], gone: list[Any]) -> None:
+    """Whether many rows are looked through or few; vectors are part of a key."""
+
+    def rows_of(some: list[Any]) -> Any:
+        vectors = (None if offset is None else replace(VECTOR, offset=offset) for _, offset in some)
+        paths = [path for path, _ in some]
+        return make_adds([add(path, deletion_vector=each) for path, each in zip(paths, vectors, strict=True)])
+
+    others = [(f"other-{number}", None) for number in range(80)]
+    for all_files in (files, [*others, *files], [*files, *others]):
+        found = live_files.find_rows(rows_of(all_files), file_keys(rows_of(gone)))
+        assert found.tolist() == [at for at, each in enumerate(all_files) if each in gone]
 
 
 def test_what_stays_is_shared() -> None:

@@ -1,0 +1,240 @@
+"""Bounds of columns as Arrow arrays of the values that a table shows, which are what conditions are about.
+
+Types that Spark does not have are shown as others (`engine.iceberg.definition.value_sql`), in the same order: a uuid as
+its text in lower case, whose order is that of its bytes; a time as a text too; nanoseconds as microseconds.
+
+Writers in Java compare uuids as two signed numbers, where they bring the bounds of several row groups together, or the
+values of several files in a manifest list: a bound says nothing of uuids of the other sign. So of those a lower bound
+of a positive number is used, and an upper one of a negative, and no more of them than the first number. Parquet itself
+compares them as unsigned bytes.
+
+Source: Iceberg table specification, "Appendix D: Single-value serialization".
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.iceberg.manifests.metrics import metric
+from engine.iceberg.spec.transforms import Value
+from engine.iceberg.spec.types import Kind, SimpleType
+from engine.pruning.three_valued_logic import Mask
+from engine.types.arrow_types import arrow_type
+from engine.types.schema import DecimalType, PrimitiveType
+
+_WIDTHS: Mapping[Kind, Sequence[tuple[int, str]]] = {
+    Kind.BOOLEAN: [(1, "u1")],
+    Kind.INT: [(4, "<i4")],
+    Kind.LONG: [(8, "<i8"), (4, "<i4")],
+    Kind.FLOAT: [(4, "<f4")],
+    Kind.DOUBLE: [(8, "<f8"), (4, "<f4")],
+    Kind.DATE: [(4, "<i4")],
+    Kind.TIME: [(8, "<i8")],
+    Kind.TIMESTAMP: [(8, "<i8")],
+    Kind.TIMESTAMPTZ: [(8, "<i8")],
+    Kind.TIMESTAMP_NS: [(8, "<i8")],
+    Kind.TIMESTAMPTZ_NS: [(8, "<i8")],
+}
+"""How bounds of a fixed width are stored: those of a column that was promoted keep their old one."""
+_SHOWN: Mapping[Kind, PrimitiveType] = {
+    Kind.BOOLEAN: PrimitiveType.BOOLEAN,
+    Kind.INT: PrimitiveType.INTEGER,
+    Kind.LONG: PrimitiveType.LONG,
+    Kind.FLOAT: PrimitiveType.FLOAT,
+    Kind.DOUBLE: PrimitiveType.DOUBLE,
+    Kind.DATE: PrimitiveType.DATE,
+    Kind.TIME: PrimitiveType.STRING,
+    Kind.TIMESTAMP: PrimitiveType.TIMESTAMP_NTZ,
+    Kind.TIMESTAMPTZ: PrimitiveType.TIMESTAMP,
+    Kind.TIMESTAMP_NS: PrimitiveType.TIMESTAMP_NTZ,
+    Kind.TIMESTAMPTZ_NS: PrimitiveType.TIMESTAMP,
+    Kind.STRING: PrimitiveType.STRING,
+    Kind.UUID: PrimitiveType.STRING,
+    Kind.BINARY: PrimitiveType.BINARY,
+    Kind.FIXED: PrimitiveType.BINARY,
+}
+_BYTES = (Kind.BINARY, Kind.FIXED)
+NANOS = frozenset([Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
+_MICRO_NS = 1000
+_DAY_US = 86_400_000_000
+_UUID_BYTES = 16
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+_DASHES = (8, 13, 18, 23)
+_UUID_TEXT = 36
+_EXACT = decimal.Context(prec=100)
+
+
+def bounds_type(type_: SimpleType) -> PrimitiveType | DecimalType | None:
+    """What values of a type are compared as; None where they are not."""
+    if type_.kind is Kind.DECIMAL:
+        return DecimalType(type_.precision, type_.scale)
+    return _SHOWN.get(type_.kind)
+
+
+def bounds_of_files(entries: pa.Table, field_id: int, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
+    """The least and the greatest value of a column in each entry, by its metrics; null where these have none.
+
+    `type_` is one of those that are compared. Raises `MalformedIcebergFile`.
+    """
+    low, high = (metric(entries, name, field_id) for name in ("lower_bounds", "upper_bounds"))
+    if type_.kind is Kind.UUID:
+        groups = pc.fill_null(pc.list_value_length(entries["split_offsets"]), 0)
+        return _uuids(low, high, pc.equal(groups, 1).to_numpy())
+    return _shown(_decoded(low, type_), _decoded(high, type_), type_)
+
+
+def bounds_of_partitions(
+    lows: Sequence[Value | None], highs: Sequence[Value | None], type_: SimpleType, *, are_values: bool
+) -> tuple[pa.Array, pa.Array]:
+    """The same of values as transforms have them; null for those that do not fit the type.
+
+    `are_values`: no writer has compared them.
+    """
+    if type_.kind is Kind.UUID:
+        low, high = (pa.array(each, pa.binary()) for each in (lows, highs))
+        return _uuids(low, high, np.full(len(low), are_values))
+    return _shown(_array_of(lows, type_), _array_of(highs, type_), type_)
+
+
+def _stored(type_: SimpleType) -> Any:
+    """The type of what bounds hold, before it is made what is shown."""
+    shown = PrimitiveType.LONG if type_.kind is Kind.TIME or type_.kind in NANOS else bounds_type(type_)
+    assert shown is not None
+    return arrow_type(shown)
+
+
+def _decoded(values: pa.Array, type_: SimpleType) -> pa.Array:
+    """Serialized values; null for those that are none of the type."""
+    kind = _stored(type_)
+    if type_.kind in _BYTES:
+        return values.cast(kind)
+    if type_.kind is Kind.STRING:
+        try:
+            found = values.cast(kind)
+            found.validate(full=True)
+        except pa.ArrowInvalid:
+            found = pa.array([_text(each) for each in values.to_pylist()], kind)
+        return found
+    if type_.kind is Kind.DECIMAL:
+        unscaled = (None if each is None else int.from_bytes(each, "big", signed=True) for each in values.to_pylist())
+        return _array_of(list(unscaled), type_)
+    return _fixed_width(values, type_, kind)
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _fixed_width(values: pa.Array, type_: SimpleType, kind: Any) -> pa.Array:
+    lengths = pc.fill_null(pc.binary_length(values), -1).to_numpy(zero_copy_only=False)
+    target = np.float64 if type_.kind in (Kind.FLOAT, Kind.DOUBLE) else np.int64
+    numbers = np.zeros(len(values), target)
+    known = np.zeros(len(values), bool)
+    for width, form in _WIDTHS[type_.kind]:
+        rows = np.flatnonzero(lengths == width)
+        if len(rows):
+            data = values.take(pa.array(rows)).to_pylist()
+            numbers[rows] = np.frombuffer(b"".join(data), form)
+            known[rows] = True
+    return _typed(numbers, ~known, kind)
+
+
+def _typed(numbers: npt.NDArray[Any], missing: Mask, kind: Any) -> pa.Array:
+    if pa.types.is_boolean(kind):
+        return pa.array(numbers != 0, mask=missing)
+    if pa.types.is_date32(kind):
+        return pa.array(numbers.astype(np.int32), mask=missing).view(kind)
+    if pa.types.is_timestamp(kind):
+        return pa.array(numbers, pa.int64(), mask=missing).view(kind)
+    return pa.array(numbers, mask=missing).cast(kind)
+
+
+def _array_of(values: Sequence[Any], type_: SimpleType) -> pa.Array:
+    kind = _stored(type_)
+    if type_.kind is Kind.DECIMAL:
+        limit = 10**type_.precision
+        return pa.array([_decimal(each, type_.scale, limit) for each in values], kind)
+    if type_.kind is Kind.STRING:
+        return pa.array([_text(each) for each in values], kind)
+    if type_.kind in _BYTES:
+        return pa.array(values, kind)
+    missing = np.array([each is None for each in values], bool)
+    limits = np.iinfo(np.int32 if type_.kind in (Kind.INT, Kind.DATE) else np.int64)
+    if type_.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return _typed(np.array([0.0 if each is None else each for each in values], np.float64), missing, kind)
+    clipped = [0 if each is None else min(max(int(each), int(limits.min)), int(limits.max)) for each in values]
+    return _typed(np.array(clipped, np.int64), missing, kind)
+
+
+def _decimal(unscaled: int | None, scale: int, limit: int) -> decimal.Decimal | None:
+    if unscaled is None or not -limit < unscaled < limit:
+        return None
+    return decimal.Decimal(unscaled).scaleb(-scale, _EXACT)
+
+
+# --- What is shown ---
+
+
+def _shown(low: pa.Array, high: pa.Array, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
+    if type_.kind is Kind.TIME:
+        return _times(low, high)
+    if type_.kind in NANOS:
+        kind = arrow_type(_SHOWN[type_.kind])
+        return _micros(low, 0).view(kind), _micros(high, _MICRO_NS - 1).view(kind)
+    return low, high
+
+
+def _micros(nanos: pa.Array, more: int) -> pa.Array:
+    numbers = pc.fill_null(nanos, 0).to_numpy()
+    whole, rest = np.divmod(numbers, _MICRO_NS)
+    return pa.array(whole + (rest + more) // _MICRO_NS, mask=nanos.is_null().to_numpy(zero_copy_only=False))
+
+
+def _times(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Both null where one is no time of a day: whoever wrote that has written no times."""
+    is_time = np.ones(len(low), bool)
+    for each in (low, high):
+        numbers = pc.fill_null(each, 0).to_numpy()
+        is_time &= (numbers >= 0) & (numbers < _DAY_US)
+    texts = (pc.if_else(pa.array(is_time), each, None).cast(pa.time64("us")).cast(pa.string()) for each in (low, high))
+    first, last = (pc.utf8_rtrim(pc.utf8_rtrim(each, "0"), ".") for each in texts)
+    return first, last
+
+
+def _uuids(low: pa.Array, high: pa.Array, is_unsigned: Mask) -> tuple[pa.Array, pa.Array]:
+    """Texts of bounds; `is_unsigned`: those that were not compared as signed numbers."""
+    (lows, has_low), (highs, has_high) = _raw_uuids(low), _raw_uuids(high)
+    half = _UUID_BYTES // 2
+    lows[~is_unsigned, half:], highs[~is_unsigned, half:] = 0, 0xFF
+    has_low &= is_unsigned | (lows[:, 0] < 0x80)
+    has_high &= is_unsigned | (highs[:, 0] >= 0x80)
+    return _uuid_texts(lows, has_low), _uuid_texts(highs, has_high)
+
+
+def _raw_uuids(values: pa.Array) -> tuple[npt.NDArray[np.uint8], Mask]:
+    """A row for each, and whether it is a uuid."""
+    known = pc.fill_null(pc.equal(pc.binary_length(values), _UUID_BYTES), False).to_numpy(zero_copy_only=False)
+    raw = np.zeros((len(values), _UUID_BYTES), np.uint8)
+    data = b"".join(values.filter(pa.array(known)).to_pylist())
+    raw[known] = np.frombuffer(data, np.uint8).reshape(-1, _UUID_BYTES)
+    return raw, known.copy()
+
+
+def _uuid_texts(raw: npt.NDArray[np.uint8], known: Mask) -> pa.Array:
+    count = len(raw)
+    places = [at for at in range(_UUID_TEXT) if at not in _DASHES]
+    texts = np.full((count, _UUID_TEXT), ord("-"), np.uint8)
+    texts[:, places] = _HEX[np.stack((raw >> 4, raw & 15), axis=-1).reshape(count, -1)]
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(_UUID_TEXT)
+    found = pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(texts.tobytes())])
+    return pc.if_else(pa.array(known), found, pa.scalar(None, pa.string()))

@@ -1,0 +1,240 @@
+"""Which files conditions leave out, on columns that are shown as another type than files hold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import product
+from operator import eq, ge, gt, le, lt, ne
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from engine.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.spec.partitions import parse_transform
+from engine.iceberg.spec.single_values import to_bytes
+from engine.iceberg.spec.transforms import apply
+from engine.iceberg.spec.types import Kind, SimpleType
+from engine.main import LakeSession
+from engine.pruning.predicates import Column, Compare, In, Literal, Not, Operator, Predicate, StartsWith
+from engine.storage.storage import open_storage
+from engine.types.schema import PrimitiveType
+from tests.bench.sides import run as run_profiled
+from tests.engine.iceberg.foreign import open_duckdb
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.lake_sessions import rows, run
+
+OPERATORS = {
+    Operator.EQUAL: eq,
+    Operator.NOT_EQUAL: ne,
+    Operator.LESS: lt,
+    Operator.LESS_OR_EQUAL: le,
+    Operator.GREATER: gt,
+    Operator.GREATER_OR_EQUAL: ge,
+}
+DAY_US = 86_400_000_000
+NTZ, TZ, STRING = PrimitiveType.TIMESTAMP_NTZ, PrimitiveType.TIMESTAMP, PrimitiveType.STRING
+KINDS = [
+    (Kind.UUID, STRING, "bytes"),
+    (Kind.TIME, STRING, "long"),
+    (Kind.TIMESTAMP_NS, NTZ, "long"),
+    (Kind.TIMESTAMPTZ_NS, TZ, "long"),
+]
+CASES = [(*kind, transform) for kind in KINDS for transform in ("", "identity", "bucket[4]")]
+CASES += [(*kind, "day") for kind in KINDS if kind[1] is not STRING]
+"""Times and uuids have no days."""
+
+
+def some_values(kind: Kind, choice: random.Random) -> list[Any]:
+    """As they are stored; near each other, so that files have ranges of their own."""
+    if kind is Kind.UUID:
+        head, sign = choice.randrange(256), choice.choice([0, 0x80])
+        tails = [bytes([sign, 0, choice.randrange(256)]) + choice.randbytes(5) for _ in range(3)]
+        heads = [bytes([head ^ choice.choice([0, 0, 0x80])]) + bytes(7) for _ in range(3)]
+        return [choice.choice(heads) + choice.choice(tails) for _ in range(6)]
+    if kind is Kind.TIME:
+        hour = choice.randrange(24) * 3_600_000_000
+        return [hour + choice.choice([0, 1, 500_000, 3_599_999_999, 60_000_000]) for _ in range(6)]
+    start = choice.choice([-1, 1]) * choice.randrange(10**9) * 10**9
+    return [start + choice.randrange(5_000_000) * 1000 for _ in range(6)]
+
+
+def shown(kind: Kind, value: Any) -> Any:
+    if kind is Kind.UUID:
+        return str(UUID(bytes=value))
+    if kind is Kind.TIME:
+        whole, _, fraction = (datetime(1970, 1, 1) + timedelta(microseconds=value)).isoformat()[11:].partition(".")
+        return f"{whole}.{fraction.rstrip('0')}" if fraction else whole
+    return value // 1000
+
+
+def signed(value: bytes) -> tuple[int, int]:
+    """As `java.util.UUID` compares."""
+    return int.from_bytes(value[:8], "big", signed=True), int.from_bytes(value[8:], "big", signed=True)
+
+
+def bounds(kind: Kind, groups: Sequence[Sequence[Any]]) -> dict[str, dict[int, bytes]]:
+    """Of the row groups of a file, as a writer in Java puts theirs together."""
+    order = signed if kind is Kind.UUID else None
+    low, high = min(map(min, groups), key=order), max(map(max, groups), key=order)
+    type_ = SimpleType(kind)
+    return {"lower_bounds": {1: to_bytes(type_, low)}, "upper_bounds": {1: to_bytes(type_, high)}}
+
+
+def conditions(sql: PrimitiveType, values: Sequence[Any]) -> list[tuple[Predicate, Any]]:
+    """With what each says of a shown value; `values` are some that are there."""
+    near = values + ([each + step for each in values for step in (-1, 1)] if sql is not STRING else ["0", "g"])
+    column, found = Column(("c",)), []
+    for value, (operator, holds) in product(near, OPERATORS.items()):
+        found.append((Compare(operator, column, Literal(value, sql)), lambda each, h=holds, v=value: h(each, v)))
+    for count in (1, 3, 12):
+        some = values[::2][:count]
+        among = In(column, tuple(Literal(each, sql) for each in some))
+        found.append((among, lambda each, s=some: each in s))
+        found.append((Not(among), lambda each, s=some: each not in s))
+    if sql is STRING:
+        for value, length in product(values[::3], (1, 2, 5, 20)):
+            prefix = value[:length]
+            found.append((StartsWith(column, prefix), lambda each, p=prefix: each.startswith(p)))
+    return found
+
+
+def load(table: HandmadeTable) -> IcebergSnapshot:
+    return IcebergFormat(open_storage, 1 << 26).load(str(table.folder))
+
+
+@pytest.mark.parametrize(("kind", "sql", "avro", "transform"), CASES, ids=lambda each: getattr(each, "value", each))
+def test_no_file_is_left_out_that_has_a_matching_row(
+    tmp_path: Path, kind: Kind, sql: PrimitiveType, avro: str, transform: str
+) -> None:
+    """Files of one row group and of several, and what a manifest list says of partitions; beside the values."""
+    choice, type_ = random.Random(f"{kind} {transform}"), SimpleType(kind)
+    parsed = parse_transform(transform) if transform else None
+    fields = [{"source-id": 1, "field-id": 1000, "name": "p", "transform": transform}] if transform else []
+    result = avro if transform == "identity" else "int"
+    table = HandmadeTable(
+        tmp_path / "t",
+        columns=[{"id": 1, "name": "c", "required": False, "type": kind.value}],
+        version=3,
+        specs=[{"spec-id": 0, "fields": fields}],
+        partition=[(1000, "p", result)] if transform else (),
+    )
+    held: dict[str, list[Any]] = {}
+    for number in range(20):
+        entries, partitions = [], []
+        for at in range(2):
+            stored = some_values(kind, choice)
+            if parsed is not None:
+                parts = [apply(parsed, type_, each) for each in stored]
+                stored = [each for each, part in zip(stored, parts, strict=True) if part == parts[0]]
+                partitions.append(parts[0])
+            cut = choice.choice([0, max(1, len(stored) // 2)])
+            groups = [each for each in (stored[:cut], stored[cut:]) if each]
+            path = f"data/{number}-{at}.parquet"
+            held[path] = [shown(kind, each) for each in stored]
+            entries.append(
+                {
+                    "content": 0,
+                    "file_path": f"{table.location}/{path}",
+                    "file_format": "PARQUET",
+                    "record_count": len(stored),
+                    "file_size_in_bytes": 100,
+                    "null_value_counts": {1: 0},
+                    "split_offsets": [4 + 100 * each for each in range(len(groups))],
+                    "partition": {"p": partitions[-1]} if transform else {},
+                    **(bounds(kind, groups) if choice.random() < 0.9 else {}),
+                }
+            )
+        listed = table.manifest(entries, 0, number + 1, 1001, 0)
+        if partitions:
+            of_result = type_ if transform == "identity" else SimpleType(Kind.INT)
+            order = signed if result == "bytes" else None
+            low, high = (to_bytes(of_result, of(partitions, key=order)) for of in (min, max))
+            listed |= {"partitions": [{"contains_null": False, "lower_bound": low, "upper_bound": high}]}
+        table.listed.append(listed)
+    table.commit()
+    snapshot = load(table)
+    paths = snapshot.files["path"].to_pylist()
+    everything = [held[path] for path in paths]
+    values = sorted({each[0] for each in everything[:4]})
+    pruned = without = whole = 0
+    for predicate, holds in conditions(sql, values):
+        kept, every = snapshot.pruning().prune(predicate), snapshot.pruning().matches_all(predicate)
+        narrowed = set(replace(snapshot).narrowed(predicate).files["path"].to_pylist())
+        for path, inside, is_kept, is_all in zip(paths, everything, kept, every, strict=True):
+            matching = [holds(each) for each in inside]
+            assert (is_kept and path in narrowed) or not any(matching), (predicate, inside)
+            assert not is_all or all(matching), (predicate, inside)
+            pruned, without, whole = pruned + (not is_kept), without + (not any(matching)), whole + is_all
+    assert pruned > without / 4  # uuids of both signs are in many files
+    assert whole
+
+
+U = [f"{first:02x}000000-0000-4000-8000-{number:012x}" for number, first in enumerate((0x01, 0x7F, 0x80, 0xFE))]
+TIMES = ["00:00:00", "07:30:00.5", "12:00:00", "23:59:59.999999"]
+QUERIES = [
+    (f"u = '{U[2]}'", [2], 1),
+    (f"u = '{U[3].upper()}'", [], 0),
+    (f"u < '{U[2]}'", [0, 1], 2),
+    (f"u IN ('{U[0]}', '{U[3]}')", [0, 3], 2),
+    (f"u LIKE '{U[1][:5]}%'", [1], 1),
+    (f"u >= '{U[1]}' AND t < '12'", [1], 1),
+    ("t = '12:00:00'", [2], 1),
+    ("t BETWEEN '07:30:00.4' AND '12:00:00'", [1, 2], 2),
+    ("t > '07:30:00.5'", [2, 3], 2),
+    ("n = TIMESTAMP_NTZ'2024-01-03 00:00:00.000001'", [2], 1),
+    ("n < TIMESTAMP_NTZ'2024-01-03 00:00:00'", [0, 1], 2),
+]
+INSTANTS = [
+    ("z >= TIMESTAMP'2024-01-03 00:00:00Z'", [2, 3], 2),
+    ("z = TIMESTAMP'2024-01-02 00:00:00.000001Z'", [1], 1),
+    ("z IS NULL", [9], 1),
+]
+"""Conditions on four files of a row each and one of nulls; the rows that satisfy them, and how many files are read."""
+
+
+@pytest.mark.spark
+def test_statements_read_no_more_files(session: LakeSession, lake: Path) -> None:
+    """Rows are those of DuckDB, which knows all of the types but instants of nanoseconds."""
+
+    def found(name: str, condition: str) -> tuple[list[int], int]:
+        ids, (read,) = run_profiled(session, f"SELECT id FROM {name} WHERE {condition} ORDER BY id")
+        return ids["id"].to_pylist(), read.files
+
+    table = made(lake / "shown", {"id": "long", "u": "uuid", "t": "time", "n": "timestamp_ns"})
+    made(lake / "instants", {"id": "long", "z": "timestamptz_ns"})
+    for at, (uuid, time) in enumerate(zip(U, TIMES, strict=True)):
+        moment = f"2024-01-{at + 1:02} 00:00:00.000001"
+        run(session, f"INSERT INTO shown VALUES ({at}, '{uuid}', '{time}', TIMESTAMP_NTZ'{moment}')")
+        run(session, f"INSERT INTO instants VALUES ({at}, TIMESTAMP'{moment}Z')")
+    run(session, "INSERT INTO shown (id) VALUES (9)")
+    run(session, "INSERT INTO instants (id) VALUES (9)")
+    version = (table.folder / "metadata/version-hint.text").read_text()
+    duckdb = open_duckdb()
+    scan = f"iceberg_scan('{table.folder}/metadata/v{version}.metadata.json')"
+    shown = "id, CAST(u AS VARCHAR) AS u, CAST(t AS VARCHAR) AS t, CAST(n AS TIMESTAMP) AS n"
+    duckdb.execute(f"CREATE TABLE all_rows AS SELECT {shown} FROM {scan}")
+    for condition, ids, files in QUERIES:
+        assert found("shown", condition) == (ids, files), condition
+        theirs = condition.replace("TIMESTAMP_NTZ'", "TIMESTAMP '")
+        its_rows = duckdb.execute(f"SELECT id FROM all_rows WHERE {theirs} ORDER BY id").fetchall()
+        assert [each for (each,) in its_rows] == ids, condition
+    for condition, ids, files in INSTANTS:
+        assert found("instants", condition) == (ids, files), condition
+    assert run(session, f"DELETE FROM shown WHERE u >= '{U[2]}'") == 2
+    assert run(session, "UPDATE shown SET id = 7 WHERE t = '07:30:00.5'") == 1
+    assert rows(session, "SELECT id FROM shown ORDER BY id") == [(0,), (7,), (9,)]
+
+
+def made(folder: Path, kinds: Mapping[str, str]) -> HandmadeTable:
+    columns = [
+        {"id": at, "name": name, "required": False, "type": kind} for at, (name, kind) in enumerate(kinds.items(), 1)
+    ]
+    table = HandmadeTable(folder, columns=columns, version=3)
+    table.write()
+    return table
