@@ -6,6 +6,7 @@ Of what each statement reads, all rows are of one writer. In the end the name le
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,15 +20,8 @@ from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import rows, run
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-EXPLAINED = {
-    "DELTA_CONCURRENT_WRITE",
-    "DELTA_METADATA_CHANGED",
-    "DELTA_PROTOCOL_CHANGED",
-    "TABLE_OR_VIEW_ALREADY_EXISTS",
-    "TABLE_OR_VIEW_NOT_FOUND",
-}
 ROWS = 10
 SECONDS = 6
 
@@ -58,6 +52,7 @@ def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession
             text = texts[turn % len(texts)]
             turn += 1
             try:
+                time.sleep(0.01)
                 if text.startswith("SELECT"):
                     ((count, kinds),) = rows(session, text)
                     assert (count, kinds) == (ROWS, 1), text
@@ -65,6 +60,7 @@ def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession
                     run(session, text)
                 told[text.split(" AS ")[0]] += 1
             except SqlError as error:
+                assert not error.sqlstate.startswith("XX"), "a bug"
                 told[f"{text.split(' AS ')[0]}: {error.condition}"] += 1
 
     view = "CREATE OR REPLACE VIEW v AS SELECT {} AS n, id FROM range(10)"
@@ -81,10 +77,7 @@ def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession
         ended.set()
         for each in working:
             each.result()
-    print(told)
-    conditions = {line.partition(": ")[2] for line in told if ": " in line}
-    assert conditions <= EXPLAINED, told
-    assert sum(told[f"CREATE OR REPLACE TABLE t USING {kind}"] for _ in "1") > 3, told
+    assert told[f"CREATE OR REPLACE TABLE t USING {kind}"] > 3 and told["DROP TABLE IF EXISTS t"] > 3, told
     for name, drop in (("t", "TABLE"), ("v", "VIEW")):
         for session in servers:
             run(session, f"DROP {drop} IF EXISTS {name}")
