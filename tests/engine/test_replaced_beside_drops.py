@@ -1,0 +1,88 @@
+"""Two servers on one lake replace and drop one table, and one view, at once: each statement is done or says why not.
+
+Of what each statement reads, all rows are of one writer. In the end the name leads to a whole table or nowhere.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
+from tests.engine.lake_sessions import rows, run
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+ROWS = 10
+SECONDS = 6
+
+
+@pytest.fixture
+def servers(tmp_path: Path, spark_driver: SparkDriver) -> Iterator[list[LakeSession]]:
+    """Sessions of two servers in turn."""
+    engines = [LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), spark_driver) for _ in range(2)]
+    opened = [
+        engines[number % 2].open_session(Identity("ann"), settings={}, catalog=None, schema=None) for number in range(4)
+    ]
+    yield opened
+    for session in opened:
+        session.close()
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession], kind: str) -> None:
+    ended, told = threading.Event(), Counter[str]()
+
+    def replaced(number: int) -> str:
+        source = f"SELECT {number} AS n, id FROM range(0, {ROWS}, 1, 2)"
+        return f"CREATE OR REPLACE TABLE t USING {kind} AS {source}"
+
+    def works(session: LakeSession, texts: list[str]) -> None:
+        turn = 0
+        while not ended.is_set():
+            text = texts[turn % len(texts)]
+            turn += 1
+            try:
+                time.sleep(0.01)
+                if text.startswith("SELECT"):
+                    ((count, kinds),) = rows(session, text)
+                    assert (count, kinds) == (ROWS, 1), text
+                else:
+                    run(session, text)
+                told[text.split(" AS ")[0]] += 1
+            except SqlError as error:
+                assert not error.sqlstate.startswith("XX"), "a bug"
+                told[f"{text.split(' AS ')[0]}: {error.condition}"] += 1
+
+    view = "CREATE OR REPLACE VIEW v AS SELECT {} AS n, id FROM range(10)"
+    asked = "SELECT count(*), count(DISTINCT n) FROM {}"
+    all_texts = (
+        [replaced(1), view.format(1), asked.format("t")],
+        [replaced(2), view.format(2), asked.format("v")],
+        ["DROP TABLE IF EXISTS t", asked.format("v"), "DROP VIEW IF EXISTS v"],
+        [asked.format("t"), asked.format("t"), replaced(3)],
+    )
+    with ThreadPoolExecutor(len(all_texts)) as pool:
+        working = [pool.submit(works, session, texts) for session, texts in zip(servers, all_texts, strict=True)]
+        ended.wait(SECONDS)
+        ended.set()
+        for each in working:
+            each.result()
+    assert told[f"CREATE OR REPLACE TABLE t USING {kind}"] > 3 and told["DROP TABLE IF EXISTS t"] > 3, told
+    for name, drop in (("t", "TABLE"), ("v", "VIEW")):
+        for session in servers:
+            run(session, f"DROP {drop} IF EXISTS {name}")
+        with pytest.raises(SqlError) as gone:
+            rows(servers[0], asked.format(name))
+        assert gone.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
+    run(servers[1], replaced(4))
+    assert rows(servers[0], asked.format("t")) == [(ROWS, 1)]
