@@ -15,7 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
-_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 """The tables are small: compiling costs more than it gains."""
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 JAR = Path(sys.executable).parent.parent / "iceberg-spark-runtime.jar"
-_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 _JAVA = """
 import java.util.*;
 import org.apache.iceberg.*;
