@@ -129,12 +129,15 @@ def jdbc_connect(gateway: JavaGateway, url: str, user: str = "ada") -> Any:
     return gateway.jvm.org.apache.hive.jdbc.HiveDriver().connect(url, properties)
 
 
-def error_of_cancelled(connection: Any, runs: Sequence[object], pause_s: float = 0.0) -> str:
-    """What is said by a java.sql.Statement that is cancelled `pause_s` after it came among the engine's `runs`."""
+def error_of_cancelled(connection: Any, runs: Sequence[object], pause_s: float = 1.0) -> str:
+    """What is said by a java.sql.Statement that is cancelled `pause_s` after it came among the engine's `runs`.
+
+    The driver of Hive cancels nothing before it knows the operation's handle, and does not say so.
+    """
     statement = connection.createStatement()
     known = len(runs)
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(statement.executeQuery, "SLEEP 300")
+        running = pool.submit(statement.executeQuery, "SLEEP 90")
         while len(runs) == known:
             time.sleep(0.01)
         time.sleep(pause_s)

@@ -86,7 +86,8 @@ class Written:
                 self.rows |= {each: self.rows[each] + 1 for each in some}
                 return f"UPDATE {self.name} SET n = n + 1 WHERE id % 5 = {part} AND id > 1"
             case 4:
-                self.rows = {each: n + 1 if each < 10 else n for each, n in self.rows.items()} | {start: 7}
+                matched = {each: self.rows[each] + 1 for each in range(10) if each in self.rows}
+                self.rows |= dict.fromkeys((*range(10), start), 7) | matched
                 source = f"SELECT id FROM range(10) UNION ALL SELECT {start}L"
                 return (
                     f"MERGE INTO {self.name} t USING ({source}) s ON t.id = s.id"
