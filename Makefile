@@ -117,8 +117,7 @@ $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.prepared: $(VENV)/.installed $(wildcard engine/exec/java/*.java) | java
-	@$(BIN)/delta-gateway prepare || true # without, starts are only slower
-	@touch $@
+	@if $(BIN)/delta-gateway prepare; then touch $@; fi # without, starts are only slower
 
 $(VENV)/.installed-test: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[test]'

@@ -46,7 +46,7 @@ _TOP = {
 }
 COUNTS_SCHEMA: Any = pa.schema([("num_records", pa.int64())])
 """What questions about numbers of rows need of a `stats_schema`."""
-_LEADING_KEY = b'{"numRecords":'
+_LEADING_KEY = '{"numRecords":'
 _DIGITS_MAX = 18
 _BLOCK_BYTES = 1 << 24
 _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
@@ -66,7 +66,7 @@ def parse_counts(texts: Array) -> RecordBatch:
     """One row of `COUNTS_SCHEMA` for each text, as `parse_stats` gives it of JSON that has the key once.
 
     Writers begin the object with its number of rows, so that it need not be parsed to know that this key is at its top
-    level; that takes less than a seventh of the time. Whether the rest is JSON, or has the key again, is not looked at.
+    level; that takes a seventh of the time or less. Whether the rest is JSON, or has the key again, is not looked at.
     Where some text begins otherwise, all of them are parsed.
     """
     counts = _leading_counts(texts.drop_null() if texts.null_count else texts)
@@ -82,7 +82,7 @@ def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
     """The numbers behind the first keys of objects; None where one is not written so. A digit of all at a time."""
     if not len(texts):
         return np.empty(0, np.int64)
-    if pc.all(pc.and_(pc.starts_with(texts, _LEADING_KEY.decode()), pc.ends_with(texts, "}"))).as_py() is not True:
+    if pc.all(pc.and_(pc.starts_with(texts, _LEADING_KEY), pc.ends_with(texts, "}"))).as_py() is not True:
         return None
     _, offsets, buffer = texts.buffers()
     data = np.frombuffer(buffer, np.uint8)

@@ -40,7 +40,6 @@ _RUNS_MIN = 8
 _SMALL_RUNS_MAX = 64
 """So many runs in a row that are shorter than that are copied together, whatever their blocks."""
 
-
 _FEW_KEYS = 8
 """So many times as many rows as keys are worth a look at hashes before."""
 

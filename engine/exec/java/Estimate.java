@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 /**
  * What the log says of the files of a scan that filters leave: their number and bytes, their live rows (null: unknown),
  * and of columns that were asked for the nulls, the lowest and the highest value and how many differ, as far as they are
- * known; and where the largest of the files lies (null: nobody may see). It need not be true: other writers wrote it. So
- * it decides how a query runs, and never what it answers.
+ * known; and the path of the largest file (null: unknown). It need not be true: other writers wrote it. So it decides
+ * how a query runs, and never what it answers.
  */
 final class Estimate {
   final long files;

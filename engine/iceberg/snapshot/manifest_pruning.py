@@ -18,7 +18,7 @@ from hashlib import sha256
 import numpy as np
 import pyarrow.compute as pc
 
-from engine.iceberg.manifests.bounds import bounds_of_partitions, bounds_type
+from engine.iceberg.definition.shown_bounds import bounds_of_partitions, bounds_type
 from engine.iceberg.manifests.manifest_list import FieldSummary, Manifest
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.pruning import serialized, tightest, truths_of

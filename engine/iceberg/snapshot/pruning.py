@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.iceberg.manifests.bounds import bounds_of_files, bounds_of_partitions, bounds_type
+from engine.iceberg.definition.shown_bounds import bounds_of_files, bounds_of_partitions, bounds_type
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX, SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata

@@ -22,12 +22,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.column_types import table_type
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.spec.transforms import Value
 from engine.iceberg.spec.types import Kind, SimpleType
 from engine.pruning.three_valued_logic import Mask
 from engine.types.arrow_types import arrow_type
-from engine.types.schema import DecimalType, PrimitiveType
+from engine.types.schema import DataType, PrimitiveType
 
 _WIDTHS: Mapping[Kind, Sequence[tuple[int, str]]] = {
     Kind.BOOLEAN: [(1, "u1")],
@@ -43,23 +44,7 @@ _WIDTHS: Mapping[Kind, Sequence[tuple[int, str]]] = {
     Kind.TIMESTAMPTZ_NS: [(8, "<i8")],
 }
 """How bounds of a fixed width are stored: those of a column that was promoted keep their old one."""
-_SHOWN: Mapping[Kind, PrimitiveType] = {
-    Kind.BOOLEAN: PrimitiveType.BOOLEAN,
-    Kind.INT: PrimitiveType.INTEGER,
-    Kind.LONG: PrimitiveType.LONG,
-    Kind.FLOAT: PrimitiveType.FLOAT,
-    Kind.DOUBLE: PrimitiveType.DOUBLE,
-    Kind.DATE: PrimitiveType.DATE,
-    Kind.TIME: PrimitiveType.STRING,
-    Kind.TIMESTAMP: PrimitiveType.TIMESTAMP_NTZ,
-    Kind.TIMESTAMPTZ: PrimitiveType.TIMESTAMP,
-    Kind.TIMESTAMP_NS: PrimitiveType.TIMESTAMP_NTZ,
-    Kind.TIMESTAMPTZ_NS: PrimitiveType.TIMESTAMP,
-    Kind.STRING: PrimitiveType.STRING,
-    Kind.UUID: PrimitiveType.STRING,
-    Kind.BINARY: PrimitiveType.BINARY,
-    Kind.FIXED: PrimitiveType.BINARY,
-}
+_NOT_COMPARED = frozenset([Kind.UNKNOWN, Kind.VARIANT, Kind.GEOMETRY, Kind.GEOGRAPHY])
 _BYTES = (Kind.BINARY, Kind.FIXED)
 NANOS = frozenset([Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
 _MICRO_NS = 1000
@@ -71,11 +56,9 @@ _UUID_TEXT = 36
 _EXACT = decimal.Context(prec=100)
 
 
-def bounds_type(type_: SimpleType) -> PrimitiveType | DecimalType | None:
-    """What values of a type are compared as; None where they are not."""
-    if type_.kind is Kind.DECIMAL:
-        return DecimalType(type_.precision, type_.scale)
-    return _SHOWN.get(type_.kind)
+def bounds_type(type_: SimpleType) -> DataType | None:
+    """What values of a type are compared as, which is what the table shows; None where they are not."""
+    return None if type_.kind in _NOT_COMPARED else table_type(type_)
 
 
 def bounds_of_files(entries: pa.Table, field_id: int, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
@@ -189,7 +172,7 @@ def _shown(low: pa.Array, high: pa.Array, type_: SimpleType) -> tuple[pa.Array, 
     if type_.kind is Kind.TIME:
         return _times(low, high)
     if type_.kind in NANOS:
-        kind = arrow_type(_SHOWN[type_.kind])
+        kind = arrow_type(table_type(type_))
         return _micros(low, 0).view(kind), _micros(high, _MICRO_NS - 1).view(kind)
     return low, high
 
