@@ -10,9 +10,9 @@ time run once (:meth:`ResultCache.claim`): the first one leads, and the others w
 cancelled itself. Where the leader was cancelled another one leads; where it failed, or its answer is not kept, each of
 them runs by itself.
 
-What a query's answer depends on (:class:`~engine.runtime.results.Repeatable`) is only known when it has run. It is
-remembered by its text, since the key of an answer that depends on the session has more in it, and nobody should wait
-for an answer that is never kept.
+What a query's answer depends on (:class:`~engine.runtime.results.Repeatable`, and which files Spark asks for) is only
+known when it has run. It is remembered by its text, since the key of an answer that depends on the session has more in
+it, and nobody should wait for an answer that is never kept.
 
 Threads: one lock guards everything; nothing is waited for while it is held.
 """
@@ -32,7 +32,7 @@ from catalog.errors import SqlError
 from engine.cache.kept_result import KeptResult, StoredResult
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, labelled
-from engine.runtime.results import Repeatable
+from engine.runtime.results import FileQuestion, Repeatable
 from engine.spool.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -41,6 +41,10 @@ _LOST = (SqlError, pa.ArrowException, EOFError, OSError, MemoryError)
 """What may become of an answer on its way to a file and back."""
 _TEXTS_MAX = 20_000
 """Of which is remembered whether they give the same answer again; about 150 bytes each."""
+_QUESTIONS_MAX = 5_000
+"""Texts of which is remembered which files they ask for."""
+_QUESTIONS_CHARACTERS_MAX = 2_000
+"""Of one text: those of a condition with the keys of a join may be many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,8 @@ class ResultCache:
         self._stored: OrderedDict[bytes, StoredResult] = OrderedDict()
         self._flights: dict[bytes, Flight] = {}
         self._repeatable: OrderedDict[bytes, Repeatable] = OrderedDict()
+        self._questions: OrderedDict[bytes, tuple[FileQuestion, ...]] = OrderedDict()
+        self._files: OrderedDict[bytes, bytes] = OrderedDict()
         self._counts: Counter[str] = Counter()
 
     @property
@@ -123,6 +129,32 @@ class ResultCache:
             self._repeatable.move_to_end(text)
             if len(self._repeatable) > _TEXTS_MAX:
                 self._repeatable.popitem(last=False)
+
+    def questions(self, asker: bytes) -> tuple[FileQuestion, ...] | None:
+        """Which files the query with this digest asked for last; None: nothing that could be remembered."""
+        with self._lock:
+            if asker in self._questions:
+                self._questions.move_to_end(asker)
+            return self._questions.get(asker)
+
+    def note_questions(self, asker: bytes, asked: tuple[FileQuestion, ...]) -> None:
+        with self._lock:
+            self._questions.pop(asker, None)
+            if sum(len(each.filters) for each in asked) <= _QUESTIONS_CHARACTERS_MAX:
+                self._questions[asker] = asked
+                if len(self._questions) > _QUESTIONS_MAX:
+                    self._questions.popitem(last=False)
+
+    def files(self, versions: bytes) -> bytes | None:
+        """What was noted of the files that questions lead to at the versions with this digest."""
+        with self._lock:
+            return self._files.get(versions)
+
+    def note_files(self, versions: bytes, files: bytes) -> None:
+        with self._lock:
+            self._files[versions] = files
+            if len(self._files) > _TEXTS_MAX:
+                self._files.popitem(last=False)
 
     def holds(self, key: bytes) -> bool:
         """Whether there is an entry, for those who only want to know."""

@@ -9,8 +9,9 @@ Java's view of it. A statement whose files are more than its limit fails so, bef
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -30,6 +31,7 @@ from engine.exec.scan import file_list
 from engine.pruning.estimates import Estimate
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
+from engine.runtime.results import FileQuestion
 from engine.runtime.time_zones import find_zone
 from engine.spool.budget import Reservation
 from engine.storage.errors import LentCredentialsNotInSpark
@@ -70,10 +72,15 @@ class Asked:
     """The scans of one running statement, and what went wrong when Java asked about them."""
 
     def __init__(
-        self, scans: Sequence[Scan], profile: Profile, scan_bytes_max: int = 0, disk: Reservation | None = None
+        self,
+        scans: Sequence[Scan],
+        profile: Profile,
+        scan_bytes_max: int = 0,
+        disk: Reservation | None = None,
+        on_question: Callable[[FileQuestion], None] | None = None,
     ) -> None:
         """`disk` are the bytes of its result's files (None: without a bound)."""
-        self._scans, self._profile = scans, profile
+        self._scans, self._profile, self._on_question = scans, profile, on_question
         self._counted = ScannedBytes(scan_bytes_max)
         self._disk = disk or Reservation(None, "")
         self.failure: Exception | None = None
@@ -102,17 +109,26 @@ class Asked:
 
     def _chosen(self, scan: Scan, question: dict[str, Any]) -> ChosenFiles | None:
         """The files that may match, or some of them that have as many rows as are wanted; None for all."""
-        choice, wanted = scan.choice, question.get("rows")
-        if choice is None:
+        asked = FileQuestion(question["scan"], json.dumps(question["filters"]), question["zone"], question.get("rows"))
+        if self._on_question is not None:
+            self._on_question(asked)
+        chosen = chosen_files(scan, asked)
+        if chosen is None:
             return None
-        filters, zone = read_filters(question["filters"]), find_zone(question["zone"])
-        if wanted is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
-            chosen = choice.choose_rows(filters, zone, wanted)
-        else:
-            chosen = choice.choose(filters, zone)
         if not scan.is_hidden:
             self._profile.add_read(chosen.read)
         return chosen
+
+
+def chosen_files(scan: Scan, asked: FileQuestion) -> ChosenFiles | None:
+    """What the question is answered by for a scan, be it of another version; None: all of its files."""
+    choice = scan.choice
+    if choice is None:
+        return None
+    filters, zone = read_filters(json.loads(asked.filters)), find_zone(asked.zone)
+    if asked.rows is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
+        return choice.choose_rows(filters, zone, asked.rows)
+    return choice.choose(filters, zone)
 
 
 def _lent(lease: str, place: str) -> dict[str, Any]:
@@ -153,7 +169,9 @@ class FileLists:
         """Answer for this statement, whose profile is told what is read, and `announced` of its first rows; `disk` are
         the bytes of its result's files.
         """
-        asked = self._running[context.statement_id] = Asked(scans, context.profile, context.scan_bytes_max, disk)
+        asked = self._running[context.statement_id] = Asked(
+            scans, context.profile, context.scan_bytes_max, disk, context.on_files_asked
+        )
         if announced is not None:
             self._announced[context.statement_id] = announced
         try:

@@ -24,11 +24,11 @@ from engine.errors.statement_errors import StatementCancelled, StatementEnded
 from engine.exec.errors import ResultRowsDiffer
 from engine.exec.query import SessionFacts
 from engine.exec.run import Run
-from engine.execute.read_key import ReadKey, read_key
+from engine.execute.read_key import ReadKey, files_digest, read_key
 from engine.plans.reads import ReadPlan
 from engine.runtime.accesses import Lineage
 from engine.runtime.context import StatementContext
-from engine.runtime.results import Repeatable, ResultStream
+from engine.runtime.results import FileQuestion, Repeatable, ResultStream
 from engine.spool.spool_file import AnyBatch
 
 
@@ -37,15 +37,15 @@ def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultS
     if cache is None or not run.context.caches_results:
         return run.executor.stream_query(plan, run.context, run.parameters)
     facts = run.executor.facts
-    key = _key(plan, run, facts)
-    if key is None:
+    versions = read_key(plan, facts, run.context, run.parameters)
+    if versions is None:
         return run.executor.stream_query(plan, run.context, run.parameters)
-    found = _claimed(key, cache, run)
+    found = _claimed(versions, plan, cache, run)
     if isinstance(found, KeptResult) and _answers(found, run):
         return _told(found, run)
     flight = found if isinstance(found, Flight) else None
     try:
-        return _Miss(plan=plan, run=run, cache=cache, key=key, facts=facts, flight=flight).answer()
+        return _Miss(plan=plan, run=run, cache=cache, versions=versions, facts=facts, flight=flight).answer()
     except StatementEnded:
         if flight is not None:
             flight.end(alone=False)
@@ -55,28 +55,43 @@ def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultS
             flight.end(alone=True)  # where it has not ended by now
 
 
-def _claimed(key: ReadKey, cache: ResultCache, run: Run) -> KeptResult | Flight | None:
+def _claimed(versions: ReadKey, plan: ReadPlan, cache: ResultCache, run: Run) -> KeptResult | Flight | None:
     """The answer, or a run that others wait for; None: a run of its own."""
-    while (known := cache.repeatable(key.text)) is not Repeatable.NEVER:
-        found = cache.claim(key.of(known), run.context.cancel)
+    while (known := cache.repeatable(versions.text)) is not Repeatable.NEVER:
+        found = cache.claim(_key(versions, known, plan, cache), run.context.cancel)
         if found is not Turn.AGAIN:
             return None if found is Turn.ALONE else found
     return None
+
+
+def _with_files(
+    versions: ReadKey, asked: tuple[FileQuestion, ...] | None, plan: ReadPlan, cache: ResultCache
+) -> ReadKey:
+    """The key with the files that the query asks for, where it is known which these are."""
+    if asked is None:
+        return versions
+    found = versions.with_questions(asked)
+    files = cache.files(found)
+    if files is None and (files := files_digest(plan, asked)) is not None:
+        cache.note_files(found, files)
+    return versions.with_files(files)
+
+
+def _key(versions: ReadKey, known: Repeatable | None, plan: ReadPlan, cache: ResultCache) -> bytes:
+    """The one to look for."""
+    return _with_files(versions, cache.questions(versions.asker(known)), plan, cache).of(known)
 
 
 def explained(plan: ReadPlan, run: Run, cache: ResultCache | None) -> str:
     """Whether the answer is in the cache now, for EXPLAIN."""
     if cache is None or not run.context.caches_results:
         return "result cache: off"
-    key = _key(plan, run, run.executor.facts)
-    known = None if key is None else cache.repeatable(key.text)
-    if key is None or known is Repeatable.NEVER:
+    versions = read_key(plan, run.executor.facts, run.context, run.parameters)
+    known = None if versions is None else cache.repeatable(versions.text)
+    if versions is None or known is Repeatable.NEVER:
         return "result cache: not kept, since the query may give another answer each time"
-    return f"result cache: {'the answer is there' if cache.holds(key.of(known)) else 'the answer is not there'}"
-
-
-def _key(plan: ReadPlan, run: Run, facts: SessionFacts) -> ReadKey | None:
-    return read_key(plan, facts, run.context, run.parameters)
+    is_there = cache.holds(_key(versions, known, plan, cache))
+    return f"result cache: {'the answer is there' if is_there else 'the answer is not there'}"
 
 
 def _answers(kept: KeptResult, run: Run) -> bool:
@@ -95,16 +110,19 @@ def _told(kept: KeptResult, run: Run) -> ResultStream:
 
 @dataclass(slots=True, kw_only=True)
 class _Miss:
-    """A query that runs, and whose answer may be kept. `facts` are those that its key has."""
+    """A query that runs, and whose answer may be kept. `facts` are those that its key has, which is `versions` until it
+    has told which files it asks for.
+    """
 
     plan: ReadPlan
     run: Run
     cache: ResultCache
-    key: ReadKey
+    versions: ReadKey
     facts: SessionFacts
     flight: Flight | None
     """Of those who wait for the answer."""
     lineage: Lineage | None = None
+    asked: set[FileQuestion] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the two below."""
     is_announced: bool = False
@@ -114,7 +132,7 @@ class _Miss:
 
     def answer(self) -> ResultStream:
         stream = self.run.executor.stream_query(self.plan, self._context(), self.run.parameters)
-        self.cache.note_repeatable(self.key.text, stream.repeatable)
+        self.cache.note_repeatable(self.versions.text, stream.repeatable)
         with self.lock:
             self.is_answered = not self.is_announced
         if not self.is_answered or not self._may_keep(stream):
@@ -147,6 +165,7 @@ class _Miss:
 
         return replace(
             context,
+            on_files_asked=self.asked.add,
             on_lineage=None if on_lineage is None else note_lineage,
             on_rows=None if on_rows is None else note_rows,
         )
@@ -184,7 +203,10 @@ class _Miss:
 
     def _put(self, stream: ResultStream, read: Sequence[AnyBatch]) -> KeptResult:
         kept = keep(stream, read, self.lineage)
-        self.cache.put(self.key.of(stream.repeatable), kept)
+        asked = tuple(sorted(self.asked, key=repr))
+        self.cache.note_questions(self.versions.asker(stream.repeatable), asked)
+        key = _with_files(self.versions, asked, self.plan, self.cache)  # of this run's own questions
+        self.cache.put(key.of(stream.repeatable), kept)
         return kept
 
 

@@ -16,7 +16,7 @@ from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, SparkJob
-from engine.runtime.results import ResultStream
+from engine.runtime.results import FileQuestion, ResultStream
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
 
@@ -41,8 +41,8 @@ class StatementContext:
     touch, each time before it is planned; where it raises, nothing is done. `on_lineage`, where it is given, is told
     after each query of the run which columns that read and wrote, `on_commit` of each version of a table that was
     made, `on_loss` of each commit of another writer because of which an attempt is made again, `on_rights` of what a
-    change of the catalog did to rights. `on_jobs`, where it is given, is told of the jobs that Spark ran for each
-    query.
+    change of the catalog did to rights. `on_files_asked`, where it is given, is told which files of its scans each
+    query asked for, on any thread; `on_jobs`, where it is given, of the jobs that Spark ran for each query.
     """
 
     identity: Identity
@@ -65,5 +65,6 @@ class StatementContext:
     on_lineage: Callable[[Lineage], None] | None = None
     on_commit: Callable[[Commit], None] = _ignore
     on_loss: Callable[[Loss], None] = _ignore
+    on_files_asked: Callable[[FileQuestion], None] | None = None
     on_jobs: Callable[[Sequence[SparkJob]], None] | None = None
     on_rights: Callable[[Sequence[RightDifference]], None] = _ignore

@@ -76,6 +76,20 @@ class Repeatable(StrEnum):
     """It depends on the time or on chance, or that is unknown."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileQuestion:
+    """Which files of a scan Spark asked for while it planned a query: what an answer follows from, besides their rows.
+
+    `scan` is the number of one in its plan, `filters` their JSON (`engine.exec.filters`), `zone` the name of the
+    session's; with `rows`, files with so many rows are enough.
+    """
+
+    scan: int
+    filters: str
+    zone: str
+    rows: int | None
+
+
 @dataclass(slots=True)
 class ResultStream:
     """The result of one statement: `schema`, and batches that are made as they are pulled.
