@@ -45,6 +45,7 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Itera
         steps=(),
         stored=columns.to_json(),
         partition_columns=(),
+        joins_tasks=True,
         names=tuple(columns.names),
     )
     name = f"rows kept for {run.context.statement_id}: {scan.relation}"
