@@ -4,7 +4,7 @@ Run `python -m tests.bench.bench_iceberg [--files 100000] [--repeat 3] [--second
 has twelve columns with all metrics, is partitioned by a truncated one, and has 5,000 entries a manifest. Printed are
 seconds of wall clock and of processor time for each first reading in a process of its own, the same again in that
 process, and its peak memory. A side that takes longer, or more memory, than it may is ended, gets a line that says so,
-and is not asked again. With `--files 1000000` the table is written in some minutes.
+and is not asked again. A table of `--files 1000000` is written in some minutes; with `--folder` it stays for more runs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from pyiceberg.table import StaticTable
@@ -111,6 +112,18 @@ def measure(side: str, folder: Path) -> None:
     print(f"{side:10} first {times[0]}   again {times[1]}   peak {peak} MB", flush=True)
 
 
+def compare_sides(folder: Path, given: argparse.Namespace) -> None:
+    print(f"{given.files} files, load {os.getloadavg()[0]:.1f}", flush=True)
+    left = list(SIDES)
+    for _ in range(given.repeat):
+        for side in tuple(left):
+            command = [sys.executable, "-m", "tests.bench.bench_iceberg", "--side", side, "--folder", str(folder)]
+            reason = ended_in_bounds(command, given.seconds, given.memory_mb)
+            if reason is not None:
+                left.remove(side)
+                print(f"{side:10} {reason}", flush=True)
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--files", type=int, default=100_000)
@@ -123,17 +136,11 @@ def main() -> None:
     if given.side:
         measure(given.side, given.folder)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        write_table(Path(folder) / "t", given.files)
-        print(f"{given.files} files, load {os.getloadavg()[0]:.1f}", flush=True)
-        left = list(SIDES)
-        for _ in range(given.repeat):
-            for side in tuple(left):
-                command = [sys.executable, "-m", "tests.bench.bench_iceberg", "--side", side, "--folder", f"{folder}/t"]
-                reason = ended_in_bounds(command, given.seconds, given.memory_mb)
-                if reason is not None:
-                    left.remove(side)
-                    print(f"{side:10} {reason}", flush=True)
+    with ExitStack() as stack:
+        folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "t"
+        if not (folder / "metadata").exists():
+            write_table(folder, given.files)
+        compare_sides(folder, given)
 
 
 if __name__ == "__main__":
