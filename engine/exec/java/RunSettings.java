@@ -115,7 +115,7 @@ final class RunSettings {
   static boolean mayBeOneTask(Request request) {
     long bytes = 0;
     for (int i = 0; i < request.scans.length; i++) bytes += request.scans[i].bytes;
-    return bytes <= LOOK_UPS_MAX;
+    return bytes <= 2 * ONE_TASK_MAX; // of all columns
   }
 
   /** Answers whether it is one task. */
