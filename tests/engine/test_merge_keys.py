@@ -97,9 +97,8 @@ SPREAD: dict[str, tuple[DataType, list[object]]] = {
 
 @pytest.mark.parametrize("name", SPREAD)
 @pytest.mark.parametrize("ranges_max", [1, 2, 3, 256])
-def test_ranges_hold_all_kept_values(monkeypatch: pytest.MonkeyPatch, name: str, ranges_max: int) -> None:
+def test_ranges_hold_all_kept_values(name: str, ranges_max: int) -> None:
     """As `Literal` has the values: dates are days, times microseconds; texts are compared as Spark does, by bytes."""
-    monkeypatch.setattr(source_keys_module, "_RANGES_MAX", ranges_max)
     data_type, values = SPREAD[name]
     column = pc.unique(pa.array(values))
     plain = column
@@ -107,7 +106,7 @@ def test_ranges_hold_all_kept_values(monkeypatch: pytest.MonkeyPatch, name: str,
         column = column.cast(pa.date32() if data_type is PrimitiveType.DATE else pa.timestamp("us"))
         plain = column.cast(pa.int32() if data_type is PrimitiveType.DATE else pa.int64())
     order = (lambda text: text.encode()) if data_type is PrimitiveType.STRING else (lambda value: value)
-    ranges = source_keys_module._ranges_of(column, data_type)
+    ranges = source_keys_module._ranges_of(column, data_type, ranges_max)
     assert 1 <= len(ranges) <= ranges_max
     ends = [order(end) for pair in ranges for end in pair]
     assert ends == sorted(ends)

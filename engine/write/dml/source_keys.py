@@ -52,7 +52,8 @@ _LISTED_MAX = 20_000
 _LOOKED_AT_MAX = 5_000_000
 """Rows; up to so many are read without Spark."""
 _GROUPS = 10_000
-_RANGES_MAX = 256
+_RANGES_MAX, _RANGES_PER_FILE = 256, 4
+"""Ranges that a predicate has; of kept rows also no more for each file, since each range is compared with each file."""
 
 Range = tuple[Any, Any]
 
@@ -67,7 +68,9 @@ def source_keys(
         return ALWAYS
     columns = None if kept is None else _kept_columns(keys, source, kept)
     if columns is not None:
-        return conjunction(tuple(_among_kept(key, column) for key, column in zip(keys, columns, strict=True)))
+        ranges_max = min(_RANGES_MAX, _RANGES_PER_FILE * table.snapshot.num_files)
+        found = (_among_kept(key, column, ranges_max) for key, column in zip(keys, columns, strict=True))
+        return conjunction(tuple(found))
     lists = _distinct_values(keys, source, run)
     return conjunction(
         tuple(
@@ -93,20 +96,20 @@ def _kept_columns(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> li
     return [kept_column(kept, source, stored[key.of_source]) for key in keys]
 
 
-def _among_kept(key: MatchedKey, column: pa.ChunkedArray) -> Predicate:
+def _among_kept(key: MatchedKey, column: pa.ChunkedArray, ranges_max: int) -> Predicate:
     values = pc.unique(column.drop_null())
     if len(values) <= _LISTED_MAX:
         return _among(key, _values(values, key.data_type))
-    return _within(key, _ranges_of(values, key.data_type))
+    return _within(key, _ranges_of(values, key.data_type, ranges_max))
 
 
-def _ranges_of(values: pa.Array, data_type: DataType) -> list[Range]:
-    """Of different values that are not null."""
+def _ranges_of(values: pa.Array, data_type: DataType, ranges_max: int) -> list[Range]:
+    """Of different values that are not null; so many at most."""
     ends = [0, len(values)]
     values = values.take(pc.array_sort_indices(values))
     if data_type is not PrimitiveType.STRING:
         gaps = np.diff(_numbers(values, data_type))
-        num_kept = min(_RANGES_MAX - 1, len(gaps))
+        num_kept = min(ranges_max - 1, len(gaps))
         ends[1:1] = (np.sort(np.argsort(gaps)[len(gaps) - num_kept :]) + 1).tolist()
     lows = _values(values.take(pa.array(ends[:-1])), data_type)
     highs = _values(values.take(pa.array([end - 1 for end in ends[1:]])), data_type)
