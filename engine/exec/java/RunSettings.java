@@ -24,7 +24,7 @@ import org.apache.spark.sql.internal.SQLConf$;
  *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
  *   of a small query could only leave out files, of which there are few.
  * - Others have as many partitions in their exchanges as their bytes are worth, up to what is configured.
- * - Of writes those alone are changed that one task does: it takes rows as it reads them into the files.
+ * - A write is planned so only if one task reads and writes all its rows; others are as Spark plans them.
  *
  * A session that sets the number of partitions, or adaptive execution, has what it set. The settings are those of a
  * statement (see {@link SessionSettings}), in effect on the thread that plans and runs it.
