@@ -25,7 +25,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * when the plan runs, by the statement that runs it, so a kept plan reads the versions that its statement has pinned;
  * where these are the files of the last run, that one's tasks run again ({@link KeptRun}).
  * The columns that a text has are kept likewise, for all sizes of the tables.
- * Nothing is kept that depends on the time or on chance, whose columns are found in files, or that reads a view which has
+ * No plan is kept that depends on the time or on chance, whose columns are found in files, or that reads a view which has
  * other rows each time.
  */
 final class KeptPlans {
