@@ -114,6 +114,8 @@ class RowRules:
     file_bytes: int = FILE_BYTES
     small_bytes: int = SMALL_BYTES
     """Up to this estimate rows are shuffled all the same."""
+    joins_tasks: bool = False
+    """Rows of such an estimate are written by a task for each core at most instead, without a shuffle."""
     distribution: Distribution | None = None
     """NONE: rows are written by the tasks that read them; RANGE: in the order of all files together. None, or HASH: the
     rows of a partition come together, and without partitions those of one order.

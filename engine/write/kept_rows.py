@@ -2,7 +2,7 @@
 
 Each time they must be the same rows, whatever the query is (`rand()`, a table that is being written). The files lie
 beside the table's, where every executor can reach them; no version ever has them. They go when the statement ends, and
-VACUUM takes what a crash leaves.
+VACUUM takes what a crash leaves. Few rows are not shuffled into one file: they are read once or twice, and gone.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Itera
         steps=(),
         stored=columns.to_json(),
         partition_columns=(),
+        joins_tasks=True,
         names=tuple(columns.names),
     )
     name = f"rows kept for {run.context.statement_id}: {scan.relation}"

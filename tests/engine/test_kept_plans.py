@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
@@ -129,3 +130,38 @@ def test_another_session_with_the_same_settings_has_it_too(engine: LakeEngine, s
     session.close()
     assert asked(second, text) == ([("a", 1)], True)
     second.close()
+
+
+def described(session: LakeSession, text: str) -> list[Any]:
+    """The columns of a query, with their types."""
+    return [row[:2] for row in asked(session, f"DESCRIBE QUERY {text}")[0]]
+
+
+def test_known_columns_are_those_of_now(session: LakeSession, other: LakeSession) -> None:
+    """Of a text that is asked again after what it follows from has changed: the table, a variable, a setting."""
+    run(session, "CREATE TABLE shaped AS SELECT 1 AS id")
+    text = "SELECT * FROM shaped"
+    for rest in ([], [("a", "string")], [("a", "string"), ("b", "date")]):
+        if rest:
+            run(session, f"ALTER TABLE shaped ADD COLUMN {rest[-1][0]} {rest[-1][1]}")
+        for reader in (session, session, other):
+            assert described(reader, text) == [("id", "int"), *rest]
+    for type_ in ("int", "string"):
+        run(session, f"DECLARE OR REPLACE VARIABLE v {type_.upper()}")
+        assert described(session, "SELECT v") == described(session, "SELECT v") == [("v", type_)]
+    mixed = "SELECT 1 + '1' AS t"
+    assert described(session, mixed) == [("t", "bigint")]
+    run(session, "SET spark.sql.ansi.enabled = false")
+    assert described(session, mixed) == [("t", "double")]
+    assert described(other, mixed) == [("t", "bigint")]
+    run(session, "RESET spark.sql.ansi.enabled")
+    assert described(session, mixed) == [("t", "bigint")]
+
+
+def test_an_error_in_a_text_is_one_each_time(session: LakeSession) -> None:
+    run(session, "CREATE TABLE refused AS SELECT 1 AS id")
+    for _ in range(2):
+        with pytest.raises(SqlError, match="no_such"):
+            described(session, "SELECT no_such FROM refused")
+    run(session, "ALTER TABLE refused ADD COLUMN no_such INT")
+    assert described(session, "SELECT no_such FROM refused") == [("no_such", "int")]

@@ -14,6 +14,7 @@ import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.ExplainMode$;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * One client's session: its own settings, current schema and temporary views over the shared Spark.
@@ -140,9 +141,27 @@ public final class GatewaySession {
         QueryExecution source = statement.analyzed();
         QueryExecution literals = writer.literals(source, statement, guard, parsed.id);
         QueryExecution query = literals == null ? writer.enforced(source, guard, parsed.id) : literals;
-        String files = literals == null ? writer.write(statement.atItsTime(query)) : writer.writeLiterals(literals);
+        String files =
+            literals == null ? written(statement.atItsTime(query), writer, parsed) : writer.writeLiterals(literals);
         keepLineage(parsed, query.analyzed());
         return files;
+      }
+    });
+  }
+
+  private String written(QueryExecution query, final TableWriter writer, Request request) throws Exception {
+    if (!writer.mayBeOneTask() || !RunSettings.mayBeOneTask(request)) return writer.write(query);
+    RunSettings chosen = new RunSettings(spark, settings);
+    final Query inOneTask = chosen.inOneTask(new Query(spark, query.analyzed()));
+    if (inOneTask == null) return writer.write(query);
+    return (String) chosen.during(new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        try {
+          return writer.write(inOneTask);
+        } catch (Exception failure) {
+          Platform.throwException(failure);
+          return null;
+        }
       }
     });
   }

@@ -24,11 +24,16 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * columns and sizes of the tables, settings, current schema and user. It holds no files: those of a scan are asked for
  * when the plan runs, by the statement that runs it, so a kept plan reads the versions that its statement has pinned;
  * where these are the files of the last run, that one's tasks run again ({@link KeptRun}).
- * Nothing is kept that depends on the time or on chance, whose columns are found in files, or that reads a view which has
+ * The columns that a text has are kept likewise, for all sizes of the tables.
+ * No plan is kept that depends on the time or on chance, whose columns are found in files, or that reads a view which has
  * other rows each time.
  */
 final class KeptPlans {
   private static final int PLANS_MAX = 200;
+
+  /** Of frames of columns alone ({@link Frame}), of so many bytes at most. */
+  private static final int COLUMNS_MAX = 1000;
+  private static final int COLUMNS_BYTES_MAX = 16 << 10;
 
   /** Of these plans, the ones whose last run is kept: each holds the session that it was made in, and some more. */
   private static final int RUNS_MAX = 100;
@@ -49,11 +54,27 @@ final class KeptPlans {
     }
   });
 
+  /** Key -> what a text was found to be when it was analyzed, which is asked for before it runs. */
+  private final Map columns = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
+    protected boolean removeEldestEntry(Map.Entry eldest) {
+      return size() > COLUMNS_MAX;
+    }
+  });
+
   /** Those whose run is kept, in the order of their use. */
   private final Map withRuns = new LinkedHashMap(16, 0.75f, true);
 
   /** What a plan of the request is kept by, or null where none may be. */
   static String key(SparkSession spark, Request request) throws GeneralSecurityException {
+    return key(spark, request, request.meaning);
+  }
+
+  /** What the request's columns are kept by, or null where they may not be. */
+  static String columnsKey(SparkSession spark, Request request) throws GeneralSecurityException {
+    return key(spark, request, request.shape());
+  }
+
+  private static String key(SparkSession spark, Request request, String meaning) throws GeneralSecurityException {
     for (int i = 0; i < request.scans.length; i++) if (request.scans[i].format != null) return null;
     if (!isTimeless(request.text)) return null;
     for (int i = 0; i < request.views.length; i++) {
@@ -66,7 +87,7 @@ final class KeptPlans {
     }
     CatalogManager catalogs = spark.sessionState().catalogManager();
     String schema = String.join(".", catalogs.currentNamespace());
-    String key = request.meaning + "\n" + catalogs.currentCatalog().name() + "." + schema + "\n" + set;
+    String key = meaning + "\n" + catalogs.currentCatalog().name() + "." + schema + "\n" + set;
     return key.length() > LENGTH_MAX ? null : digest(key);
   }
 
@@ -78,6 +99,14 @@ final class KeptPlans {
   private static boolean isTimeless(String text) {
     Matcher comment = COMMENT.matcher(text);
     return !comment.find() && !TYPED.matcher(text).find();
+  }
+
+  byte[] columns(String key) {
+    return (byte[]) columns.get(key);
+  }
+
+  void putColumns(String key, byte[] frame) {
+    if (frame.length <= COLUMNS_BYTES_MAX) columns.put(key, frame);
   }
 
   Kept get(String key) {

@@ -24,6 +24,8 @@ import org.apache.spark.sql.execution.aggregate.HashAggregateExec;
 import org.apache.spark.sql.execution.aggregate.ObjectHashAggregateExec;
 import org.apache.spark.sql.execution.aggregate.SortAggregateExec;
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS$;
+import org.apache.spark.sql.execution.exchange.REBALANCE_PARTITIONS_BY_COL$;
+import org.apache.spark.sql.execution.exchange.REBALANCE_PARTITIONS_BY_NONE$;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec;
 import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec;
@@ -37,7 +39,7 @@ import org.apache.spark.sql.execution.window.WindowGroupLimitExec;
  *
  * A plan has one partition if its scans have and each operator above them keeps it, of a list of operators; so all
  * exchanges in it are left out together, and none where one side of a join or union would go on to have several. What
- * users ask for, as by `repartition`, is done.
+ * users ask for, as by `repartition`, is done; a rebalancing asks for no number.
  */
 final class OnePartition extends Rule {
   private static final Set KEEPING = new HashSet(Arrays.asList(new Object[] {
@@ -76,7 +78,9 @@ final class OnePartition extends Rule {
   }
 
   private static SparkPlan ofExchange(ShuffleExchangeExec exchange) {
-    boolean isAsked = exchange.shuffleOrigin() != ENSURE_REQUIREMENTS$.MODULE$;
+    boolean isAsked = exchange.shuffleOrigin() != ENSURE_REQUIREMENTS$.MODULE$
+        && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_COL$.MODULE$
+        && exchange.shuffleOrigin() != REBALANCE_PARTITIONS_BY_NONE$.MODULE$;
     SparkPlan one = isAsked ? null : inOne(exchange.child());
     if (one != null) return told(one);
     if (exchange.outputPartitioning().numPartitions() != 1) return null;

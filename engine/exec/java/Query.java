@@ -37,6 +37,10 @@ class Query extends QueryExecution {
     isAdaptive = false;
   }
 
+  boolean isAdaptive() {
+    return isAdaptive;
+  }
+
   /** Its joins are in one task, which makes the hash tables; to be said before the plan that runs is asked for. */
   void joinInOneTask() {
     inOneTask = true;

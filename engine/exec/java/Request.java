@@ -49,6 +49,7 @@ final class Request {
   final boolean tellsLineage;
   /** All but what is of this run alone: requests of the same meaning have the same plan under the same settings. */
   final String meaning;
+  private final JsonNode rest;
 
   Request(String json) throws Exception {
     JsonNode node = JSON.readTree(json);
@@ -73,6 +74,14 @@ final class Request {
     for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
     ((ObjectNode) node).remove(OF_ONE_RUN);
     meaning = node.toString();
+    rest = node;
+  }
+
+  /** Of its meaning what its columns follow from: not how large the tables are. */
+  String shape() {
+    JsonNode shape = rest.deepCopy();
+    for (Iterator all = shape.get("scans").elements(); all.hasNext(); ) ((ObjectNode) all.next()).remove("bytes");
+    return shape.toString();
   }
 
   boolean hasBarrier() {

@@ -211,6 +211,9 @@ final class RowEnforcer {
    */
   private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names, boolean isMade) {
     if (isLiteral) return withoutJob ? plan : new Repartition(1, false, plan);
+    if (request.get("joins_tasks").booleanValue()) {
+      return isSmall(plan) ? new Repartition(spark.sparkContext().defaultParallelism(), false, plan) : plan;
+    }
     if (isDistributed("none") && !request.get("rebalanced").booleanValue()) return plan;
     if (names.size() > 0 || request.get("rebalanced").booleanValue() || isSmall(plan)) {
       return isMade ? rebalancedBelow((Project) plan) : rebalanced(plan, named(plan, names));

@@ -24,6 +24,7 @@ import org.apache.spark.sql.internal.SQLConf$;
  *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
  *   of a small query could only leave out files, of which there are few.
  * - Others have as many partitions in their exchanges as their bytes are worth, up to what is configured.
+ * - A write is planned so only if one task reads and writes all its rows; others are as Spark plans them.
  *
  * A session that sets the number of partitions, or adaptive execution, has what it set. The settings are those of a
  * statement (see {@link SessionSettings}), in effect on the thread that plans and runs it.
@@ -101,7 +102,24 @@ final class RunSettings {
     return chosen;
   }
 
-  private void choose(Query query, FilesLeft left) {
+  /**
+   * A query whose rows are written, as one task that reads and writes them all; null where that would be too much for
+   * one. To be planned and run in {@link #during}.
+   */
+  Query inOneTask(Query query) {
+    FilesLeft left = new FilesLeft(optimized(query));
+    return !left.isEmpty() && choose(query, left) ? query : null;
+  }
+
+  /** Whether what scans of so many bytes leave may be little enough for one task. */
+  static boolean mayBeOneTask(Request request) {
+    long bytes = 0;
+    for (int i = 0; i < request.scans.length; i++) bytes += request.scans[i].bytes;
+    return bytes <= 2 * ONE_TASK_MAX; // of all columns
+  }
+
+  /** Answers whether it is one task. */
+  private boolean choose(Query query, FilesLeft left) {
     long[][] sizes = left.sizes();
     long bytes = 0;
     long files = 0;
@@ -120,6 +138,7 @@ final class RunSettings {
     changes = new HashMap(changes);
     changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
     if (oneTask && left.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
+    return oneTask && !query.isAdaptive();
   }
 
   /** Bytes of the columns that are read of the other relations; a file that Spark would not read in one task is one. */

@@ -33,6 +33,9 @@ final class TableWriter {
   /** More than what statistics in a log keep of a string (32 characters) can take. */
   private static final int BOUND_BYTES_MAX = 256;
 
+  /** More than so little as one task reads becomes. */
+  private static final long ONE_TASK_FILE = 32L << 20;
+
   private final SparkSession spark;
   private final TableRoot root;
   private final String folder;
@@ -86,6 +89,12 @@ final class TableWriter {
     new LiteralWriter(spark, options, configuration())
         .write(rows, partitionAttributes(output), committer, root.path(), trackers(nulls));
     return answer(committer, nulls);
+  }
+
+  /** Whether rows that one task writes are in the files that they should be in: no curve, and none of a small size. */
+  boolean mayBeOneTask() {
+    if (rules.isNull() || rules.hasNonNull("curve") || rules.get("is_arranged").booleanValue()) return false;
+    return rules.get("file_bytes").longValue() >= ONE_TASK_FILE;
   }
 
   /** JSON: an array of path (relative to the folder), partition, size, modification time and {@link NullCounts}. */

@@ -5,7 +5,8 @@ partition values leave no room for any of them holds no row that matches. Of mor
 asked which ranges they lie in: values are grouped by their distance from the lowest, each group is one range, and of
 the gaps between ranges the widest are kept. However they are grouped, the ranges hold all values.
 
-Rows that are kept in files (`engine.write.kept_rows`), and are not too many, are looked at here: that takes no job.
+Rows that are kept in files (`engine.write.kept_rows`), and are not too many, are looked at here: that takes no job. The
+ranges are then those between the widest gaps of all values.
 
 Nothing is asked where the table has few files, or the source is so small that Spark broadcasts it: then the scan is
 told the keys while the join runs.
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -40,7 +42,8 @@ from engine.pruning.predicates import (
 )
 from engine.storage.storage import Storage
 from engine.table.scan import Scan
-from engine.types.schema import DataType, PrimitiveType
+from engine.types.arrow_types import Array
+from engine.types.schema import DataType, DecimalType, PrimitiveType
 from engine.write.kept_rows import count_kept, kept_column
 
 FILES_MIN = 16
@@ -49,7 +52,8 @@ _LISTED_MAX = 20_000
 _LOOKED_AT_MAX = 5_000_000
 """Rows; up to so many are read without Spark."""
 _GROUPS = 10_000
-_RANGES_MAX = 256
+_RANGES_MAX, _RANGES_PER_FILE = 256, 4
+"""Ranges that a predicate has; of kept rows also no more for each file, since each range is compared with each file."""
 
 Range = tuple[Any, Any]
 
@@ -62,8 +66,12 @@ def source_keys(
     """
     if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, run):
         return ALWAYS
-    lists = None if kept is None else _kept_values(keys, source, kept)
-    lists = _distinct_values(keys, source, run) if lists is None else lists
+    columns = None if kept is None else _kept_columns(keys, source, kept)
+    if columns is not None:
+        ranges_max = min(_RANGES_MAX, _RANGES_PER_FILE * table.snapshot.num_files)
+        found = (_among_kept(key, column, ranges_max) for key, column in zip(keys, columns, strict=True))
+        return conjunction(tuple(found))
+    lists = _distinct_values(keys, source, run)
     return conjunction(
         tuple(
             _among(key, values) if len(values) <= _LISTED_MAX else _within(key, _ranges(key, source, run))
@@ -78,18 +86,42 @@ def _is_broadcast(source: Scan, run: Run) -> bool:
     return num_bytes <= _BROADCAST_BYTES and not (run.executor.get_setting(_BROADCAST) or "").startswith("-")
 
 
-def _kept_values(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> list[list[Any]] | None:
-    """As `_distinct_values`; None for fields of columns, and of too many rows."""
+def _kept_columns(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> list[pa.ChunkedArray] | None:
+    """Of each key its values; None for fields of columns, and of too many rows."""
     assert source.layout is not None
     fields = zip(source.schema.fields, source.layout.schema.fields, strict=True)
     stored = {f"{source.relation}.{quote(field.name)}": of_file.name for field, of_file in fields}
     if any(key.of_source not in stored for key in keys) or count_kept(kept, source) > _LOOKED_AT_MAX:
         return None
-    columns = (kept_column(kept, source, stored[key.of_source]) for key in keys)
-    return [
-        _values(pc.unique(column.drop_null()).slice(0, _LISTED_MAX + 1), key.data_type)
-        for column, key in zip(columns, keys, strict=True)
-    ]
+    return [kept_column(kept, source, stored[key.of_source]) for key in keys]
+
+
+def _among_kept(key: MatchedKey, column: pa.ChunkedArray, ranges_max: int) -> Predicate:
+    values = pc.unique(column.drop_null())
+    if len(values) <= _LISTED_MAX:
+        return _among(key, _values(values, key.data_type))
+    return _within(key, _ranges_of(values, key.data_type, ranges_max))
+
+
+def _ranges_of(values: pa.Array, data_type: DataType, ranges_max: int) -> list[Range]:
+    """Of different values that are not null; so many at most."""
+    ends = [0, len(values)]
+    values = values.take(pc.array_sort_indices(values))
+    if data_type is not PrimitiveType.STRING:
+        gaps = np.diff(_numbers(values, data_type))
+        num_kept = min(ranges_max - 1, len(gaps))
+        ends[1:1] = (np.sort(np.argsort(gaps)[len(gaps) - num_kept :]) + 1).tolist()
+    lows = _values(values.take(pa.array(ends[:-1])), data_type)
+    highs = _values(values.take(pa.array([end - 1 for end in ends[1:]])), data_type)
+    return list(zip(lows, highs, strict=True))
+
+
+def _numbers(values: pa.Array, data_type: DataType) -> Array:
+    """Doubles that grow with the values."""
+    if isinstance(data_type, DecimalType):
+        return np.asarray(values.cast(pa.float64()))
+    whole = values.cast(pa.int32()) if data_type is PrimitiveType.DATE else values
+    return np.asarray(whole.cast(pa.int64())).astype(np.float64)
 
 
 def _distinct_values(keys: Sequence[MatchedKey], source: Scan, run: Run) -> list[list[Any]]:

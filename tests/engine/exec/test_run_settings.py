@@ -16,7 +16,9 @@ from deltalake import write_deltalake
 
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.profile import SparkJob
 from tests.engine.lake_sessions import rows, run
 
 pytestmark = pytest.mark.spark
@@ -205,3 +207,62 @@ def test_answers_do_not_depend_on_how_a_query_runs(small: LakeSession) -> None:
     run(small, f"RESET {PARTITIONS}")
     for text, ours, theirs in zip(texts, found, expected, strict=True):
         assert ours == theirs, text
+
+
+SMALL_WRITES = (
+    # a statement on a copy of `facts`, and whether one job reads and writes what it writes
+    ("INSERT INTO {t} SELECT id + 100, k, p, x, s, d FROM facts WHERE id < 30", True),
+    ("INSERT INTO {t} SELECT n.k, m.k, o.name, 1.5D, m.name, DATE'2024-01-01' FROM " + THREE, True),
+    ("INSERT INTO {t} SELECT max(id), k, p, sum(x), min(s), d FROM facts GROUP BY k, p, d", True),
+    ("INSERT INTO {t} SELECT n.k, 1, 'a', 0, m.name, NULL FROM names n JOIN names m ON n.k < m.k", False),
+    ("INSERT INTO {t} SELECT e, 1, 'a', 0, name, NULL FROM names LATERAL VIEW explode(sequence(1, k)) AS e", False),
+    ("INSERT INTO {t} SELECT id, 1, 'a', 0, NULL, NULL FROM range(0, 90, 1, 5)", False),
+    ("INSERT INTO {t} SELECT id, k, p, x, s, d FROM facts JOIN names USING (k)", False),  # files may go
+)
+
+
+@pytest.mark.parametrize(("text", "is_one_job"), SMALL_WRITES, ids=[text for text, _ in SMALL_WRITES])
+@pytest.mark.parametrize("order", ["", "TBLPROPERTIES ('delta.targetFileSize' = '1kb')"], ids=["", "small files"])
+def test_small_writes_are_one_task_s(small: LakeSession, text: str, is_one_job: bool, order: str) -> None:
+    """The rows are those that a session writes that sets the number of partitions; no file is too large."""
+    written, jobs = [], []
+    for partitions in ("3", None):
+        run(small, f"CREATE OR REPLACE TABLE copied PARTITIONED BY (p) {order} AS SELECT * FROM facts")
+        run(small, f"SET {PARTITIONS} = {partitions}" if partitions else f"RESET {PARTITIONS}")
+        before = set(rows(small, "SELECT DISTINCT _metadata.file_path FROM copied"))
+        ran: list[SparkJob] = []
+        context = StatementContext(identity=Identity("ann"), on_jobs=ran.extend)
+        small.execute(text.format(t="copied"), context).close()
+        jobs.append(len(ran))
+        written.append(sorted(rows(small, "SELECT * FROM copied"), key=repr))
+        files = set(rows(small, "SELECT DISTINCT p, _metadata.file_path FROM copied"))
+        new = [partition for partition, path in files if (path,) not in before]
+        assert order or len(new) == len(set(new)), "a file for each partition"
+    assert written[0] == written[1]
+    assert (jobs[1] == 1) == (is_one_job and not order) and jobs[1] <= jobs[0]
+
+
+CHANGES = (
+    "UPDATE {t} SET x = x + 1, p = 'z' WHERE id % 3 = 0",
+    "MERGE INTO {t} t USING (SELECT k, count(*) AS c FROM names GROUP BY k) n ON t.id = n.k "
+    "WHEN MATCHED THEN UPDATE SET s = 'c' || c WHEN NOT MATCHED THEN INSERT (id, k, p) VALUES (c, k, 'a')",
+    "MERGE INTO {t} t USING names n ON t.k = n.k AND t.id < 9 WHEN MATCHED AND t.id = 7 THEN DELETE "
+    "WHEN NOT MATCHED BY SOURCE AND t.id = 8 THEN UPDATE SET p = 'y' WHEN NOT MATCHED THEN INSERT (id) VALUES (n.k)",
+)
+
+
+@pytest.mark.parametrize("text", CHANGES)
+@pytest.mark.parametrize("clause", ["", "USING iceberg", "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"])
+def test_small_changes_take_fewer_jobs(small: LakeSession, text: str, clause: str) -> None:
+    changed, jobs = [], []
+    for partitions in ("3", None):
+        run(small, "DROP TABLE IF EXISTS altered")
+        run(small, f"CREATE TABLE altered {clause} AS SELECT * FROM facts WHERE id < 20")
+        run(small, f"SET {PARTITIONS} = {partitions}" if partitions else f"RESET {PARTITIONS}")
+        ran: list[SparkJob] = []
+        context = StatementContext(identity=Identity("ann"), on_jobs=ran.extend)
+        small.execute(text.format(t="altered"), context).close()
+        jobs.append(len(ran))
+        changed.append(sorted(rows(small, "SELECT * FROM altered"), key=repr))
+    assert changed[0] == changed[1]
+    assert jobs[1] <= jobs[0] - text.startswith("MERGE")
