@@ -36,6 +36,9 @@ final class JoinKeys {
   /** More distinct keys than these become a range: each is compared with each group of rows of each file. */
   private static final int LISTED_MAX = 500;
 
+  /** A range that leaves out less saves less than Parquet's reader takes to look for its values in dictionaries. */
+  private static final double NEXT_TO_ALL = 0.95;
+
   /** To compare this many values that are not longs takes some ten milliseconds, in which the query waits. */
   private static final int COMPARED_MAX = 100_000;
 
@@ -48,15 +51,19 @@ final class JoinKeys {
     this.joined = joined;
   }
 
-  /** Of the key at a place; null for a type whose values are not compared by what they are, and for too many keys. */
-  Expression condition(Expression column, int at) {
+  /**
+   * Of the key at a place; null for a type whose values are not compared by what they are, for too many keys, and for a
+   * range that is next to all of `bounds`, the lowest and the highest value of the column (null: unknown).
+   */
+  Expression condition(Expression column, int at, long[] bounds) {
     DataType type = column.dataType();
     if (!isOrdered(type)) return null;
-    return relation instanceof LongHashedRelation ? ofLongs(column, type, at) : ofValues(column, type, at);
+    return relation instanceof LongHashedRelation ? ofLongs(column, at, bounds) : ofValues(column, type, at);
   }
 
   /** No key is made an object of unless it is listed. */
-  private Expression ofLongs(Expression column, DataType type, int at) {
+  private Expression ofLongs(Expression column, int at, long[] bounds) {
+    DataType type = column.dataType();
     Set listed = new HashSet();
     long low = Long.MAX_VALUE;
     long high = Long.MIN_VALUE;
@@ -66,7 +73,15 @@ final class JoinKeys {
       high = Math.max(high, value);
       if (listed.size() <= LISTED_MAX) listed.add(whole(value, type));
     }
-    return listed.size() <= LISTED_MAX ? among(column, listed) : between(column, whole(low, type), whole(high, type));
+    if (listed.size() <= LISTED_MAX) return among(column, listed);
+    if (bounds != null && share(low, high, bounds) >= NEXT_TO_ALL) return null;
+    return between(column, whole(low, type), whole(high, type));
+  }
+
+  /** How much of what is between the bounds is between two values. */
+  private static double share(long low, long high, long[] bounds) {
+    double shared = (double) Math.min(high, bounds[1]) - Math.max(low, bounds[0]) + 1;
+    return shared / ((double) bounds[1] - bounds[0] + 1);
   }
 
   private Expression ofValues(Expression column, DataType type, int at) {

@@ -23,7 +23,8 @@ def tables(engine: LakeEngine, lake: Path) -> Iterator[LakeSession]:
     run(
         session,
         "CREATE TABLE facts AS SELECT nullif(id % 5000, 7) AS k, CAST(id % 400 AS STRING) AS s,"
-        f" CAST(id % 90 AS INT) AS i, CAST(id % 1000 AS DECIMAL(9,2)) AS m, sha2(CAST(id AS STRING), 256) AS pad FROM range({ROWS})",
+        " CAST(id % 90 AS INT) AS i, CAST(id % 1000 AS DECIMAL(9,2)) AS m,"
+        f" sha2(CAST(id AS STRING), 256) AS pad FROM range({ROWS})",
     )
     run(
         session,
