@@ -24,7 +24,7 @@ def enforce_not_null(plan: WritePlan) -> WritePlan:
     for column in plan.schema.fields:
         name = quote(column.name)
         if not column.nullable:
-            checks.append(_check(column.name, _present(name)))
+            checks.append(replace(_check(column.name, _present(name)), present=column.name))
         for inner, text in _inside(column.data_type, column.name, name, 0):
             checks.append(_check(inner, text))
     return replace(plan, checks=(*plan.checks, *checks))

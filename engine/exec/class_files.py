@@ -24,9 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
-
-from engine.exec.jvm import compile_classes, java_sources, launch_jvm, stop_jvm
+from engine.exec.jvm import SPARK_VERSION, compile_classes, java_sources, launch_jvm, stop_jvm
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"
@@ -90,7 +88,7 @@ def archiving(files: ClassFiles) -> Iterator[str]:
 
 
 def _class_files() -> ClassFiles:
-    digest = hashlib.sha256(pyspark.__version__.encode())
+    digest = hashlib.sha256(SPARK_VERSION.encode())
     for name, text in java_sources():
         digest.update(f"\0{name}\0{text}".encode())
     folder = Path(sys.prefix) / "share" / "delta-gateway" / digest.hexdigest()[:32]

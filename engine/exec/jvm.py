@@ -42,6 +42,7 @@ from pyspark.serializers import UTF8Deserializer, read_int
 from engine.exec.errors import JavaNotFound, SparkUnavailable
 
 JAVA_VERSION_MIN = 17
+SPARK_VERSION: str = pyspark.__version__
 EXIT_S = 5.0
 
 _spark_log = logging.getLogger("engine.exec.spark")

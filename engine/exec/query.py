@@ -13,7 +13,6 @@ started in its place, with the session's settings (`supervisor.py`).
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import shutil
@@ -28,7 +27,7 @@ from typing import Any, Generic, TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.disk_errors import DiskFull
+from engine.errors.disk_errors import full_disk_named
 from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import SparkRestarting
 from engine.exec.file_lists import Asked
@@ -97,9 +96,12 @@ class ExecSession:
     lost while it runs, or is away and does not come back in time.
     """
 
-    def __init__(self, spark: Supervisor[SparkProcess], results: Spool) -> None:
-        """Results go to `results` where a statement names no other spool."""
-        self._spark, self._results = spark, results
+    def __init__(
+        self, spark: Supervisor[SparkProcess], results: Spool, given: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Results go to `results` where a statement names no other spool. `given` are settings that all sessions have
+        from the start."""
+        self._spark, self._results, self._given = spark, results, given
         self._lock = threading.RLock()
         """Guards all below but `_current`; taken for calls to Java that do not take long."""
         self._settings: Mapping[str, str] = MappingProxyType({})
@@ -113,6 +115,11 @@ class ExecSession:
         """What is in force now. Waits for a change that is being made."""
         with self._lock:
             return SessionFacts(self._settings, self._current)
+
+    @property
+    def setting_names(self) -> frozenset[str]:
+        """Of Spark's settings those that the operator or the session has given values."""
+        return frozenset(self._given.keys() | self.facts.settings.keys())
 
     def run_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -362,11 +369,8 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
     """A folder that is there for a statement. Tasks that were cancelled may still write, but no longer find it."""
     folder.mkdir(parents=True)  # its parent is gone where the system cleans temporary folders up
     try:
-        yield folder
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFull() from error
-        raise
+        with full_disk_named():
+            yield folder
     finally:
         gone = folder.rename(folder.with_suffix(".gone"))
         try:

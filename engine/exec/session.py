@@ -174,8 +174,15 @@ class SparkOptions:
 class SparkDriver:
     """The running Spark, which is started again where it fails. :meth:`stop` ends its process and removes its files."""
 
-    def __init__(self, supervisor: Supervisor[SparkProcess], folder: PrivateFolder, file_lists: FileLists) -> None:
-        self._supervisor, self._folder, self._file_lists = supervisor, folder, file_lists
+    def __init__(
+        self,
+        supervisor: Supervisor[SparkProcess],
+        folder: PrivateFolder,
+        file_lists: FileLists,
+        given: Mapping[str, str],
+    ) -> None:
+        """`given` are the operator's settings of Spark."""
+        self._supervisor, self._folder, self._file_lists, self._given = supervisor, folder, file_lists, given
         self._results = Spool(folder.path / "results")
 
     @classmethod
@@ -215,7 +222,7 @@ class SparkDriver:
             file_lists.server.close()
             folder.remove()
             raise
-        return cls(supervisor, folder, file_lists)
+        return cls(supervisor, folder, file_lists, options.conf)
 
     @property
     def spool_dir(self) -> Path:
@@ -242,7 +249,7 @@ class SparkDriver:
 
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema."""
-        return ExecSession(self._supervisor, self._results)
+        return ExecSession(self._supervisor, self._results, self._given)
 
     def restart(self, reason: str) -> None:
         """Kill Spark's process, whatever runs in it, and start another; returns at once."""

@@ -30,6 +30,8 @@ class RowCheck:
     text: str
     shown: tuple[tuple[str, ...], ...]
     error: Callable[[Values], SqlError]
+    present: str | None = None
+    """The column that `text` asks a value of, where it asks nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

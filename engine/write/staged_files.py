@@ -6,26 +6,56 @@ collects them. After a commit of unknown outcome they stay, for the version (or 
 
 from __future__ import annotations
 
+import io
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from catalog.errors import CatalogOutcomeUnknown, SqlError
 from engine.bind.bound import BoundTable
+from engine.enforce.plain_literals import columns_of_literals, takes_values_as_they_stand
 from engine.enforce.row_rules import row_rules, violation
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import SparkFailure
+from engine.exec.jvm import SPARK_VERSION
 from engine.exec.run import Run
 from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.sql.query.plain_values import plain_rows
 from engine.storage.lent_storage import lease_of
 from engine.storage.storage import Storage
 from engine.table.formats import TableFormat
 from engine.table.transaction import DataFile, NewFiles
 
 logger = logging.getLogger(__name__)
+
+_PLAIN_ROWS_MAX = 1000
+_CODECS = {None: "snappy", "snappy": "snappy", "zstd": "zstd"}
+"""What tables say, and what PyArrow and the names of files do. None: Spark's default."""
+_ZSTD_LEVEL = 3
+"""That of Parquet's Java library."""
+_SCHEMA_KEY, _VERSION_KEY = "org.apache.spark.sql.parquet.row.metadata", "org.apache.spark.version"
+_IRRELEVANT = (
+    "spark.app.",
+    "spark.driver.",
+    "spark.executor.",
+    "spark.local.",
+    "spark.memory.",
+    "spark.scheduler.",
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.codegen.",
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.",
+    "spark.sql.ui.",
+    "spark.ui.",
+)
+"""Settings of Spark that mean nothing for plain literals, nor for files."""
 
 
 @contextmanager
@@ -44,7 +74,9 @@ def written_files(
 ) -> Iterator[NewFiles]:
     """The same for a table of the format `own` that may be not there yet."""
     target.ensure_writable()
-    written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), lease_of(target), run)
+    written = write_plain_rows(source, rows, target, folder, run)
+    if written is None:
+        written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), lease_of(target), run)
     with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], run):
         files = [
             DataFile(
@@ -94,6 +126,49 @@ def drop_told(table: BoundTable) -> Iterator[None]:
         if table.snapshot.is_gone():
             raise ConcurrentDrop(table.label) from failure
         raise
+
+
+def write_plain_rows(
+    source: ReadPlan, rows: WritePlan, target: Storage, folder: str, run: Run
+) -> tuple[WrittenFile, ...] | None:
+    """The file of rows that need no Spark (`engine.enforce.plain_literals`); None for others."""
+    if source.scans or source.views or not takes_values_as_they_stand(rows) or rows.config.compression not in _CODECS:
+        return None
+    if run.context.on_lineage is not None or not all(map(_is_irrelevant, run.executor.setting_names)):
+        return None
+    values = plain_rows(source.text)
+    columns = columns_of_literals(rows, values) if values is not None and len(values) <= _PLAIN_ROWS_MAX else None
+    if columns is None:
+        return None
+    name = f"part-00000-{uuid.uuid4()}-c000.{_CODECS[rows.config.compression]}.parquet"
+    data = _parquet(columns, rows)
+    target.write(f"{folder}{name}", data)
+    modified_ms = target.stat(f"{folder}{name}").modified_ms
+    return (WrittenFile(path=name, size=len(data), modification_time=modified_ms),)
+
+
+def _is_irrelevant(setting: str) -> bool:
+    return setting.startswith(_IRRELEVANT)
+
+
+def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
+    """A file's bytes, as Spark's writer lays them out."""
+    codec, output = _CODECS[rows.config.compression], io.BytesIO()
+    with pq.ParquetWriter(
+        output,
+        columns.schema,
+        version="1.0",
+        compression=codec,
+        compression_level=_ZSTD_LEVEL if codec == "zstd" else None,
+        use_dictionary=columns.num_rows > 1,
+        store_schema=False,
+        store_decimal_as_integer=True,
+        write_page_index=True,
+    ) as writer:
+        writer.write_table(columns)
+        schema = rows.config.stored_schema.to_json()
+        writer.add_key_value_metadata({_SCHEMA_KEY: schema, _VERSION_KEY: SPARK_VERSION})
+    return output.getvalue()
 
 
 def _write(source: ReadPlan, rows: WritePlan, folder: str, lease: str | None, run: Run) -> tuple[WrittenFile, ...]:

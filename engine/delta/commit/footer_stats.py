@@ -62,7 +62,8 @@ class FooterStats:
 
     def load(self, path: str) -> FileStats:
         """The statistics of the file at `path`, decoded and relative to the table's root."""
-        return self.load_measured(path, ())[0]
+        with self._storage.open_input(path) as source:
+            return self._stats(pq.read_metadata(source), _NO_COUNTS)
 
     def load_foreign(self, path: str) -> FileStats:
         """As `load`, of a file that anybody may have written: bounds only where its writer's are known to be right.
@@ -80,14 +81,15 @@ class FooterStats:
     def load_measured(
         self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS
     ) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
-        """Besides, the least and the greatest value of top-level `columns` (physical names) that have values.
+        """Of a file that we wrote; and the least and the greatest value of top-level `columns` (physical names) that
+        have values.
 
         They are exact for whole numbers, and do not depend on which columns the table keeps statistics of.
         `null_counts` are those of columns that the footer does not count, by physical path.
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
-        return self._stats(footer, null_counts), dict(_extremes(footer, columns))
+        return self._stats(footer, null_counts, is_own=True), dict(_extremes(footer, columns))
 
     def of_footer(self, footer: Any, positions: Mapping[str, int] | None = None) -> FileStats:
         """The statistics of a file whose footer is at hand; arrays and maps have none.
@@ -97,10 +99,16 @@ class FooterStats:
         return self._stats(footer, _NO_COUNTS, positions)
 
     def _stats(
-        self, footer: Any, null_counts: Mapping[Path, int], positions: Mapping[str, int] | None = None
+        self,
+        footer: Any,
+        null_counts: Mapping[Path, int],
+        positions: Mapping[str, int] | None = None,
+        *,
+        is_own: bool = False,
     ) -> FileStats:
+        """`is_own`: the file is ours, by Spark's writer or of literals, which are never NaN."""
         positions = _positions(footer) if positions is None else positions
-        tells_nan = (footer.created_by or "").startswith(_TELLS_NAN)
+        tells_nan = is_own or (footer.created_by or "").startswith(_TELLS_NAN)
         low: dict[str, Any] = {}
         high: dict[str, Any] = {}
         nulls: dict[str, Any] = {}
