@@ -1,9 +1,9 @@
 """TPC-H through the gateway's road, beside Spark's own Parquet reader on the very same files in the same Spark.
 
-Run `python -m tests.bench.bench_tpch [--scale 1] [--repeat 3] [--queries 9 17 …] [--folder FOLDER]`. DuckDB makes the
-data; delta-rs writes it, orders and line items by their dates, as they would arrive, in files of about a million rows.
-Where a folder is given it stays there, for the next run. Both sides answer Arrow or rows to their own process; results
-are compared cell by cell before anything is measured.
+Run `python -m tests.bench.bench_tpch [--scale 1] [--repeat 3] [--warm 3] [--queries 9 17 …] [--folder FOLDER]`. DuckDB
+makes the data; delta-rs writes it, orders and line items by their dates, as they would arrive, in files of about a
+million rows. Where a folder is given it stays there, for the next run. Both sides answer Arrow or rows to their own
+process; results are compared cell by cell before anything is measured.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--scale", type=float, default=1.0)
     options.add_argument("--repeat", type=int, default=3)
+    options.add_argument("--warm", type=int, default=3, help="rounds before, while Java compiles what they run")
     options.add_argument("--queries", type=int, nargs="+", default=range(1, 23), help="their numbers")
     options.add_argument("--folder", type=Path, help="where the tables are, or will be")
     arguments = options.parse_args()
@@ -49,7 +50,7 @@ def main() -> None:
         texts = write_tables(folder, arguments.scale) if not (folder / "supplier").exists() else query_texts()
         queries = {number: texts[number - 1] for number in arguments.queries}
         with two_core_spark(memory="4g") as driver:
-            compare(driver, folder, queries, arguments.repeat)
+            compare(driver, folder, queries, arguments.repeat, arguments.warm)
 
 
 def write_tables(folder: Path, scale: float) -> list[str]:
@@ -75,7 +76,7 @@ def _duckdb() -> duckdb.DuckDBPyConnection:
     return database
 
 
-def compare(driver: SparkDriver, folder: Path, queries: Mapping[int, str], repeat: int) -> None:
+def compare(driver: SparkDriver, folder: Path, queries: Mapping[int, str], repeat: int, warm: int) -> None:
     """Print one line a query, and the sum."""
     session, spark = open_lake(driver, folder), own_spark(driver)
     for table in TABLES:
@@ -85,7 +86,7 @@ def compare(driver: SparkDriver, folder: Path, queries: Mapping[int, str], repea
         text = text.strip().rstrip(";")
         _ensure_equal(number, session, spark, text)
         ours, theirs = alternate(
-            lambda text=text: run(session, text), lambda text=text: spark.sql(text).collectAsList(), repeat, warm=1
+            lambda text=text: run(session, text), lambda text=text: spark.sql(text).collectAsList(), repeat, warm
         )
         reads = run(session, text)[1]
         files = f"{sum(read.files for read in reads)} of {sum(read.files_total for read in reads)} files"

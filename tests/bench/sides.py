@@ -56,10 +56,14 @@ def own_spark(driver: SparkDriver) -> Any:
 
 
 def alternate(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int, warm: int = 2) -> tuple[float, float]:
-    """Medians in ms of two things done in turns, after `warm` rounds that do not count."""
+    """Medians in ms of two things done in turns, after `warm` rounds that do not count.
+
+    Who is first changes each round: what Java compiles while the one runs, the other finds compiled.
+    """
     times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeat + warm):
-        for spent, work in zip(times, (ours, theirs), strict=True):
+    for number in range(repeat + warm):
+        sides = [(times[0], ours), (times[1], theirs)]
+        for spent, work in reversed(sides) if number % 2 else sides:
             spent.append(once(work))
     return statistics.median(times[0][warm:]), statistics.median(times[1][warm:])
 

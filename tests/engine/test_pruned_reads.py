@@ -348,6 +348,40 @@ def test_joins_leave_out_files(session: LakeSession, events: str, wanted: None, 
     assert found == whole
 
 
+RANGES = (
+    # what keys of `many` are joined, by which of its numbers 0 to 5999, and files of the six of `spread` that are read
+    ("m.id = s.id", "m.id BETWEEN 1000 AND 1899", 1),
+    ("m.id = s.id", "m.id BETWEEN 1001 AND 2600 AND m.id % 2 = 1", 2),
+    ("m.id = s.id", "m.id >= 100 AND m.id <= 5000", 6),
+    ("m.id = s.id", "m.id >= 1000", 5),
+    ("m.id = s.id", "m.id >= 999 AND m.id < 5998", 6),
+    ("m.id = s.id", "m.id >= 20 AND m.id < 5998", 6),
+    ("-m.id = s.less", "m.id BETWEEN 3000 AND 3999", 1),
+    ("CAST(-m.id AS INT) = s.less AND CAST(m.id AS INT) = s.more", "m.id BETWEEN 1500 AND 2499", 2),
+    ("lpad(m.id, 4, '0') = s.word", "m.id BETWEEN 4000 AND 4999", 1),
+    ("CAST(m.id AS DECIMAL(25,1)) = s.wide", "m.id BETWEEN 4000 AND 5999", 2),
+)
+"""More keys than are listed, so that they are a range."""
+
+
+@pytest.fixture(scope="module")
+def spread(session: LakeSession) -> None:
+    columns = "id, CAST(-id AS INT) AS less, CAST(id AS INT) AS more, lpad(id, 4, '0') AS word"
+    run(session, f"CREATE TABLE many AS SELECT {columns}, CAST(id AS DECIMAL(25,1)) AS wide FROM range(6000)")
+    run(session, "CREATE TABLE spread LIKE many")
+    for start in range(0, 6000, 1000):
+        run(session, f"INSERT INTO spread SELECT * FROM many WHERE id >= {start} AND id < {start + 1000}")
+
+
+@pytest.mark.parametrize(("condition", "keys", "files"), RANGES, ids=[" ".join(row[:2]) for row in RANGES])
+def test_many_keys_are_a_range(session: LakeSession, spread: None, condition: str, keys: str, files: int) -> None:
+    query = f"SELECT count(*), sum(s.id), max(s.wide) FROM spread s JOIN many m ON {condition} WHERE {keys}"
+    found, reads = run(session, query)
+    ((count, total, widest),) = run(session, f"SELECT count(*), sum(id), max(id) FROM many m WHERE {keys}")[0]
+    assert found == [(count, total, widest)]
+    assert sum(read.files for read in reads if "spread" in read.label) == files
+
+
 def test_whole_numbers_that_are_joined_together_are_told_apart(session: LakeSession) -> None:
     """Spark makes one number of them."""
     run(session, "CREATE TABLE pairs (a INT, b SMALLINT, c TINYINT)")

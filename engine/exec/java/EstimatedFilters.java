@@ -16,6 +16,8 @@ import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.StringPredicate;
+import org.apache.spark.sql.catalyst.expressions.StringRegexExpression;
 import org.apache.spark.sql.types.StringType;
 
 /**
@@ -39,6 +41,16 @@ final class EstimatedFilters {
       boolean isEquality = filter instanceof EqualTo || filter instanceof EqualNullSafe;
       boolean isList = filter instanceof In || filter instanceof InSet;
       if ((isEquality || isList) && isPlain(Scala.list(filter.children()), true)) return true;
+    }
+    return false;
+  }
+
+  /** Whether one of the filters, which all have to hold, is of a kind that mostly leaves few rows. */
+  static boolean haveSelective(List filters) {
+    for (int i = 0; i < filters.size(); i++) {
+      Expression filter = (Expression) filters.get(i);
+      boolean isPattern = filter instanceof StringPredicate || filter instanceof StringRegexExpression;
+      if (isPattern || hasValues(filters.subList(i, i + 1))) return true;
     }
     return false;
   }

@@ -1,5 +1,6 @@
 package deltagateway;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -68,11 +69,19 @@ final class JoinFilePruning extends Rule {
       Object built = ((Broadcast) stage.executeBroadcast()).value();
       if (!(built instanceof HashedRelation)) return;
       JoinKeys keys = new JoinKeys((HashedRelation) built, join.streamedKeys());
-      Expression condition = keys.condition(over(key, source.column), at);
+      Expression condition = keys.condition(over(key, source.column), at, bounds(source));
       if (condition == null) continue;
       if (!found.containsKey(source.scan)) found.put(source.scan, new ArrayList());
       ((List) found.get(source.scan)).add(condition);
     }
+  }
+
+  /** The lowest and the highest value of the column, as far as they were asked for; else null. */
+  private static long[] bounds(Source source) {
+    Estimate estimate = ((ListedFileIndex) source.scan.relation().location()).estimate();
+    JsonNode known = estimate == null ? null : estimate.columns.get(((Attribute) source.column).name());
+    if (known == null || !known.get("low").isIntegralNumber() || !known.get("high").isIntegralNumber()) return null;
+    return new long[] {known.get("low").longValue(), known.get("high").longValue()};
   }
 
   /** The key with the scan's own column in it. */

@@ -36,6 +36,12 @@ final class JoinKeys {
   /** More distinct keys than these become a range: each is compared with each group of rows of each file. */
   private static final int LISTED_MAX = 500;
 
+  /** A range that leaves out less saves less than Parquet's reader takes to look for its values in dictionaries. */
+  private static final double NEXT_TO_ALL = 0.95;
+
+  /** To compare this many values that are not longs takes some ten milliseconds, in which the query waits. */
+  private static final int COMPARED_MAX = 100_000;
+
   private final HashedRelation relation;
   private final Seq joined;
 
@@ -45,28 +51,64 @@ final class JoinKeys {
     this.joined = joined;
   }
 
-  /** Of the key at a place; null for a type whose values are not compared by what they are. */
-  Expression condition(Expression column, int at) {
+  /**
+   * Of the key at a place; null for a type whose values are not compared by what they are, for too many keys, and for a
+   * range that is next to all of `bounds`, the lowest and the highest value of the column (null: unknown).
+   */
+  Expression condition(Expression column, int at, long[] bounds) {
     DataType type = column.dataType();
     if (!isOrdered(type)) return null;
-    boolean isLong = relation instanceof LongHashedRelation;
+    return relation instanceof LongHashedRelation ? ofLongs(column, at, bounds) : ofValues(column, type, at);
+  }
+
+  /** No key is made an object of unless it is listed. */
+  private Expression ofLongs(Expression column, int at, long[] bounds) {
+    DataType type = column.dataType();
+    Set listed = new HashSet();
+    long low = Long.MAX_VALUE;
+    long high = Long.MIN_VALUE;
+    for (scala.collection.Iterator keys = relation.keys(); keys.hasNext(); ) {
+      long value = unpacked(((InternalRow) keys.next()).getLong(0), at);
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+      if (listed.size() <= LISTED_MAX) listed.add(whole(value, type));
+    }
+    if (listed.size() <= LISTED_MAX) return among(column, listed);
+    if (bounds != null && share(low, high, bounds) >= NEXT_TO_ALL) return null;
+    return between(column, whole(low, type), whole(high, type));
+  }
+
+  /** How much of what is between the bounds is between two values. */
+  private static double share(long low, long high, long[] bounds) {
+    double shared = (double) Math.min(high, bounds[1]) - Math.max(low, bounds[0]) + 1;
+    return shared / ((double) bounds[1] - bounds[0] + 1);
+  }
+
+  private Expression ofValues(Expression column, DataType type, int at) {
     scala.math.Ordering order = TypeUtils$.MODULE$.getInterpretedOrdering(type);
     Set listed = new HashSet();
     Object low = null;
     Object high = null;
-    for (scala.collection.Iterator keys = relation.keys(); keys.hasNext(); ) {
-      InternalRow key = (InternalRow) keys.next();
-      Object value = isLong ? whole(unpacked(key.getLong(0), at), type) : InternalRow$.MODULE$.copyValue(key.get(at, type));
+    int count = 0;
+    for (scala.collection.Iterator keys = relation.keys(); keys.hasNext(); count++) {
+      if (count == COMPARED_MAX) return null;
+      Object value = ((InternalRow) keys.next()).get(at, type);
       if (value == null) continue;
-      if (low == null || order.compare(value, low) < 0) low = value;
-      if (high == null || order.compare(value, high) > 0) high = value;
-      if (listed.size() <= LISTED_MAX) listed.add(value);
+      if (listed.size() <= LISTED_MAX) listed.add(InternalRow$.MODULE$.copyValue(value));
+      if (low == null || order.compare(value, low) < 0) low = InternalRow$.MODULE$.copyValue(value);
+      if (high == null || order.compare(value, high) > 0) high = InternalRow$.MODULE$.copyValue(value);
     }
-    if (listed.size() <= LISTED_MAX) {
-      return new InSet(column, CollectionConverters.asScala(listed).toSet());
-    }
-    return new And(
-        new GreaterThanOrEqual(column, new Literal(low, type)), new LessThanOrEqual(column, new Literal(high, type)));
+    return listed.size() <= LISTED_MAX ? among(column, listed) : between(column, low, high);
+  }
+
+  private static Expression among(Expression column, Set listed) {
+    return new InSet(column, CollectionConverters.asScala(listed).toSet());
+  }
+
+  private static Expression between(Expression column, Object low, Object high) {
+    Literal lowest = new Literal(low, column.dataType());
+    Literal highest = new Literal(high, column.dataType());
+    return new And(new GreaterThanOrEqual(column, lowest), new LessThanOrEqual(column, highest));
   }
 
   /** The bits of one key, with its sign. */

@@ -96,7 +96,7 @@ final class RunSettings {
     some = SomeRows.wantedBy(optimized);
     FilesLeft left = new FilesLeft(optimized);
     if (left.isEmpty()) return query;
-    LogicalPlan cheaper = triesLongs ? LongSums.of(DateKeys.in(optimized), left) : optimized;
+    LogicalPlan cheaper = fewGroups(triesLongs ? LongSums.of(DateKeys.in(optimized), left) : optimized, left);
     Query chosen = cheaper == found ? query : new OptimizedQuery(spark, query.analyzed(), cheaper);
     choose(chosen, left);
     return chosen;
@@ -116,6 +116,18 @@ final class RunSettings {
     long bytes = 0;
     for (int i = 0; i < request.scans.length; i++) bytes += request.scans[i].bytes;
     return bytes <= 2 * ONE_TASK_MAX; // of all columns
+  }
+
+  /** As {@link FewGroups}, where the plan that runs is large enough to be worth it. */
+  private LogicalPlan fewGroups(final LogicalPlan optimized, FilesLeft left) {
+    long bytes = 0;
+    if (left.joins()) for (long[] of : left.sizes()) bytes += of[1];
+    if (bytes <= LOOK_UPS_MAX) return optimized;
+    return (LogicalPlan) during(new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return FewGroups.in(optimized, session.with(changes).autoBroadcastJoinThreshold());
+      }
+    });
   }
 
   /** Answers whether it is one task. */
