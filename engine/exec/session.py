@@ -179,7 +179,7 @@ class SparkDriver:
         supervisor: Supervisor[SparkProcess],
         folder: PrivateFolder,
         file_lists: FileLists,
-        given: Mapping[str, str],
+        given: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """`given` are the operator's settings of Spark."""
         self._supervisor, self._folder, self._file_lists, self._given = supervisor, folder, file_lists, given

@@ -111,7 +111,7 @@ def forms() -> Iterator[Any]:
             yield pytest.param(case, "iceberg", marks=marks, id=f"{case}-iceberg")
 
 
-@pytest.mark.parametrize(("case", "form"), forms())
+@pytest.mark.parametrize(("case", "form"), list(forms()))
 def test_an_answer_is_there_as_long_as_the_files_are(
     session: LakeSession, plain: LakeSession, case: str, form: str
 ) -> None:

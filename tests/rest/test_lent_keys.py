@@ -178,7 +178,7 @@ def test_a_spark_without_the_connector_refuses_by_name(
     server.vend(keys=3600, warehouse="s3://b", config=store.properties())
     opened = open_session(tmp_path, server, spark_driver)
     run(opened, "CREATE TABLE elsewhere.a.unread (id BIGINT)")
-    for text in ("INSERT INTO elsewhere.a.unread VALUES (1)", "CREATE TABLE elsewhere.a.unmade AS SELECT 1 AS id"):
+    for text in ("INSERT INTO elsewhere.a.unread SELECT 1", "CREATE TABLE elsewhere.a.unmade AS SELECT 1 AS id"):
         error = refuse(opened, text)
         assert error.condition == "REST_CREDENTIALS_NOT_IN_SPARK" and "hadoop-aws" in str(error)
     assert ("a", "unmade") not in server.other_client().list_tables("a")

@@ -47,14 +47,16 @@ def tables(engine: LakeEngine, lake: Path) -> Iterator[LakeSession]:
         run(session, f"INSERT INTO {table} SELECT {VALUES} FROM range({count})")
     run(session, "INSERT INTO big (id) VALUES (NULL), (1000)")
     run(session, "DELETE FROM big WHERE id IN (10, 20, 30)")
-    _spoil(lake / "odd" / "_delta_log")
+    _spoil(lake / "default" / "odd" / "_delta_log")
     yield session
     session.close()
 
 
 def _spoil(log: Path) -> None:
     """Give each file statistics that are wrong."""
-    for commit in log.glob("*.json"):
+    commits = list(log.glob("*.json"))
+    assert commits
+    for commit in commits:
         actions = [json.loads(line) for line in commit.read_text().splitlines()]
         for number, add in enumerate(action["add"] for action in actions if "add" in action):
             add["stats"] = json.dumps(WRONG[number % len(WRONG)])
