@@ -173,13 +173,14 @@ def write(system: Statement, rows: str, columns: str, clause: str, added: tuple[
     return spent
 
 
-def compare(name: str, repeat: int, systems: Mapping[str, Callable[[], float]]) -> None:
-    """Run all in turns, one round that does not count first, and print the medians."""
+def compare(name: str, repeat: int, systems: Mapping[str, Callable[[], float]], warm: int = 1) -> None:
+    """Run all in turns, `warm` rounds that do not count first, and print the medians. The first one changes."""
     times: dict[str, list[float]] = {system: [] for system in systems}
-    for _ in range(repeat + 1):
-        for system, run in systems.items():
-            times[system].append(run())
-    medians = {system: statistics.median(spent[1:]) for system, spent in times.items()}
+    for number in range(repeat + warm):
+        order = list(systems)
+        for system in order[number % len(order) :] + order[: number % len(order)]:
+            times[system].append(systems[system]())
+    medians = {system: statistics.median(spent[warm:]) for system, spent in times.items()}
     shown = "  ".join(f"{system} {median:8.0f} ms" for system, median in medians.items())
     ratios = "  ".join(f"{medians['ours'] / median:.2f} x {s}" for s, median in medians.items() if s != "ours")
     print(f"{name:24} {shown}   {ratios}", flush=True)
