@@ -142,8 +142,11 @@ def write_plain_rows(
         return None
     name = f"part-00000-{uuid.uuid4()}-c000.{_CODECS[rows.config.compression]}.parquet"
     data = _parquet(columns, rows)
-    target.write(f"{folder}{name}", data)
-    modified_ms = target.stat(f"{folder}{name}").modified_ms
+    try:
+        target.write(f"{folder}{name}", data)
+        modified_ms = target.stat(f"{folder}{name}").modified_ms
+    except OSError:  # Spark has a name for whatever keeps files from being written there
+        return None
     return (WrittenFile(path=name, size=len(data), modification_time=modified_ms),)
 
 

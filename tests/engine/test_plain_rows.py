@@ -14,9 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
-from catalog.errors import SqlError
 from engine.delta.spec.errors import LogWriteFailed
-from engine.errors.disk_errors import DiskFull
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
@@ -274,20 +272,28 @@ def test_random_rows_are_those_of_spark(session: LakeSession, lake: Path, seed: 
     assert logged(lake, here) == logged(lake, there)
 
 
-@pytest.mark.parametrize(("method", "named"), [("write", DiskFull), ("put_if_absent", LogWriteFailed)])
-def test_a_full_disk_is_named_and_nothing_is_written(
-    session: LakeSession, lake: Path, monkeypatch: pytest.MonkeyPatch, method: str, named: type[SqlError]
+def full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_file_that_cannot_be_written_is_left_to_spark(
+    session: LakeSession, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the data file, and at the commit."""
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    run(session, f"CREATE TABLE full_{method} (k INT)")
+    run(session, "CREATE TABLE unwritable (k INT)")
     with monkeypatch.context() as patched:
-        patched.setattr(LocalStorage, method, full)
-        error = refuse(session, f"INSERT INTO full_{method} VALUES (1)")
-    assert isinstance(error, named)
-    assert version_of(lake, f"full_{method}") == 0
-    run(session, f"INSERT INTO full_{method} VALUES (2)")
-    assert rows(session, f"SELECT k FROM full_{method}") == [(2,)]
+        patched.setattr(LocalStorage, "write", full)
+        run(session, "INSERT INTO unwritable VALUES (1)")
+    assert writer_of(session, "unwritable") == SPARK and rows(session, "SELECT k FROM unwritable") == [(1,)]
+
+
+def test_a_disk_that_is_full_at_the_commit_leaves_nothing(
+    session: LakeSession, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(session, "CREATE TABLE full_log (k INT)")
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalStorage, "put_if_absent", full)
+        error = refuse(session, "INSERT INTO full_log VALUES (1)")
+    assert isinstance(error, LogWriteFailed)
+    assert version_of(lake, "full_log") == 0 and not list((lake / "default" / "full_log").glob("*.parquet"))
+    run(session, "INSERT INTO full_log VALUES (2)")
+    assert rows(session, "SELECT k FROM full_log") == [(2,)]
