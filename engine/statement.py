@@ -30,7 +30,6 @@ from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
 from engine.enforce.rules import enforce
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
-from engine.errors.disk_errors import full_disk_named
 from engine.errors.statement_errors import StatementEnded
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
@@ -125,7 +124,7 @@ def run_statement(
     way = _Way(state=state, sources=sources, run=run)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
         return _told(statement, _carried(statement, _planned(statement, way), way), context)
-    with full_disk_named(), sources.pins.statement(run.context.now_ms) as uses:
+    with sources.pins.statement(run.context.now_ms) as uses:
         watching = replace(sources, formats=watched(sources.formats, uses))
         return _told(statement, _run_pinned(statement, replace(way, sources=watching), parameters), context)
 

@@ -1,10 +1,7 @@
-"""Disks that are full, and what temporary files run into."""
+"""What temporary files run into."""
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from catalog.errors import SqlError
@@ -17,17 +14,6 @@ class DiskFull(SqlError, condition="DISK_FULL", sqlstate="53100"):
         "Free some of it, ask for less at once (fewer rows, a smaller join), or let the server use a larger folder for "
         "temporary files: spark.local_dir in its configuration."
     )
-
-
-@contextmanager
-def full_disk_named() -> Iterator[None]:
-    """What the system says of a full disk in the block is `DiskFull`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull() from error
-        raise
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ started in its place, with the session's settings (`supervisor.py`).
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import shutil
@@ -27,7 +28,7 @@ from typing import Any, Generic, TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.disk_errors import full_disk_named
+from engine.errors.disk_errors import DiskFull
 from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import SparkRestarting
 from engine.exec.file_lists import Asked
@@ -369,8 +370,11 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
     """A folder that is there for a statement. Tasks that were cancelled may still write, but no longer find it."""
     folder.mkdir(parents=True)  # its parent is gone where the system cleans temporary folders up
     try:
-        with full_disk_named():
-            yield folder
+        yield folder
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull() from error
+        raise
     finally:
         gone = folder.rename(folder.with_suffix(".gone"))
         try:
