@@ -111,6 +111,7 @@ def files_digest(plan: ReadPlan, asked: Sequence[FileQuestion]) -> bytes | None:
         if scan.choice is None:
             parts.append(scan.pin)
             continue
+        parts.append((scan.pin or "").partition(" ")[0])  # another table's files may have the same names
         questions = [each for each in asked if each.scan == number]
         if not questions or scan.files.num_rows > _CHOSEN_FROM_MAX:
             return None

@@ -76,7 +76,8 @@ class TableSnapshot(Protocol):
     @property
     def stamp(self) -> str:
         """Tells this version from all others that a table at its root, be it another table, ever had or will have: two
-        snapshots with the same root and stamp have the same rows.
+        snapshots with the same root and stamp have the same rows. Its first word is the same for versions of one table
+        alone.
         """
         ...
 

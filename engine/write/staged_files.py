@@ -145,7 +145,8 @@ def write_plain_rows(
     try:
         target.write(f"{folder}{name}", data)
         modified_ms = target.stat(f"{folder}{name}").modified_ms
-    except OSError:  # Spark has a name for whatever keeps files from being written there
+    except OSError as error:  # Spark has a name for whatever keeps files from being written there
+        logger.info("rows are left to Spark, since %s cannot be written: %s", name, error)
         return None
     return (WrittenFile(path=name, size=len(data), modification_time=modified_ms),)
 

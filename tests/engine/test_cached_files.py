@@ -5,11 +5,14 @@ Every answer is compared with that of a session without the cache.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from engine.exec.session import SparkDriver
@@ -128,6 +131,26 @@ def test_an_answer_is_there_as_long_as_the_files_are(
         run(session, each)
     assert is_cached(session, asked) is is_there
     assert rows(session, asked) == rows(plain, asked)
+
+
+def test_files_of_the_same_names_of_another_table(session: LakeSession, lake: Path) -> None:
+    """Put into the folder of the first by hand: entries in the log that are alike but for bounds."""
+    run(session, "CREATE TABLE swapped (k INT)")
+    run(session, "INSERT INTO swapped VALUES (1)")
+    asked = "SELECT k FROM swapped WHERE k < 50"
+    assert [is_cached(session, asked) for _ in range(2)] == [False, True]
+    folder = lake / "default" / "swapped"
+    (file,) = folder.glob("*.parquet")
+    pq.write_table(pa.table({"k": pa.array([2], pa.int32())}), file)
+    for commit in (folder / "_delta_log").glob("*.json"):
+        text = commit.read_text().replace('\\"k\\":1', '\\"k\\":2')
+        actions = [json.loads(line) for line in text.splitlines()]
+        for action in actions:
+            action.get("metaData", {})["id"] = "another-table"
+        commit.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    for checksum in (folder / "_delta_log").glob("*.crc"):
+        checksum.unlink()
+    assert rows(session, asked) == [(2,)]
 
 
 RANGES = ("k < 20", "k BETWEEN 30 AND 45", "d = DATE'2024-01-02'", "s = 'b'", "k > 90 AND s <> 'a'", "k IN (5, 55)")

@@ -276,9 +276,7 @@ def full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_file_that_cannot_be_written_is_left_to_spark(
-    session: LakeSession, lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_is_left_to_spark(session: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     run(session, "CREATE TABLE unwritable (k INT)")
     with monkeypatch.context() as patched:
         patched.setattr(LocalStorage, "write", full)
