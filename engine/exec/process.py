@@ -226,6 +226,7 @@ def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any
     questions = launch.file_lists.server
     driver = gateway.jvm.deltagateway.GatewayDriver(
         spark,
+        gateway.java_gateway_server,
         " ".join(launch.allowed_functions),
         " ".join(launch.allowed_table_functions),
         " ".join(ALLOWED_EXPRESSIONS),

@@ -1,6 +1,10 @@
-"""How many calls of Java a statement takes, by its kind: a count, since a time would depend on the machine."""
+"""How many calls of Java a statement takes, by its kind: a count, since a time would depend on the machine; and that no
+answer of such a call waits until its first piece was acknowledged.
+"""
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -41,3 +45,14 @@ def test_a_statement_calls_java_no_more_than_it_has_to(session: LakeSession, spa
         called[text] = len(calls)
     too_many = {text: (called[text], most) for text, most in CALLS_MAX if called[text] > most}
     assert not too_many
+
+
+def test_answers_of_java_are_not_held_back(spark_driver: SparkDriver) -> None:
+    """On the connections that were there when Spark started, and on those that threads made since."""
+    client = spark_driver.process.gateway.java_gateway_server.getCallbackClient()
+
+    def is_prompt() -> bool:
+        return bool(client.getPerThreadConnection().getSocket().getTcpNoDelay())
+
+    with ThreadPoolExecutor(1) as other:
+        assert is_prompt() and other.submit(is_prompt).result()

@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import org.apache.spark.sql.classic.SparkSession;
+import py4j.GatewayServer;
 
 /** The process's one Spark, opening a session for each client. */
 public final class GatewayDriver {
@@ -24,11 +25,18 @@ public final class GatewayDriver {
 
   /**
    * `functions` and `tableFunctions` are the names that may be called, `expressions` the classes that plans may hold,
-   * each separated by blanks; Python answers questions at `port`.
+   * each separated by blanks; Python answers questions at `port`. `calls` is what Python calls Java by.
    */
   public GatewayDriver(
-      SparkSession root, String functions, String tableFunctions, String expressions, int port, String password) {
+      SparkSession root,
+      GatewayServer calls,
+      String functions,
+      String tableFunctions,
+      String expressions,
+      int port,
+      String password) {
     this.root = root;
+    PromptAnswers.by(calls);
     this.questions = new Questions(port, password);
     Leases.answeredBy(questions);
     StageIds.haveOneLength(root.sparkContext());
