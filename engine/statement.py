@@ -76,18 +76,26 @@ logger = logging.getLogger(__name__)
 _REMEMBERED_TEXT_MAX, _REMEMBERED_MAX = 8_000, 500
 """Characters of a text, and texts, of which it is remembered what they say."""
 
+_REMEMBERED_WRITES, _REMEMBERED_WRITES_MAX = frozenset({"MERGE ", "INSERT", "UPDATE", "DELETE"}), 100
+
 _BINDINGS_MAX = 50
 """Each of which another change of the catalog came into."""
 
 
 def parse_statement(text: str) -> Executable:
-    """The first stage, for those who have text. What queries say is remembered: a dashboard asks the same all day."""
-    if len(text) <= _REMEMBERED_TEXT_MAX and class_of(text) is StatementClass.READ:
-        return _remembered(text)
+    """The first stage, for those who have text. What queries say is remembered: a dashboard asks the same all day. So is
+    what writes say, which a job repeats; those with values in them, each of which is another, push out no query.
+    """
+    if len(text) <= _REMEMBERED_TEXT_MAX:
+        if class_of(text) is StatementClass.READ:
+            return _remembered(text)
+        if text.lstrip()[:6].upper() in _REMEMBERED_WRITES:
+            return _remembered_write(text)
     return parse_program(text)
 
 
 _remembered = lru_cache(_REMEMBERED_MAX)(parse_program)
+_remembered_write = lru_cache(_REMEMBERED_WRITES_MAX)(parse_program)
 """Statements are values, which depend on nothing but the text."""
 
 

@@ -120,27 +120,47 @@ public final class GatewaySession {
   }
 
   /** Analyzes what {@link #write} would run, with what the table demands of the rows; runs nothing. */
-  public void checkWrite(String request, String target) throws Exception {
+  public void checkWrite(String request, final String target) throws Exception {
     final Request parsed = new Request(request);
     final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
     within(parsed, new Work() {
       public Object apply() throws Exception {
-        writer.enforced(new Statement(spark, guard, parsed, GatewaySession.this).analyzed(), guard, parsed.id);
+        String key = writer.key(parsed, target);
+        if (key != null && plans.write(key) != null) return null;
+        Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
+        long changes = settings.changes();
+        keep(writer.enforced(statement.analyzed(), guard, parsed.id), statement, key, changes, writer.key(parsed, target));
         return null;
       }
     });
   }
 
+  /** A query whose rows are written, unless the session was changed since it had the key and so many changes. */
+  private void keep(QueryExecution enforced, Statement statement, String key, long changes, String keyNow) {
+    if (key == null || !key.equals(keyNow) || changes != settings.changes()) return;
+    if (statement.isSameAgain(enforced)) plans.putWrite(key, enforced.analyzed());
+  }
+
   /** Writes a query's rows into a table's folder and returns the files; see {@link TableWriter}. */
-  public String write(String request, String target) throws Exception {
+  public String write(String request, final String target) throws Exception {
     final Request parsed = new Request(request);
     final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
         Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
+        long changes = settings.changes();
+        String key = writer.key(parsed, target);
+        LogicalPlan kept = key == null ? null : plans.write(key);
+        if (kept != null) {
+          QueryExecution again = statement.again(kept);
+          String files = written(again, writer, parsed);
+          keepLineage(parsed, again.analyzed());
+          return files;
+        }
         QueryExecution source = statement.analyzed();
         QueryExecution literals = writer.literals(source, statement, guard, parsed.id);
         QueryExecution query = literals == null ? writer.enforced(source, guard, parsed.id) : literals;
+        if (literals == null) keep(query, statement, key, changes, writer.key(parsed, target));
         String files =
             literals == null ? written(statement.atItsTime(query), writer, parsed) : writer.writeLiterals(literals);
         keepLineage(parsed, query.analyzed());

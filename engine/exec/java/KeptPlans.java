@@ -24,7 +24,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * columns and sizes of the tables, settings, current schema and user. It holds no files: those of a scan are asked for
  * when the plan runs, by the statement that runs it, so a kept plan reads the versions that its statement has pinned;
  * where these are the files of the last run, that one's tasks run again ({@link KeptRun}).
- * The columns that a text has are kept likewise, for all sizes of the tables.
+ * The columns that a text has are kept likewise, for all sizes of the tables. So are queries whose rows are written, with
+ * what the table demands of these, as they were analyzed: they are optimized for the files that they are over.
  * No plan is kept that depends on the time or on chance, whose columns are found in files, or that reads a view which has
  * other rows each time.
  */
@@ -61,6 +62,13 @@ final class KeptPlans {
     }
   });
 
+  /** Key -> analyzed query with what the table that its rows are written to demands ({@link RowEnforcer}). */
+  private final Map writes = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
+    protected boolean removeEldestEntry(Map.Entry eldest) {
+      return size() > PLANS_MAX;
+    }
+  });
+
   /** Those whose run is kept, in the order of their use. */
   private final Map withRuns = new LinkedHashMap(16, 0.75f, true);
 
@@ -72,6 +80,15 @@ final class KeptPlans {
   /** What the request's columns are kept by, or null where they may not be. */
   static String columnsKey(SparkSession spark, Request request) throws GeneralSecurityException {
     return key(spark, request, request.shape());
+  }
+
+  /**
+   * What a query whose rows are written is kept by, or null where it may not be. `target` is what Java is told of the
+   * files, whose texts are timeless; `forAnySize`: the query does not follow from how large the tables are.
+   */
+  static String writeKey(SparkSession spark, Request request, String target, boolean forAnySize)
+      throws GeneralSecurityException {
+    return key(spark, request, (forAnySize ? request.shape() : request.meaning) + "\n" + target);
   }
 
   private static String key(SparkSession spark, Request request, String meaning) throws GeneralSecurityException {
@@ -96,7 +113,7 @@ final class KeptPlans {
     return Base64.getEncoder().encodeToString(digest);
   }
 
-  private static boolean isTimeless(String text) {
+  static boolean isTimeless(String text) {
     Matcher comment = COMMENT.matcher(text);
     return !comment.find() && !TYPED.matcher(text).find();
   }
@@ -107,6 +124,14 @@ final class KeptPlans {
 
   void putColumns(String key, byte[] frame) {
     if (frame.length <= COLUMNS_BYTES_MAX) columns.put(key, frame);
+  }
+
+  LogicalPlan write(String key) {
+    return (LogicalPlan) writes.get(key);
+  }
+
+  void putWrite(String key, LogicalPlan enforced) {
+    writes.put(key, new Placing(null, null).over(enforced));
   }
 
   Kept get(String key) {

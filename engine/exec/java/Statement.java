@@ -246,6 +246,19 @@ final class Statement {
     return fixed == plan ? analyzed : planned(fixed);
   }
 
+  /** Whether one like it is the same but for its files. */
+  boolean isSameAgain(QueryExecution enforced) {
+    if (RowEnforcer.isLiteral(enforced.analyzed()) || atItsTime(enforced) != enforced) return false;
+    return !Repeatability.both(repeatable(), Repeatability.of(enforced.analyzed())).equals(Repeatability.NEVER);
+  }
+
+  /** An analyzed query that was kept, over the files of this statement. */
+  Query again(LogicalPlan enforced) throws Exception {
+    LogicalPlan placed = new KeptPlans.Placing(spark, files()).over(enforced);
+    placed.setAnalyzed();
+    return planned(placed);
+  }
+
   Query planned(LogicalPlan plan) {
     return new Query(spark, plan);
   }

@@ -68,6 +68,24 @@ final class TableWriter {
     return new RowEnforcer(spark, guard, statementId, rules, false).enforced(query);
   }
 
+  /**
+   * What {@link #enforced} may be kept by ({@link KeptPlans}); null: it follows from more than the request, from values
+   * of rows, say. {@link RowEnforcer} looks at sizes where nothing else says how rows come to tasks.
+   */
+  String key(Request request, String target) throws Exception {
+    if (rules.isNull() || rules.hasNonNull("curve")) return null;
+    for (Iterator steps = rules.get("steps").elements(); steps.hasNext(); ) {
+      JsonNode step = (JsonNode) steps.next();
+      if (step.get("counters").size() > 0) return null;
+      for (Iterator expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
+        if (!KeptPlans.isTimeless(((JsonNode) expressions.next()).get("text").textValue())) return null;
+      }
+    }
+    boolean isSaid = rules.get("is_arranged").booleanValue() || rules.get("rebalanced").booleanValue();
+    boolean isDivided = isSaid || rules.get("partition_columns").size() > 0;
+    return KeptPlans.writeKey(spark, request, target, isDivided && !rules.get("joins_tasks").booleanValue());
+  }
+
   /** What {@link #writeLiterals} takes; null where rows are no literals, or Spark cannot evaluate them without a job. */
   QueryExecution literals(QueryExecution query, Statement statement, PlanGuard guard, String statementId)
       throws Exception {
