@@ -83,7 +83,7 @@ _BINDINGS_MAX = 50
 
 
 def parse_statement(text: str) -> Executable:
-    """The first stage, for those who have text. What queries say is remembered: a dashboard asks the same all day. So is
+    """The first stage, for those who have text. What queries say is remembered: a dashboard asks the same. So is
     what writes say, which a job repeats; those with values in them, each of which is another, push out no query.
     """
     if len(text) <= _REMEMBERED_TEXT_MAX:
