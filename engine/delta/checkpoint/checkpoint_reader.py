@@ -180,7 +180,7 @@ def _rows_at_once(file: Any) -> int:
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
     columns = (group.column(i) for group in groups for i in range(group.num_columns))
     size = sum(column.total_uncompressed_size for column in columns if column.path_in_schema == _STATS)
-    fitting = _BATCH_BYTES * metadata.num_rows // max(size, 1)
+    fitting: int = _BATCH_BYTES * metadata.num_rows // max(size, 1)
     return min(_BATCH_ROWS, max(_BATCH_ROWS_MIN, fitting))
 
 
