@@ -20,7 +20,7 @@ Protocol: "Per-file Statistics".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -173,50 +173,22 @@ def _read_objects(texts: Array, wire: Any) -> Any:
     valid = texts.drop_null() if texts.null_count else texts
     if not pc.all(pc.and_(pc.starts_with(valid, "{"), pc.ends_with(valid, "}"))).as_py():
         raise pa.ArrowInvalid("a text that is no object")
-    try:
-        table = pa.concat_tables([_read_stream(part, wire, has_newlines=False) for part in _parts(valid)])
-    except pa.ArrowInvalid:
-        if not pc.any(pc.match_substring(valid, "\n")).as_py() and not pc.any(pc.match_substring(valid, "\r")).as_py():
-            raise
-        table = _read_stream(valid, wire, has_newlines=True)
+    _, offsets, data = valid.buffers()
+    ends = memoryview(offsets).cast("i")
+    first, last = ends[valid.offset], ends[valid.offset + len(valid)]
+    longest = pc.max(pc.binary_length(valid)).as_py()
+    table = pj.read_json(
+        pa.BufferReader(data.slice(first, last - first)),
+        read_options=pj.ReadOptions(block_size=max(min(_BLOCK_BYTES, last - first), longest), use_threads=False),
+        parse_options=pj.ParseOptions(
+            explicit_schema=wire, unexpected_field_behavior="ignore", newlines_in_values=True
+        ),
+    )
+    if table.num_rows != len(valid):
+        raise pa.ArrowInvalid("a text that is not one object")
     if texts.null_count:
         rows = pc.subtract(pc.cumulative_sum(pc.cast(texts.is_valid(), pa.int64())), 1)
         table = table.combine_chunks().take(pc.if_else(texts.is_valid(), rows, None))
-    return table
-
-
-def _parts(texts: Array) -> Iterator[Array]:
-    """Slices of some `_BLOCK_BYTES` each, at least one."""
-    _, offsets, _ = texts.buffers()
-    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    start = 0
-    while True:
-        stop = max(start + 1, int(np.searchsorted(ends, ends[start] + _BLOCK_BYTES, side="right")) - 1)
-        yield texts.slice(start, stop - start)
-        if stop >= len(texts):
-            return
-        start = stop
-
-
-def _read_stream(texts: Array, wire: Any, *, has_newlines: bool) -> Any:
-    """The objects of texts without nulls. To find where objects end, among newlines, costs a parse of its own; where
-    there are none all of it is one block, which ends with an object.
-    """
-    _, offsets, data = texts.buffers()
-    ends = memoryview(offsets).cast("i")
-    first, last = ends[texts.offset], ends[texts.offset + len(texts)]
-    size = last - first
-    if has_newlines:
-        size = max(min(_BLOCK_BYTES, size), pc.max(pc.binary_length(texts)).as_py())
-    table = pj.read_json(
-        pa.BufferReader(data.slice(first, last - first)),
-        read_options=pj.ReadOptions(block_size=size, use_threads=False),
-        parse_options=pj.ParseOptions(
-            explicit_schema=wire, unexpected_field_behavior="ignore", newlines_in_values=has_newlines
-        ),
-    )
-    if table.num_rows != len(texts):
-        raise pa.ArrowInvalid("a text that is not one object")
     return table
 
 
