@@ -45,6 +45,9 @@ from engine.storage.storage import Storage
 from engine.types.arrow_types import Array, RecordBatch
 
 _BATCH_ROWS = 1 << 14
+_BATCH_BYTES = 1 << 23
+"""Of statistics: so that long ones are decoded into memory that the batch before has left behind."""
+_BATCH_ROWS_MIN = 1 << 10
 _STATS = "add.stats"
 _KEYS_SCHEMA = pa.schema([("path", pa.string()), ("log_path", pa.string()), ("deletion_vector", DELETION_VECTOR)])
 """What of a file action its identity is made of."""
@@ -125,12 +128,13 @@ class CheckpointReader:
     def _read_structs(self, name: str, file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
         """The column of an action in batches. Statistics are half of the work, so in large files a thread has them."""
         if _STATS not in leaves or file.metadata.num_rows <= _BATCH_ROWS:
-            yield from _iter_column(file, leaves, groups)
+            yield from _iter_column(file, leaves, groups, _BATCH_ROWS)
             return
+        rows = _rows_at_once(file)
         others = [leaf for leaf in leaves if leaf != _STATS]
         with self._open(name) as again, ThreadPoolExecutor(1, "statistics") as thread:
-            texts = _ahead(thread, _iter_column(again, [_STATS], groups))
-            for column, text in zip(_iter_column(file, others, groups), texts, strict=True):
+            texts = _ahead(thread, _iter_column(again, [_STATS], groups, rows))
+            for column, text in zip(_iter_column(file, others, groups, rows), texts, strict=True):
                 if len(column) != len(text):
                     raise ValueError("columns of unequal length")
                 names = [field.name for field in column.type]
@@ -165,9 +169,19 @@ class CheckpointReader:
             raise MalformedLogEntry(name, str(error)) from error
 
 
-def _iter_column(file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
-    for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=leaves):
+def _iter_column(file: Any, leaves: list[str], groups: list[int], rows: int) -> Iterator[Array]:
+    for batch in file.iter_batches(rows, row_groups=groups, columns=leaves):
         yield batch.column(0)
+
+
+def _rows_at_once(file: Any) -> int:
+    """So many have some `_BATCH_BYTES` of statistics, by the footer."""
+    metadata = file.metadata
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    columns = (group.column(i) for group in groups for i in range(group.num_columns))
+    size = sum(column.total_uncompressed_size for column in columns if column.path_in_schema == _STATS)
+    fitting: int = _BATCH_BYTES * metadata.num_rows // max(size, 1)
+    return min(_BATCH_ROWS, max(_BATCH_ROWS_MIN, fitting))
 
 
 def _ahead(thread: ThreadPoolExecutor, items: Iterator[Array]) -> Iterator[Array]:

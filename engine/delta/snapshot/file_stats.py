@@ -20,7 +20,7 @@ Protocol: "Per-file Statistics".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -173,22 +173,42 @@ def _read_objects(texts: Array, wire: Any) -> Any:
     valid = texts.drop_null() if texts.null_count else texts
     if not pc.all(pc.and_(pc.starts_with(valid, "{"), pc.ends_with(valid, "}"))).as_py():
         raise pa.ArrowInvalid("a text that is no object")
-    _, offsets, data = valid.buffers()
+    table = pa.concat_tables([_read_block(part, wire) for part in _parts(valid)])
+    if texts.null_count:
+        rows = pc.subtract(pc.cumulative_sum(pc.cast(texts.is_valid(), pa.int64())), 1)
+        table = table.combine_chunks().take(pc.if_else(texts.is_valid(), rows, None))
+    return table
+
+
+def _parts(texts: Array) -> Iterator[Array]:
+    """Slices of some `_BLOCK_BYTES` each, at least one."""
+    _, offsets, _ = texts.buffers()
+    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    start = 0
+    while True:
+        stop = max(start + 1, int(np.searchsorted(ends, ends[start] + _BLOCK_BYTES, side="right")) - 1)
+        yield texts.slice(start, stop - start)
+        if stop >= len(texts):
+            return
+        start = stop
+
+
+def _read_block(texts: Array, wire: Any) -> Any:
+    """The objects of texts without nulls. All is one block of the reader: where a block ends within an object with
+    newlines, Arrow may end the process (`basic_string_view::substr`).
+    """
+    _, offsets, data = texts.buffers()
     ends = memoryview(offsets).cast("i")
-    first, last = ends[valid.offset], ends[valid.offset + len(valid)]
-    longest = pc.max(pc.binary_length(valid)).as_py()
+    first, last = ends[texts.offset], ends[texts.offset + len(texts)]
     table = pj.read_json(
         pa.BufferReader(data.slice(first, last - first)),
-        read_options=pj.ReadOptions(block_size=max(min(_BLOCK_BYTES, last - first), longest), use_threads=False),
+        read_options=pj.ReadOptions(block_size=last - first, use_threads=False),
         parse_options=pj.ParseOptions(
             explicit_schema=wire, unexpected_field_behavior="ignore", newlines_in_values=True
         ),
     )
-    if table.num_rows != len(valid):
+    if table.num_rows != len(texts):
         raise pa.ArrowInvalid("a text that is not one object")
-    if texts.null_count:
-        rows = pc.subtract(pc.cumulative_sum(pc.cast(texts.is_valid(), pa.int64())), 1)
-        table = table.combine_chunks().take(pc.if_else(texts.is_valid(), rows, None))
     return table
 
 

@@ -36,6 +36,8 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 _RUN_ROWS_MIN = 512
 """Runs of one block that are shorter on average are copied together."""
+_RUN_BYTES_MIN = 1 << 19
+"""Nor are runs short that hold more than that: to copy long statistics costs more than many runs do."""
 _RUNS_MIN = 8
 _SMALL_RUNS_MAX = 64
 """So many runs in a row that are shorter than that are copied together, whatever their blocks."""
@@ -47,11 +49,13 @@ _FEW_KEYS = 8
 class Block:
     """A batch of files, and what was derived from it once."""
 
-    __slots__ = ("batch", "is_verified", "_derived", "_lock")
+    __slots__ = ("batch", "is_verified", "short_rows", "_derived", "_lock")
 
     def __init__(self, batch: RecordBatch, *, is_verified: bool = False) -> None:
         self.batch = batch
         self.is_verified = is_verified
+        self.short_rows = min(_RUN_ROWS_MIN, _RUN_BYTES_MIN * len(batch) // max(batch.nbytes, 1))
+        """A run of fewer is short."""
         self._derived: dict[tuple[str, ...], RecordBatch] = {}
         self._lock = Lock()
 
@@ -235,7 +239,7 @@ def _join_fragments(runs: Iterable[Run]) -> list[Run]:
     for _, group in groupby(runs, key=lambda run: run.block):
         pieces = list(group)
         rows = sum(piece.num_rows for piece in pieces)
-        if len(pieces) < _RUNS_MIN or rows >= _RUN_ROWS_MIN * len(pieces):
+        if len(pieces) < _RUNS_MIN or rows >= pieces[0].block.short_rows * len(pieces):
             result.extend(pieces)
             continue
         result.append(_concat(pieces))
@@ -244,7 +248,7 @@ def _join_fragments(runs: Iterable[Run]) -> list[Run]:
 
 def _join_small(runs: Iterable[Run]) -> Iterator[Run]:
     """Copies stretches of many small runs into one new block each."""
-    for is_small, group in groupby(runs, key=lambda run: run.num_rows < _RUN_ROWS_MIN):
+    for is_small, group in groupby(runs, key=lambda run: run.num_rows < run.block.short_rows):
         pieces = list(group)
         if is_small and len(pieces) > _SMALL_RUNS_MAX:
             yield _concat(pieces)

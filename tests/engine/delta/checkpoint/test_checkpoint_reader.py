@@ -265,6 +265,17 @@ def test_statistics_read_by_a_thread_stay_with_their_files(
     assert [(row["path"], row["stats"]) for row in found] == [(one.path, one.stats) for one in adds]
 
 
+@pytest.mark.parametrize(("length", "most"), [(10, 40), (200, 25), (5000, 4)])
+def test_batches_of_long_statistics_are_shorter(monkeypatch: pytest.MonkeyPatch, length: int, most: int) -> None:
+    monkeypatch.setattr(checkpoint_reader, "_BATCH_ROWS", 40)
+    monkeypatch.setattr(checkpoint_reader, "_BATCH_ROWS_MIN", 4)
+    monkeypatch.setattr(checkpoint_reader, "_BATCH_BYTES", 5000)
+    adds = [add(f"f{i}", stats=f"{i:0{length}d}") for i in range(100)]
+    batches = list(classic(parquet_bytes(adds)).read_adds())
+    assert most // 2 <= max(len(batch) for batch in batches) <= most
+    assert [row["stats"] for row in rows(batches, FILES_SCHEMA)] == [one.stats for one in adds]
+
+
 def test_a_thread_that_reads_statistics_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint_reader, "_BATCH_ROWS", 5)
     text = '{"numRecords":"find me"}'

@@ -176,6 +176,30 @@ def test_non_finite_numbers_leave_the_rest_readable_in_bulk(monkeypatch: pytest.
     assert row["max_values"]["x"] is None and row["max_values"]["f"] is None
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("block", [1, 100, 1 << 24])
+def test_newlines_leave_texts_readable_in_bulk(monkeypatch: pytest.MonkeyPatch, newline: str, block: int) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("read a value at a time")
+
+    monkeypatch.setattr(file_stats, "_parse_slowly", never)
+    monkeypatch.setattr(file_stats, "_BLOCK_BYTES", block)
+    pretty = '{"numRecords":%d,"minValues":{"i":1,"s":{"q":"a"}}}'.replace(",", "," + newline).replace(
+        ":", newline + ":"
+    )
+    plain = ['{"numRecords":0,"minValues":{"i":1}}'] * 3
+    found = parse(*plain, *(pretty % number for number in range(9)), *plain)
+    assert [row["num_records"] for row in found] == [0] * 3 + list(range(9)) + [0] * 3
+    assert all(row["min_values"]["i"] == 1 for row in found)
+
+
+def test_blocks_that_end_anywhere_among_newlines_do_not_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"numRecords":\r\n%d,\n"minValues":\r\n{"i":\r\n7},\n"nullCount":\r\n{"i":\r\n0}}'
+    for block in range(80, 480):
+        monkeypatch.setattr(file_stats, "_BLOCK_BYTES", block)
+        assert [row["num_records"] for row in parse(*(text % number for number in range(40)))] == list(range(40))
+
+
 def test_nulls_take_no_room() -> None:
     rows = parse(None, '{"numRecords":1}', None, None, '{"numRecords":2}', None)
     assert [row["num_records"] for row in rows] == [None, 1, None, None, 2, None]

@@ -142,6 +142,21 @@ def test_fragmentation_is_bounded() -> None:
     assert files.table()["path"].to_pylist() == names[1::2]
 
 
+def test_long_rows_are_not_copied() -> None:
+    """Runs of few rows that are long stay as they are, whether of one block or of many."""
+    names = [f"f{i}" for i in range(600)]
+    long = live_files._RUN_BYTES_MIN // 4
+    rows = make_adds([add(name, stats="x" * long) for name in names])
+    blocks = [rows.slice(start, 60) for start in range(0, 600, 60)]
+    files = LiveFiles.of(blocks).change(pa.array(names[::6]), [])
+    assert len(files.runs) == 100 > live_files._SMALL_RUNS_MAX
+    assert all(any(run.block.batch is block for block in blocks) for run in files.runs)
+    assert files.table()["path"].to_pylist() == [name for i, name in enumerate(names) if i % 6]
+    shorter = files.change(pa.array(names[::2]), [])  # now each run is one row or two
+    assert len(shorter.runs) < len(names) // 6
+    assert shorter.table()["path"].to_pylist() == [name for i, name in enumerate(names) if i % 6 and i % 2]
+
+
 def test_many_small_commits_do_not_make_many_blocks() -> None:
     files, names = LiveFiles(), [f"f{i}" for i in range(1500)]
     for name in names:
