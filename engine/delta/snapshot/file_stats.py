@@ -194,8 +194,8 @@ def _parts(texts: Array) -> Iterator[Array]:
 
 
 def _read_block(texts: Array, wire: Any) -> Any:
-    """The objects of texts without nulls. All is one block of the reader: where a block ends within an object with
-    newlines, Arrow may end the process (`basic_string_view::substr`).
+    """The objects of texts without nulls. All is one block of the reader: where one of several begins or ends
+    with what is no object, Arrow may end the process (`basic_string_view::substr`).
     """
     _, offsets, data = texts.buffers()
     ends = memoryview(offsets).cast("i")
