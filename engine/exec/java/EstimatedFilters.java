@@ -1,5 +1,7 @@
 package deltagateway;
 
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -8,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
@@ -66,6 +69,39 @@ final class EstimatedFilters {
       for (int j = 0; j < children.size(); j++) {
         if (children.get(j) instanceof Attribute) names.add(((Attribute) children.get(j)).name());
       }
+    }
+  }
+
+  /**
+   * Adds the ids of columns without whose bounds nobody can guess how many rows have a column that is less than another
+   * one: of each two, if possible, not the one that is compared with a value as well.
+   */
+  static void addGuessed(Expression condition, Set ids) {
+    Set compared = new HashSet();
+    List pairs = new ArrayList();
+    addCompared(condition, compared, pairs);
+    for (int i = 0; i < pairs.size(); i++) {
+      Object left = ((ExprId[]) pairs.get(i))[0];
+      Object right = ((ExprId[]) pairs.get(i))[1];
+      if (!ids.contains(left) && !ids.contains(right)) ids.add(compared.contains(left) ? right : left);
+    }
+  }
+
+  private static void addCompared(Expression condition, Set withValues, List pairs) {
+    List children = Scala.list(condition.children());
+    if (!(condition instanceof BinaryComparison)) {
+      for (int i = 0; i < children.size(); i++) addCompared((Expression) children.get(i), withValues, pairs);
+      return;
+    }
+    Expression left = (Expression) children.get(0);
+    Expression right = (Expression) children.get(1);
+    boolean isEquality = condition instanceof EqualTo || condition instanceof EqualNullSafe;
+    if (left instanceof Attribute && right instanceof Attribute) {
+      if (!isEquality) pairs.add(new ExprId[] {((Attribute) left).exprId(), ((Attribute) right).exprId()});
+    } else if (left instanceof Attribute) {
+      withValues.add(((Attribute) left).exprId());
+    } else if (right instanceof Attribute) {
+      withValues.add(((Attribute) right).exprId());
     }
   }
 

@@ -2,9 +2,10 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap;
 import org.apache.spark.sql.catalyst.expressions.AttributeMap$;
@@ -85,6 +86,7 @@ public final class EstimatedRelation extends LogicalRelation {
   public boolean equals(Object other) {
     return other instanceof EstimatedRelation
         && counted().equals(((EstimatedRelation) other).counted())
+        && unbounded().equals(((EstimatedRelation) other).unbounded())
         && super.equals(other);
   }
 
@@ -96,10 +98,19 @@ public final class EstimatedRelation extends LogicalRelation {
     return FilesLeft.index(this).counted();
   }
 
-  /** The one by which nothing is ordered any more. */
-  EstimatedRelation ordered() {
-    if (counted().isEmpty()) return this;
-    return new EstimatedRelation(this, FilesLeft.index(this).counted(Collections.emptyMap()));
+  private Set unbounded() {
+    return FilesLeft.index(this).unbounded();
+  }
+
+  /** The one by which nothing is ordered any more; `guessed` are the ids of columns that it is without bounds of. */
+  EstimatedRelation ordered(Set guessed) {
+    Set unbounded = new HashSet();
+    for (int i = 0; i < output().size(); i++) {
+      Attribute column = (Attribute) output().apply(i);
+      if (guessed.contains(column.exprId())) unbounded.add(column.name());
+    }
+    if (counted().isEmpty() && unbounded().equals(unbounded)) return this;
+    return new EstimatedRelation(this, FilesLeft.index(this).ordered(unbounded));
   }
 
   public Statistics computeStats() {
@@ -115,7 +126,8 @@ public final class EstimatedRelation extends LogicalRelation {
       long rows = estimate.rows.longValue();
       Long counted = (Long) counted().get(column.name());
       long unknown = files.isKey(column.name()) ? Long.MAX_VALUE : counted == null ? FEW_VALUES : counted.longValue();
-      columns.add(new scala.Tuple2(column, statistics(known, column.dataType(), rows, unknown)));
+      ColumnStat found = statistics(known, column.dataType(), rows, unknown, unbounded().contains(column.name()));
+      columns.add(new scala.Tuple2(column, found));
     }
     AttributeMap byColumn = AttributeMap$.MODULE$.apply(Scala.seq(columns));
     return new Statistics(
@@ -123,15 +135,15 @@ public final class EstimatedRelation extends LogicalRelation {
   }
 
   /** `unknown` is how many values differ where nothing is known. */
-  private static ColumnStat statistics(JsonNode known, DataType type, long rows, long unknown) {
+  private static ColumnStat statistics(JsonNode known, DataType type, long rows, long unknown, boolean isUnbounded) {
     long nulls = known.get("nulls").isNull() ? 0 : Math.min(known.get("nulls").longValue(), rows);
     long distinct = Math.min(unknown, rows - nulls);
     if (!known.get("distinct").isNull()) distinct = known.get("distinct").longValue();
     scala.Option size = new scala.Some(Long.valueOf(type.defaultSize()));
     return new ColumnStat(
         new scala.Some(big(Math.max(Math.min(distinct, rows), 1))),
-        bound(known.get("low"), type),
-        bound(known.get("high"), type),
+        isUnbounded ? Scala.none() : bound(known.get("low"), type),
+        isUnbounded ? Scala.none() : bound(known.get("high"), type),
         new scala.Some(big(nulls)),
         size,
         size,

@@ -39,13 +39,21 @@ public final class ListedFileIndex implements FileIndex {
   private final Set keys;
   /** Column -> how many of its values differ in one of the files ({@link Dictionaries}). */
   private final Map counted;
+  /** Columns of which the plan is not to know between which bounds they are. */
+  private final Set unbounded;
 
   ListedFileIndex(String statementId, Request.Scan scan, FileListing listing) {
-    this(statementId, scan, listing, null, null, NOTHING_COUNTED);
+    this(statementId, scan, listing, null, null, NOTHING_COUNTED, Collections.emptySet());
   }
 
   private ListedFileIndex(
-      String statementId, Request.Scan scan, FileListing listing, Estimate estimate, Set keys, Map counted) {
+      String statementId,
+      Request.Scan scan,
+      FileListing listing,
+      Estimate estimate,
+      Set keys,
+      Map counted,
+      Set unbounded) {
     this.statementId = statementId;
     this.scan = scan;
     this.root = scan.tableRoot();
@@ -53,26 +61,41 @@ public final class ListedFileIndex implements FileIndex {
     this.estimate = estimate;
     this.keys = keys;
     this.counted = counted;
+    this.unbounded = unbounded;
   }
 
   /** The same files, with what is known of those that filters leave, in a query that joins or groups rows by `keys`. */
   ListedFileIndex estimated(scala.collection.immutable.Seq filters, Set columns, Set keys) {
-    return new ListedFileIndex(statementId, scan, listing, listing.estimate(filters, columns), keys, NOTHING_COUNTED);
+    return with(listing.estimate(filters, columns), keys, NOTHING_COUNTED, Collections.emptySet());
   }
 
   /** With what is known of those of a plan that was kept: it was made of tables of the same sizes. */
   ListedFileIndex estimatedAs(ListedFileIndex before) {
-    return new ListedFileIndex(statementId, scan, listing, before.estimate, before.keys, before.counted);
+    return with(before.estimate, before.keys, before.counted, before.unbounded);
   }
 
-  /** With numbers that are good enough to order joins by; none: for all that comes after. */
+  /** With numbers that are good enough to order joins by. */
   ListedFileIndex counted(Map counted) {
-    return new ListedFileIndex(statementId, scan, listing, estimate, keys, counted);
+    return with(estimate, keys, counted, unbounded);
+  }
+
+  /** For all that comes after joins are ordered: without what is good enough for that alone. */
+  ListedFileIndex ordered(Set unbounded) {
+    return with(estimate, keys, NOTHING_COUNTED, unbounded);
+  }
+
+  private ListedFileIndex with(Estimate estimate, Set keys, Map counted, Set unbounded) {
+    return new ListedFileIndex(statementId, scan, listing, estimate, keys, counted, unbounded);
   }
 
   /** See {@link #counted(Map)}. */
   Map counted() {
     return counted;
+  }
+
+  /** See {@link #ordered}. */
+  Set unbounded() {
+    return unbounded;
   }
 
   /** Whether rows are joined or grouped by a column of an estimated scan. */

@@ -83,6 +83,29 @@ def test_spark_expects_what_is_left(tables: LakeSession) -> None:
     run(tables, f"RESET {BY_COST}")
 
 
+COMPARED = (
+    ("low < high", 60),
+    ("low < high AND high <= 29", 30),  # of 0 to 59, as far as the value says
+    ("high > low AND low < 30", 30),
+    ("low < high AND low < 30 AND high < 30", 30),  # the value of one of them
+    ("low < high OR id = 1", 60),
+    ("low < high AND high >= other AND other < low", 60),
+)
+"""And how many of 60 rows such a condition leaves at most, for all that Spark is to know."""
+
+
+def test_nobody_guesses_how_often_a_column_is_less_than_another(tables: LakeSession) -> None:
+    run(tables, "CREATE TABLE compared (id BIGINT, low INT, high INT, other INT)")
+    run(tables, "INSERT INTO compared SELECT id, int(id), int(id), int(id) FROM range(60)")
+    found = {}
+    for condition, _ in COMPARED:
+        text = f"SELECT count(*) FROM compared a JOIN few b ON a.id = b.id WHERE {condition}"
+        ((plan,),) = rows(tables, f"EXPLAIN COST {text.replace('id = 1', 'a.id = 1')}")
+        (count,) = re.findall(r"Filter [^\n]*low#[^\n]*Statistics\(sizeInBytes=[^,]*, rowCount=(\d+)\)", str(plan))
+        found[condition] = int(count)
+    assert all(abs(found[condition] - most) <= 1 for condition, most in COMPARED), found
+
+
 def test_groups_that_are_joined_with_few_are_made_of_their_rows_alone(tables: LakeSession) -> None:
     """As in TPC-H 17. Unset, this is left to tables that are much larger."""
     threshold = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
