@@ -37,9 +37,18 @@ def run(session: LakeSession, *texts: str) -> None:
         rows(session, text)
 
 
+@pytest.fixture(autouse=True)
+def nothing_kept(spark_driver: SparkDriver) -> None:
+    """Of the tests before, for only so many writes are kept."""
+    writes_of(spark_driver).clear()
+
+
 def num_kept(driver: SparkDriver) -> int:
-    plans: Any = field(driver.process.driver, "plans")
-    return int(field(plans, "writes").size())
+    return int(writes_of(driver).size())
+
+
+def writes_of(driver: SparkDriver) -> Any:
+    return field(field(driver.process.driver, "plans"), "writes")
 
 
 def field(of: Any, name: str) -> Any:
