@@ -1,7 +1,7 @@
 """Statistics of files: JSON texts in, typed columns out, in bulk.
 
-A file's statistics are JSON inside JSON. A block of tens of thousands is parsed by Arrow as one stream of objects, into
-the types of the table's schema::
+A file's statistics are JSON inside JSON. A block of tens of thousands is read by its form where all have the same, or
+else parsed by Arrow as one stream of objects, into the types of the table's schema::
 
     num_records: int64
     tight_bounds: bool                       false where a deletion vector made the bounds wide; null means true
@@ -33,6 +33,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from engine.delta.log.file_table import nulls
+from engine.delta.snapshot.uniform_stats import read_uniform
 from engine.types.arrow_types import Array, RecordBatch, arrow_type
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
 
@@ -173,7 +174,7 @@ def _read_objects(texts: Array, wire: Any) -> Any:
     valid = texts.drop_null() if texts.null_count else texts
     if not pc.all(pc.and_(pc.starts_with(valid, "{"), pc.ends_with(valid, "}"))).as_py():
         raise pa.ArrowInvalid("a text that is no object")
-    table = pa.concat_tables([_read_block(part, wire) for part in _parts(valid)])
+    table = pa.concat_tables([_read_part(part, wire) for part in _parts(valid)])
     if texts.null_count:
         rows = pc.subtract(pc.cumulative_sum(pc.cast(texts.is_valid(), pa.int64())), 1)
         table = table.combine_chunks().take(pc.if_else(texts.is_valid(), rows, None))
@@ -191,6 +192,11 @@ def _parts(texts: Array) -> Iterator[Array]:
         if stop >= len(texts):
             return
         start = stop
+
+
+def _read_part(texts: Array, wire: Any) -> Any:
+    table = read_uniform(texts, wire)
+    return _read_block(texts, wire) if table is None else table
 
 
 def _read_block(texts: Array, wire: Any) -> Any:
