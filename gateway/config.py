@@ -270,6 +270,13 @@ class SparkSection:
     driver_memory: str = setting(
         "2g", "Heap of Spark's driver, which is also the executor of a local master.", rule=_MEMORY_RULE
     )
+    column_cache_percent: int = setting(
+        12,
+        "Percent of the heap for columns of data files on this machine that are read again and again, as they were "
+        "decoded; 0: none.",
+        low=0,
+        high=50,
+    )
     local_dir: str = setting(
         "",
         "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "

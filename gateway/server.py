@@ -79,6 +79,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         spark=SparkOptions(
             master=config.spark.master,
             driver_memory=config.spark.driver_memory,
+            column_cache_percent=config.spark.column_cache_percent,
             local_dir=config.spark.local_dir or None,
             conf=config.spark.conf,
             pools={group.name: group.weight for group in config.admission.groups},

@@ -30,13 +30,19 @@ def start_spark(
     master: str = "local[2]",
     conf: Mapping[str, str] = _SMALL,
     driver_memory: str = "1g",
+    column_cache_percent: int = 12,
     supervision: Supervision = _PATIENT,
     progress: Callable[[str], None] = lambda step: None,
 ) -> SparkDriver:
     """A small Spark; whoever starts it stops it."""
     return SparkDriver.start(
         SparkOptions(
-            master=master, driver_memory=driver_memory, local_dir=local_dir, conf=conf, supervision=supervision
+            master=master,
+            driver_memory=driver_memory,
+            column_cache_percent=column_cache_percent,
+            local_dir=local_dir,
+            conf=conf,
+            supervision=supervision,
         ),
         allowed_functions=ALLOWED_FUNCTIONS,
         allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,

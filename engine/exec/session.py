@@ -157,12 +157,14 @@ logger.utils.filter.abort.onMismatch = neutral
 class SparkOptions:
     """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's).
 
+    `column_cache_percent`: of the heap, what columns may take that are kept as they were decoded (`KeptColumns.java`).
     `supervision` says when it is started again; `pools` are names and weights for `StatementContext.pool`.
     `exit_s`: what Java may take to end.
     """
 
     master: str = "local[*]"
     driver_memory: str = "2g"
+    column_cache_percent: int = 12
     local_dir: str | None = None
     log_level: str = "ERROR"
     supervision: Supervision = Supervision()
@@ -292,6 +294,7 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         **_FIXED_CONF,
         "spark.scheduler.allocation.file": pools.as_uri(),
         "spark.driver.memory": options.driver_memory,
+        "spark.gateway.columnCache.percent": str(options.column_cache_percent),
         "spark.local.dir": str(work_dir / "spark"),
         "spark.master": options.master,
         "spark.sql.warehouse.dir": (work_dir / "warehouse").as_uri(),

@@ -16,6 +16,7 @@ class Vitals:
     heap_used_bytes: int
     heap_committed_bytes: int
     heap_max_bytes: int
+    kept_columns_bytes: int
     collecting_ms: int
     jobs_running: int
     jobs_succeeded: int
@@ -30,6 +31,8 @@ def vital_metrics(vitals: Vitals) -> Iterator[MetricFamily]:
     yield gauge("gateway_spark_heap_used_bytes", "Bytes of Spark's heap in use.", vitals.heap_used_bytes)
     yield gauge("gateway_spark_heap_committed_bytes", "Bytes that Spark's heap takes.", vitals.heap_committed_bytes)
     yield gauge("gateway_spark_heap_max_bytes", "Bytes that Spark's heap may take.", vitals.heap_max_bytes)
+    kept = "Bytes of Spark's heap for columns of data files as they were decoded."
+    yield gauge("gateway_spark_column_cache_bytes", kept, vitals.kept_columns_bytes)
     collecting_s = vitals.collecting_ms / 1000
     yield counter("gateway_spark_gc_seconds_total", "Time that Spark spent in garbage collections.", collecting_s)
     yield gauge("gateway_spark_jobs_running", "Jobs that Spark runs.", vitals.jobs_running)

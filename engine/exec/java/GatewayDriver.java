@@ -96,7 +96,7 @@ public final class GatewayDriver {
     return tasks.lines(ids);
   }
 
-  /** Used, committed and largest bytes of the heap, ms in collections, then {@link TaskCounts#totals}. */
+  /** Used, committed and largest bytes of the heap, those of kept columns, ms in collections, {@link TaskCounts#totals}. */
   public String vitals() {
     MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
     long collecting = 0L;
@@ -105,7 +105,7 @@ public final class GatewayDriver {
       collecting += Math.max(0L, ((GarbageCollectorMXBean) collectors.next()).getCollectionTime());
     }
     String sizes = heap.getUsed() + " " + heap.getCommitted() + " " + heap.getMax();
-    return sizes + " " + collecting + " " + tasks.totals();
+    return sizes + " " + KeptColumns.bytesHere() + " " + collecting + " " + tasks.totals();
   }
 
   /** From now on the statement's jobs are kept until {@link #jobs} is called. */

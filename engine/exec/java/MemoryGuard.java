@@ -81,6 +81,7 @@ final class MemoryGuard implements Runnable {
       if (tries == ADMIT_TRIES) throw new Refusal("memory", id);
       if (tries > 0) Thread.sleep(ADMIT_EVERY_MS);
       session.ensureLive(id);
+      KeptColumns.clearHere();
       System.gc();
     }
     running.put(id, new Begun(id, session, Thread.currentThread().getId(), bytesOf(Thread.currentThread().getId())));
@@ -128,6 +129,7 @@ final class MemoryGuard implements Runnable {
     allocated = running.isEmpty() ? new HashMap() : allocations();
     long used = used();
     if (used <= room || used == actedOn || running.isEmpty()) return;
+    KeptColumns.clearHere();
     System.gc(); // a collection of G1 takes some regions only: what it left may be garbage
     used = used();
     actedOn = used;

@@ -2,6 +2,9 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
@@ -25,6 +28,10 @@ import org.apache.spark.util.SerializableConfiguration;
  */
 public final class TableFileFormat extends ParquetFileFormat {
   private static final String READ_BY_ID = "spark.sql.parquet.fieldId.read.enabled";
+  /** Settings that values in files follow from. */
+  private static final Pattern READING = Pattern.compile(
+      "spark\\.sql\\.(parquet|legacy|columnVector|files)\\..*|spark\\.sql\\.(caseSensitive|session\\.timeZone)");
+
   private static final String IDS_MAY_LACK = "spark.sql.parquet.fieldId.read.ignoreMissing";
 
   private final PhysicalColumns columns;
@@ -75,21 +82,51 @@ public final class TableFileFormat extends ParquetFileFormat {
     conf.setBoolean(READ_BY_ID, byId);
     conf.setBoolean(IDS_MAY_LACK, false);
     Leases.lend(conf, lease, root.path(), spark.sparkContext());
-    scala.Function1 reader = super.buildReaderWithPartitionValues(
-        spark,
-        columns.of(dataSchema),
-        partitionSchema,
-        columns.of(requiredSchema),
-        pushed(filters, partitionSchema),
-        options,
-        conf);
-    reader = new ConfinedReader(new WholeFileReader(reader), root);
-    if (!requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined()) return reader;
-    int rowIndex = requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
+    StructType read = columns.of(requiredSchema);
+    boolean asksForRows = requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined();
+    int rowIndex = asksForRows ? requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()) : -1;
+    scala.collection.immutable.Seq filtered = pushed(filters, partitionSchema);
+    scala.Function1 reader = ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
+    int percent = lease == null ? KeptColumns.percent(spark.sparkContext()) : 0;
+    if (percent > 0 && KeptReader.keeps(read, rowIndex)) {
+      scala.Function1 whole = filtered.isEmpty()
+          ? reader
+          : ofSpark(spark, dataSchema, partitionSchema, read, Scala.seq(new ArrayList()), options, conf);
+      reader = new KeptReader(reader, whole, read, partitionSchema, rowIndex, settings(spark),
+          percent);
+    }
+    reader = new ConfinedReader(reader, root);
+    if (!asksForRows) return reader;
     Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
     reader = live(reader, deletionVectors, LiveRows.Use.DROPS, partitionSchema, rowIndex, shared);
     reader = live(reader, selectedRows, LiveRows.Use.SELECTS, partitionSchema, rowIndex, shared);
     return live(reader, toldRows, LiveRows.Use.TELLS, partitionSchema, rowIndex, shared);
+  }
+
+  /** Spark's own reader, of columns as the files have them. */
+  private scala.Function1 ofSpark(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType read,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    return new WholeFileReader(super.buildReaderWithPartitionValues(
+        spark, columns.of(dataSchema), partitionSchema, read, filters, options, conf));
+  }
+
+  /** All that values in files follow from besides the columns that are read. */
+  private String settings(SparkSession spark) {
+    Map all = ((org.apache.spark.sql.classic.SparkSession) spark).sessionState().conf().settings();
+    Map found = new TreeMap();
+    synchronized (all) {
+      for (Object each : all.entrySet()) {
+        String name = (String) ((Map.Entry) each).getKey();
+        if (READING.matcher(name).matches()) found.put(name, ((Map.Entry) each).getValue());
+      }
+    }
+    return byId + " " + found;
   }
 
   /** A relation that has no constant of that name reads all rows; nothing is analyzed over its rows but their names. */

@@ -70,9 +70,13 @@ CALLED = {
     "org.apache.spark.sql.catalyst.parser.ParserInterface": "parsePlanWithParameters(String,ParameterContext)",
 }
 
-# Private fields that are set, by class. Without them all works as before, only slower, and nothing would show it.
+# Private fields that are set or read, by class. Without them all works, only slower, and nothing would show it.
 FIELDS = {
     "org.apache.spark.scheduler.DAGScheduler": ("nextStageId", "java.util.concurrent.atomic.AtomicInteger"),
+    "org.apache.spark.sql.execution.vectorized.WritableColumnVector": (
+        "dictionary",
+        "org.apache.spark.sql.execution.vectorized.Dictionary",
+    ),
     f"{DATASOURCES}.RecordReaderIterator": ("rowReader", "org.apache.hadoop.mapreduce.RecordReader"),
     f"{DATASOURCES}.parquet.VectorizedParquetRecordReader": (
         "rowIndexGenerator",

@@ -30,7 +30,7 @@ SCRAPED = {"job", "instance", "le"}
 @pytest.fixture
 def families(api: Api) -> dict[str, Family]:
     """All that a server with Spark tells."""
-    process = SimpleNamespace(vitals=Vitals(*range(10)))
+    process = SimpleNamespace(vitals=Vitals(*range(11)))
     supervisor = SimpleNamespace(restarts=0, process=process)
     driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
     cached = (*snapshot_metrics(SnapshotCache(1)), *ResultCache(1, 1).metrics())

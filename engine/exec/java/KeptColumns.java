@@ -1,0 +1,193 @@
+package deltagateway;
+
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.vectorized.ColumnVector;
+
+/**
+ * Columns of data files as they were decoded, so that a dashboard's next question is not one of decompression: pages,
+ * dictionaries and footers of a small file take longer than what is asked of its rows.
+ *
+ * A file of a table never changes. All the same, columns are kept with what the file system says of their file, and are
+ * not the columns of one that it says something else of. They are kept when they are asked for again, and take the
+ * place of others only if these were last asked for before that: so a scan of more than there is room for leaves what
+ * is there where it is (as LRU-2, O'Neil et al. 1993). Room is a part of the heap, which is given back where statements
+ * need it ({@link MemoryGuard}).
+ *
+ * One for a process, so an executor of a cluster has its own.
+ */
+final class KeptColumns {
+  /** How much of the heap; 0: nothing is kept. */
+  private static final String PERCENT = "spark.gateway.columnCache.percent";
+
+  /** Of the room, for one file: others are to fit in as well. */
+  private static final int FILE_PART = 4;
+
+  /** Of names of columns that were asked for, with how often and when. */
+  private static final int ASKED_MAX = 2_000;
+
+  /** How often all rows of columns are read until they are kept. */
+  private static final int TIMES = 2;
+
+  /** The same where only some pages are: to read all of them pays off later. */
+  private static final int TIMES_OF_SOME = 4;
+
+  private static volatile KeptColumns here;
+
+  private final long room;
+  private final Map files = new LinkedHashMap(16, 0.75f, true);
+  private final Map asked = new LinkedHashMap(16, 0.75f, true) {
+    protected boolean removeEldestEntry(Map.Entry eldest) {
+      return size() > ASKED_MAX;
+    }
+  };
+  private long bytes;
+  private long clock;
+
+  KeptColumns(long room) {
+    this.room = room;
+  }
+
+  /** How much of their heaps the processes of `context` have for it. */
+  static int percent(SparkContext context) {
+    return context.conf().getInt(PERCENT, 0);
+  }
+
+  /** Those of this process, which has so much for them. */
+  static KeptColumns here(int percent) {
+    synchronized (KeptColumns.class) {
+      if (here == null) here = new KeptColumns(Runtime.getRuntime().maxMemory() / 100 * percent);
+      return here;
+    }
+  }
+
+  /** What they take in this process. */
+  static long bytesHere() {
+    KeptColumns found = here;
+    return found == null ? 0 : found.bytes();
+  }
+
+  /** Gives back what they take in this process, for statements that need it; answers whether that was anything. */
+  static boolean clearHere() {
+    KeptColumns found = here;
+    return found != null && found.clear();
+  }
+
+  /** What columns of one file may take. */
+  long fileMax() {
+    return room / FILE_PART;
+  }
+
+  synchronized long bytes() {
+    return bytes;
+  }
+
+  /** The file's columns, if all of these `names` are kept of what is `state` now; null if not. */
+  synchronized File get(String file, Object state, String[] names) {
+    File found = (File) files.get(file);
+    if (found == null) return null;
+    if (!found.state.equals(state)) {
+      remove(file);
+      return null;
+    }
+    if (!found.columns.keySet().containsAll(Arrays.asList((Object[]) names))) return null;
+    found.last = ++clock;
+    return found;
+  }
+
+  /** Whether columns that are not kept should be by now. Answers yes to one task at a time, which says {@link #tried}. */
+  synchronized boolean wants(String columns, boolean ofSomePages) {
+    if (room == 0) return false;
+    Asked found = (Asked) asked.get(columns);
+    if (found == null) {
+      found = new Asked();
+      asked.put(columns, found);
+    }
+    long before = found.last;
+    found.last = ++clock;
+    if (++found.times < (ofSomePages ? TIMES_OF_SOME : TIMES) || found.isTried) return false;
+    if (bytes > room - fileMax() && eldest().last > before) return false;
+    found.isTried = true;
+    return true;
+  }
+
+  /** `fits`: they may be asked for again, because they were put away or are no more. */
+  synchronized void tried(String columns, boolean fits) {
+    Asked found = (Asked) asked.get(columns);
+    if (found != null) found.isTried = !fits;
+  }
+
+  private File eldest() {
+    return (File) files.values().iterator().next();
+  }
+
+  /** Keeps columns of a file, beside others that are kept of it; answers these columns, kept or not. */
+  synchronized File put(String file, File columns) {
+    File known = (File) files.get(file);
+    if (known != null) {
+      columns.addOthers(known, fileMax());
+      remove(file);
+    }
+    if (columns.bytes > fileMax()) return columns;
+    while (bytes + columns.bytes > room) remove((String) files.keySet().iterator().next());
+    columns.last = ++clock;
+    files.put(file, columns);
+    bytes += columns.bytes;
+    return columns;
+  }
+
+  private void remove(String file) {
+    bytes -= ((File) files.remove(file)).bytes;
+  }
+
+  /** Answers whether there was anything. */
+  synchronized boolean clear() {
+    boolean wasEmpty = files.isEmpty();
+    files.clear();
+    asked.clear();
+    bytes = 0;
+    return !wasEmpty;
+  }
+
+  private static final class Asked {
+    int times;
+    long last;
+    boolean isTried;
+  }
+
+  /** Columns of one file, or of the part of it that a split is, in batches. It is never changed once it is kept. */
+  static final class File {
+    private final Object state;
+    /** Rows of each batch. */
+    final int[] counts;
+    /** Name -> {@link DecodedColumn}. */
+    private final Map columns;
+    private long bytes;
+    private long last;
+
+    File(Object state, int[] counts, Map columns) {
+      this.state = state;
+      this.counts = counts;
+      this.columns = columns;
+      for (Object each : columns.values()) bytes += ((DecodedColumn) each).bytes();
+    }
+
+    ColumnVector[] column(String name) {
+      return ((DecodedColumn) columns.get(name)).batches();
+    }
+
+    /** Adds what `other` has besides, if it is of the same rows, up to so many bytes. */
+    private void addOthers(File other, long max) {
+      if (!state.equals(other.state) || !Arrays.equals(counts, other.counts)) return;
+      for (Object each : other.columns.entrySet()) {
+        Map.Entry entry = (Map.Entry) each;
+        long more = ((DecodedColumn) entry.getValue()).bytes();
+        if (columns.containsKey(entry.getKey()) || bytes + more > max) continue;
+        columns.put(entry.getKey(), entry.getValue());
+        bytes += more;
+      }
+    }
+  }
+}
