@@ -11,6 +11,7 @@ changes".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from uuid import uuid4
 
 from engine.iceberg.commit.updates import (
     LAST_ADDED,
@@ -266,6 +267,7 @@ class _Fold:
             raise IcebergUpdateRefused(metadata["location"], f"version {before} cannot become version {version}")
         metadata["format-version"] = version
         if before < 2 <= version:
+            metadata["table-uuid"] = metadata.get("table-uuid") or str(uuid4())  # v1 may have none
             metadata.setdefault("last-sequence-number", 0)
             metadata["snapshots"] = [
                 {**each, "sequence-number": each.get("sequence-number", 0)} for each in metadata["snapshots"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -128,13 +128,18 @@ def json_value(value: Any, type_: SimpleType) -> Any:
         case Kind.UUID:
             return str(UUID(bytes=value))
         case Kind.TIME:
-            return str(timedelta(microseconds=_whole(value)))
+            return _time(_whole(value))
         case Kind.TIMESTAMP_NS:
             return _timestamp(_whole(value) // _MICRO_NS, type_)
         case Kind.TIMESTAMPTZ_NS:
             return _instant(_whole(value) // _MICRO_NS, type_)
         case _:
             return _CONSTANTS.get(type_.kind, _text)(value, type_)
+
+
+def _time(micros: int) -> str:
+    """As the table shows it: without zeros at the end. Raises `OverflowError`."""
+    return f"{datetime.min + timedelta(microseconds=micros):%H:%M:%S.%f}".rstrip("0").removesuffix(".")
 
 
 def partition_sql(name: str, type_: SimpleType) -> str:

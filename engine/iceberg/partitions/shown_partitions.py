@@ -1,4 +1,4 @@
-"""The partitions of a snapshot for SHOW PARTITIONS: a column for each partition field, values as people write them.
+"""Values of partitions as people write them; and those of a snapshot for SHOW PARTITIONS, a column for each field.
 
 Fields of all specs are shown, each by its newest name; files of a spec without a field have null in it.
 
@@ -38,10 +38,11 @@ def shown_partitions(data: pa.Table, metadata: TableMetadata) -> pa.Table:
 def _texts(distinct: pa.Table, name: str, field: PartitionField, kind: SimpleType) -> pa.Array:
     if name not in distinct.column_names:
         return pa.nulls(distinct.num_rows, pa.string())
-    return pa.array([_text(value, field, kind) for value in distinct[name].to_pylist()], pa.string())
+    return pa.array([shown_partition(value, field, kind) for value in distinct[name].to_pylist()], pa.string())
 
 
-def _text(value: Any, field: PartitionField, kind: SimpleType) -> str | None:
+def shown_partition(value: Any, field: PartitionField, kind: SimpleType) -> str | None:
+    """A value of a partition field as people write it; null for what is none of its type."""
     if value is None:
         return None
     try:

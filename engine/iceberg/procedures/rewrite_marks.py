@@ -17,6 +17,7 @@ from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.procedures.rewrite_data import begin_rearranging, commit_rearranged
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.writing.row_marks import MarkWriter
+from engine.iceberg.writing.written_table import WrittenTable
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
 from engine.statements.calls.procedures import RewriteManifests, RewritePositionDeleteFiles
 from engine.write.staged_files import discard
@@ -94,10 +95,17 @@ def rewrite_manifests(plan: CallPlan, procedure: RewriteManifests, run: Run) -> 
         raise WrongArgument(plan.name, "spec_id", f"the table has no partition spec {spec_id}")
     wanted = snapshot.metadata.default_spec_id if spec_id is None else spec_id
     old = {each.path for each in snapshot.manifests}
-    if not any(each.spec_id == wanted for each in snapshot.manifests):
+    if _are_packed(snapshot, wanted):
         return small_result(_MANIFESTS, [(0, 0)])
     transaction = begin_rearranging(plan)
     transaction.rewrite_manifests(wanted)
     commit_rearranged(transaction, plan.table, run)
     new = {each.path for each in transaction.manifests}
     return small_result(_MANIFESTS, [(len(old - new), len(new - old))])
+
+
+def _are_packed(snapshot: IcebergSnapshot, spec_id: int) -> bool:
+    """Whether a spec has no more than one manifest of data files and one of deletes, neither above the size wanted."""
+    found = [each for each in snapshot.manifests if each.spec_id == spec_id]
+    most = WrittenTable({"properties": dict(snapshot.metadata.properties)}).manifest_target_bytes
+    return len({each.has_deletes for each in found}) == len(found) and all((each.length or 0) <= most for each in found)

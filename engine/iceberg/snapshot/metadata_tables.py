@@ -16,15 +16,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS, pairs
 from engine.iceberg.partitions.partition_struct import PartitionStruct, Row, result_type
-from engine.iceberg.partitions.partition_values import json_value
+from engine.iceberg.partitions.readable_metrics import READABLE_METRICS, ReadableMetrics
+from engine.iceberg.partitions.shown_partitions import shown_partition
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
-from engine.iceberg.spec.types import IcebergSchema, Kind
+from engine.iceberg.spec.single_values import from_bytes
+from engine.iceberg.spec.types import IcebergSchema
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
@@ -105,8 +108,11 @@ class TableMetadataSource:
         return list(found.values())
 
     def removed(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
-        """With the partition spec, as live entries have it."""
+        """With the partition spec, as live entries have it, and the sequence number 0 of those of version 1."""
         for manifest, table in zip(manifests, self._removed(manifests), strict=True):
+            for name in ("sequence_number", "file_sequence_number") if manifest.sequence_number == 0 else ():
+                at = table.schema.get_field_index(name)
+                table = table.set_column(at, table.schema.field(at), pc.fill_null(table[name], 0))
             yield table.append_column(SPEC_ID, pa.repeat(pa.scalar(manifest.spec_id, pa.int32()), table.num_rows))
 
 
@@ -247,25 +253,10 @@ def _bound_text(schema: IcebergSchema, field: PartitionField, data: bytes | None
     kind = result_type(schema, field)
     if data is None or kind is None:
         return None
-    value: Any = data
-    if kind.kind in _WHOLE:
-        value = int.from_bytes(data, "little", signed=True)
-    elif kind.kind is Kind.BOOLEAN:
-        value = data != b"\0"
-    elif kind.kind in (Kind.FLOAT, Kind.DOUBLE):
-        return None
     try:
-        return str(json_value(value, kind))
-    except (TypeError, ValueError, OverflowError):
+        return shown_partition(from_bytes(kind, data), field, kind)
+    except ValueError:
         return None
-
-
-_WHOLE = frozenset(
-    [
-        *(Kind.INT, Kind.LONG, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ),
-        *(Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS),
-    ]
-)
 
 
 _FILE_TYPES: Mapping[str, DataType] = {
@@ -297,14 +288,14 @@ _CONTENTS: Mapping[str, frozenset[int]] = {
 }
 
 
-def _file_schema(partitions: PartitionStruct) -> StructType:
+def _shown_columns(partitions: PartitionStruct) -> StructType:
     fields = [StructField(name, kind) for name, kind in _FILE_TYPES.items()]
     if partitions.schema is not None:
         fields.insert(4, StructField("partition", partitions.schema))
     return StructType(tuple(fields))
 
 
-def _file_row(row: Row, partitions: PartitionStruct) -> Row:
+def _shown_row(row: Row, partitions: PartitionStruct) -> Row:
     shown = {name: row[name] for name in _FILE_TYPES}
     for name in ("lower_bounds", "upper_bounds"):
         shown[name] = [{"key": pair["key"], "value": _base64(pair["value"])} for pair in row[name] or ()]
@@ -327,9 +318,13 @@ def _rows(
 
 
 def _files(source: TableMetadataSource, kind: str, *, of_all: bool) -> MetadataTable:
-    partitions, contents = PartitionStruct(source.metadata), _CONTENTS[kind]
-    rows = (_file_row(row, partitions) for row in _rows(source, of_all=of_all) if row["content"] in contents)
-    return MetadataTable(schema=_file_schema(partitions), rows=tuple(rows))
+    partitions, metrics = PartitionStruct(source.metadata), ReadableMetrics(source.metadata.schema)
+    rows = (
+        {**_shown_row(row, partitions), READABLE_METRICS: metrics.of(row)}
+        for row in _rows(source, of_all=of_all)
+        if row["content"] in _CONTENTS[kind]
+    )
+    return MetadataTable(schema=_with_metrics(_shown_columns(partitions), metrics), rows=tuple(rows))
 
 
 def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
@@ -337,15 +332,24 @@ def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
     schema = StructType(
         (
             *_columns(status=_INT, snapshot_id=_LONG, sequence_number=_LONG, file_sequence_number=_LONG).fields,
-            StructField("data_file", _file_schema(partitions)),
+            StructField("data_file", _shown_columns(partitions)),
         )
     )
-    own = [field.name for field in schema.fields[:-1]]
+    own, metrics = [field.name for field in schema.fields[:-1]], ReadableMetrics(source.metadata.schema)
     rows = (
-        {**{name: row[name] for name in own}, "data_file": _file_row(row, partitions)}
+        {
+            **{name: row[name] for name in own},
+            "data_file": _shown_row(row, partitions),
+            READABLE_METRICS: metrics.of(row),
+        }
         for row in _rows(source, of_all=of_all, with_removed=True)
     )
-    return MetadataTable(schema=schema, rows=tuple(rows))
+    return MetadataTable(schema=_with_metrics(schema, metrics), rows=tuple(rows))
+
+
+def _with_metrics(schema: StructType, metrics: ReadableMetrics) -> StructType:
+    more = () if metrics.schema is None else (StructField(READABLE_METRICS, metrics.schema),)
+    return StructType((*schema.fields, *more))
 
 
 _PARTITION_COUNTS: Mapping[str, DataType] = {

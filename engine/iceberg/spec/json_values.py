@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
 T = TypeVar("T")
+_YEAR_1_MS, _YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 
 
 class JsonObject:
@@ -35,6 +36,13 @@ class JsonObject:
         found = self._taken(key, int, default)
         if isinstance(found, bool) or not -(1 << 63) <= found < 1 << 64:
             raise self.error(f"has {found!r} for {key}")
+        return found
+
+    def time_ms(self, key: str) -> int:
+        """Milliseconds since 1970 of a time that a calendar has; writers that count in microseconds are refused so."""
+        found = self.integer(key)
+        if not _YEAR_1_MS <= found < _YEAR_10000_MS:
+            raise self.error(f"has {found} for {key}, which are no milliseconds of a date")
         return found
 
     def optional_integer(self, key: str) -> int | None:

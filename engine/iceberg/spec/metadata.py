@@ -152,7 +152,7 @@ def _read(root: JsonObject, version: int, source: str) -> TableMetadata:
         table_uuid=root.text("table-uuid", "") or None,
         location=root.text("location").rstrip("/"),
         last_sequence_number=root.integer("last-sequence-number", 0),
-        last_updated_ms=root.integer("last-updated-ms"),
+        last_updated_ms=root.time_ms("last-updated-ms"),
         schemas=MappingProxyType(schemas),
         current_schema_id=current_schema,
         specs=MappingProxyType(specs),
@@ -163,10 +163,10 @@ def _read(root: JsonObject, version: int, source: str) -> TableMetadata:
         current_snapshot_id=current,
         snapshots=MappingProxyType(snapshots),
         snapshot_log=tuple(
-            (each.integer("timestamp-ms"), each.integer("snapshot-id")) for each in root.objects("snapshot-log")
+            (each.time_ms("timestamp-ms"), each.integer("snapshot-id")) for each in root.objects("snapshot-log")
         ),
         metadata_log=tuple(
-            LoggedMetadata(timestamp_ms=each.integer("timestamp-ms"), file=each.text("metadata-file"))
+            LoggedMetadata(timestamp_ms=each.time_ms("timestamp-ms"), file=each.text("metadata-file"))
             for each in root.objects("metadata-log")
         ),
         refs=MappingProxyType(refs),
@@ -246,7 +246,7 @@ def _snapshot(value: JsonObject) -> SnapshotInfo:
         snapshot_id=snapshot_id,
         parent_id=value.optional_integer("parent-snapshot-id"),
         sequence_number=value.integer("sequence-number", 0),
-        timestamp_ms=value.integer("timestamp-ms"),
+        timestamp_ms=value.time_ms("timestamp-ms"),
         manifest_list=value.text("manifest-list", "") or None,
         manifests=tuple(manifests),
         summary=MappingProxyType(value.texts("summary")),

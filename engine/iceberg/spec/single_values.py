@@ -1,4 +1,4 @@
-"""One value as bytes: what bounds in manifests and manifest lists are.
+"""One value as bytes, and back: what bounds in manifests and manifest lists are.
 
 Values are as in `engine.iceberg.spec.transforms`: days of dates, microseconds of times and timestamps, unscaled
 integers of decimals, bytes of texts, uuids and binaries.
@@ -42,6 +42,24 @@ def to_bytes(type_: SimpleType, value: Value) -> bytes:
         return struct.pack(form, value)
     except struct.error as error:
         raise ValueError(f"{value!r} is no {type_.kind.value}") from error
+
+
+_OLD_FORMS = {(Kind.LONG, 4): "<i", (Kind.DOUBLE, 4): "<f"}
+"""Of values that were written before the column got a wider type."""
+
+
+def from_bytes(type_: SimpleType, data: bytes) -> Value:
+    """The value that `to_bytes` made these of; decimals stay bytes. Raises `ValueError` for none of the type."""
+    if type_.kind is Kind.BOOLEAN:
+        return data != b"\0"
+    form = _OLD_FORMS.get((type_.kind, len(data)), _FORMS.get(type_.kind))
+    if form is None:
+        return data
+    try:
+        (value,) = struct.unpack(form, data)
+    except struct.error as error:
+        raise ValueError(f"{data!r} is no {type_.kind.value}") from error
+    return value if isinstance(value, float) else int(value)
 
 
 _TRUNCATED = frozenset([Kind.BINARY, Kind.FIXED])

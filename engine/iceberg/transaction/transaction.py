@@ -306,8 +306,7 @@ class _Attempts:
             more_requirements, more = of.decide(base.metadata)
             requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if of._changes_files:
-            after = apply(base.json, updates, of.store.clock()) if updates else base.json
-            more_requirements, more = self._snapshot_updates(base, after)
+            more_requirements, more = self._snapshot_updates(base, apply(base.json, updates, of.store.clock()))
             requirements, updates = (*requirements, *more_requirements), (*updates, *more)
         if not updates:
             return base

@@ -115,3 +115,29 @@ def test_manifests_that_are_broken_anywhere_end_in_a_named_error(tmp_path: Path)
                     each.unlink()
             for each, whole in kept.items():
                 each.write_bytes(whole)
+
+
+@pytest.mark.parametrize("value", [1_700_000_000_000_000, 2**62, -(2**63)])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("last-updated-ms",),
+        ("snapshots", 0, "timestamp-ms"),
+        ("snapshot-log", 0, "timestamp-ms"),
+        ("metadata-log", 0, "timestamp-ms"),
+    ],
+)
+def test_times_that_no_calendar_has(tmp_path: Path, path: tuple[Any, ...], value: int) -> None:
+    """Such as microseconds, which would fail where times are shown."""
+    lake = BareLake(tmp_path)
+    table = made(lake, 2)
+    file = table.folder / "metadata" / f"v{table.metadata_version}.metadata.json"
+    logged = [{"timestamp-ms": 1_700_000_000_000, "metadata-file": f"{table.location}/metadata/v1.metadata.json"}]
+    whole = {**json.loads(file.read_text()), "metadata-log": logged}
+    file.write_text(json.dumps(whole))
+    assert lake.rows("DESCRIBE DETAIL t")
+    file.write_text(json.dumps(changed(whole, path, value)))
+    for text in ("DESCRIBE DETAIL t", "DESCRIBE HISTORY t"):
+        with pytest.raises(SqlError) as caught:
+            lake.answer(text)
+        assert caught.value.condition == "ICEBERG_METADATA_MALFORMED" and str(value) in str(caught.value)

@@ -140,6 +140,16 @@ def test_snapshots_expire_with_the_files_that_they_alone_need(lake: Lake, table:
     assert [row[0] for row in lake.rows("CALL system.ancestors_of('t')")] == [1003]
 
 
+def test_manifests_that_are_as_wanted_are_left_alone(lake: Lake, table: HandmadeTable) -> None:
+    """As in Iceberg's own action: no snapshot where there is one manifest of data files and one of deletes at most."""
+    assert lake.rows("CALL system.rewrite_manifests('t')") == [(3, 1)]
+    before = current(lake)
+    assert lake.rows("CALL system.rewrite_manifests('t')") == [(0, 0)]
+    assert current(lake) == before
+    lake.answer("ALTER TABLE t SET TBLPROPERTIES ('commit.manifest.target-size-bytes' = '1')")
+    assert lake.rows("CALL system.rewrite_manifests('t')") == [(1, 1)] and current(lake) != before
+
+
 def test_age_and_number_say_which_snapshots_stay(lake: Lake, table: HandmadeTable) -> None:
     assert lake.rows("CALL system.expire_snapshots(table => 't', retain_last => 3)") == [(0, 0, 0, 0, 0, 0)]
     table.refs["first"]["max-ref-age-ms"] = 1
