@@ -68,7 +68,7 @@ class HiddenColumns:
                 found[own] = data["file_path"]
             if column is HiddenColumn.SPEC:
                 found[own] = data[SPEC_ID].cast(pa.string())
-            if column is HiddenColumn.PARTITION and self.partitions is not None:
+            if column is HiddenColumn.PARTITION and self.partitions is not None and self.partitions.schema is not None:
                 found[own] = _partition_texts(data, self.partitions)
         return found
 
@@ -84,8 +84,8 @@ class HiddenColumns:
             case HiddenColumn.SPEC:
                 return f"CAST({constant} AS INT)"
             case HiddenColumn.PARTITION:
-                assert self.partitions is not None and self.partitions.schema is not None
-                return _partition_sql(constant, self.partitions.schema)
+                schema = None if self.partitions is None else self.partitions.schema
+                return "CAST(NULL AS STRUCT<>)" if schema is None else _partition_sql(constant, schema)
             case HiddenColumn.POSITION:
                 return f"{names.place}.row_index"
             case HiddenColumn.METADATA:
@@ -119,7 +119,6 @@ def asked_columns(
     own = {column.name.casefold() for column in schema.fields}
     partitions = PartitionStruct(metadata)
     absent = set() if metadata.format_version >= _LINEAGE_VERSION else set(_LINEAGE)
-    absent |= {HiddenColumn.PARTITION} if partitions.schema is None else set()
     names = tuple(each for each in HiddenColumn if each not in absent and each not in own and asks(each))
     return HiddenColumns(names=names, partitions=partitions, row_tracking=row_tracking)
 

@@ -63,6 +63,13 @@ def test_a_condition_on_the_file_chooses_files(session: LakeSession, lake: Path)
     assert refuse(session, "SELECT _row_id FROM chosen").condition.startswith("UNRESOLVED_COLUMN")
 
 
+def test_a_table_without_partitions_has_none_to_tell_of(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE whole (id BIGINT) USING iceberg")
+    run(session, "INSERT INTO whole VALUES (1)")
+    assert rows(session, "SELECT _partition, _partition IS NULL, _spec_id, id FROM whole") == [(None, True, 0, 1)]
+    assert rows(session, "SELECT count(*) FROM whole WHERE _partition IS NOT NULL") == [(0,)]
+
+
 def test_rows_have_ids(session: LakeSession, lake: Path) -> None:
     _new(session, "lineage")
     ids = rows(session, "SELECT _row_id, _last_updated_sequence_number, _metadata.row_id FROM lineage")
