@@ -180,6 +180,66 @@ def test_a_limit_keeps_whole_columns(session: LakeSession, spark_driver: SparkDr
     assert kept_bytes(spark_driver) - before > ROWS * (8 + 8)
 
 
+def test_a_query_that_ends_early_leaves_what_is_kept(session: LakeSession) -> None:
+    """Spark closes the batch that a task has at hand when it ends."""
+    run(session, f"CREATE TABLE ended AS SELECT /*+ COALESCE(1) */ id, 's' || id % 3 AS s FROM range({ROWS})")
+    for condition in ("s = 's1'", "_metadata.row_index % 3 = 1", "id % 3 = 1 AND length(_metadata.file_path) > 0"):
+        for limit in (5, 1500, 2500, 2999):
+            text = f"SELECT count(*), count(s) FROM (SELECT id, s FROM ended WHERE {condition} LIMIT {limit})"
+            for _ in range(2):
+                assert asked(session, text) == [(limit, limit)]
+            whole = "SELECT count(*), min(s), max(id), sum(length(s)) FROM ended WHERE "
+            assert asked(session, whole + condition) == [(3000, "s1", ROWS - 2, 6000)]
+
+
+def test_readers_of_rows_get_rows(session: LakeSession) -> None:
+    run(session, "CREATE TABLE by_rows AS SELECT id, 's' || id % 3 AS s FROM range(50)")
+    text = "SELECT s, count(*), sum(id) FROM by_rows WHERE id > 1 GROUP BY s ORDER BY s"
+    expected = asked(session, text)
+    run(session, "SET spark.sql.codegen.wholeStage = false")
+    assert asked(session, text) == expected
+    run(session, "RESET spark.sql.codegen.wholeStage")
+
+
+REALS = (
+    # NaN is larger than all others and equals itself, and -0 equals 0; by the place of values in `reals`
+    ("r = double('NaN')", {0}),
+    ("r <=> double('NaN')", {0}),
+    ("r IN (double('NaN'), 7)", {0}),
+    ("r > 1.5D", {0}),
+    ("r >= 1.75D", {0}),
+    ("r <> 1.5D", {0, 2, 3}),
+    ("NOT r < 1.75D", {0}),
+    ("NOT (r <= 1.5D)", {0}),
+    ("r <= double('NaN')", {0, 1, 2, 3, 5}),
+    ("r = 0D", {2, 3}),
+    ("r <=> 0D", {2, 3}),
+    ("r IN (0D, 9D)", {2, 3}),
+    ("r >= 0D", {0, 1, 2, 3, 5}),
+    ("r < 0D", set()),
+    ("r = 1.5D", {1, 5}),
+    ("r < 1.5D", {2, 3}),
+    ("r IS NULL", {4}),
+    ("NOT (r IS NULL)", {0, 1, 2, 3, 5}),
+    ("r = 7D OR r = double('NaN')", {0}),
+    ("n.r > 1.5D", {0}),
+    ("f > 1.5F", {0}),
+)
+
+
+def test_reals_that_parquet_compares_otherwise(session: LakeSession, lake: Path) -> None:
+    """In row groups of two values each, with dictionaries and with extremes, of which NaN is none."""
+    reals = pa.array([math.nan, 1.5, -0.0, -0.0, None, 1.5], pa.float64())
+    nested = pa.StructArray.from_arrays([reals], ["r"])
+    table = pa.table({"id": range(6), "r": reals, "f": reals.cast(pa.float32()), "n": nested})
+    folder = lake / "default" / "reals"
+    folder.mkdir(parents=True)
+    pq.write_table(table, folder / "file.parquet", row_group_size=2, write_page_index=True)
+    run(session, f"CONVERT TO DELTA parquet.`{folder}` NO STATISTICS")
+    for condition, expected in REALS:
+        assert {id for (id,) in asked(session, f"SELECT id FROM reals WHERE {condition}")} == expected, condition
+
+
 CHANGES = (
     "DELETE FROM changed WHERE id % 10 = 3",
     "UPDATE changed SET s = concat(s, '!'), k = k + 1 WHERE id % 7 = 0",
@@ -270,7 +330,7 @@ def test_a_file_that_another_one_took_the_place_of(session: LakeSession, lake: P
 
 def test_a_file_that_is_damaged_behind_what_is_asked_for(session: LakeSession, lake: Path) -> None:
     folder = lake / "default" / "damaged"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     path = folder / "file.parquet"
     pq.write_table(pa.table({"a": range(20_000)}), path, row_group_size=10_000, use_dictionary=False)
     run(session, f"CONVERT TO DELTA parquet.`{folder}`")

@@ -21,7 +21,6 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
-import org.apache.spark.sql.vectorized.ColumnVector;
 
 /**
  * A copy of one column, batch by batch, of vectors that their reader fills again and again. The copies are vectors of
@@ -35,11 +34,14 @@ final class DecodedColumn {
   /** Of a batch: the vector and its arrays besides their values. */
   private static final int VECTOR_BYTES = 300;
 
+  /** Of a text: its number and its null, and what a vector of texts has for each whether it is used or not. */
+  private static final int TEXT_BYTES = 5 + 17;
+
   private static final Field DICTIONARY = dictionaryField();
 
   private final DataType type;
   private final List batches = new ArrayList();
-  private ColumnVector[] vectors;
+  private OnHeapColumnVector[] vectors;
   private Object source;
   private Texts texts;
   private long bytes;
@@ -71,17 +73,16 @@ final class DecodedColumn {
   }
 
   /** The copies, of which there will be no more. */
-  ColumnVector[] batches() {
-    if (vectors == null) vectors = (ColumnVector[]) batches.toArray(new ColumnVector[0]);
+  OnHeapColumnVector[] batches() {
+    if (vectors == null) vectors = (OnHeapColumnVector[]) batches.toArray(new OnHeapColumnVector[0]);
     return vectors;
   }
 
   /** Copies the first `count` rows. */
   void add(OnHeapColumnVector from, int count) {
     boolean isText = type.equals(StringType$.MODULE$);
-    OnHeapColumnVector to = new OnHeapColumnVector(isText ? 1 : Math.max(count, 1), type);
-    if (isText) to.reserve(Math.max(count, 1));
-    bytes += VECTOR_BYTES + (isText ? 14 : width(type) + 1) * (long) count;
+    OnHeapColumnVector to = new OnHeapColumnVector(Math.max(count, 1), type);
+    bytes += VECTOR_BYTES + (isText ? TEXT_BYTES : width(type) + 1) * (long) count;
     batches.add(to);
     if (from.hasNull() || from.isAllNull()) {
       for (int row = 0; row < count; row++) if (from.isNullAt(row)) to.putNull(row);

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 
 /**
  * Columns of data files as they were decoded, so that a dashboard's next question is not one of decompression: pages,
@@ -174,7 +174,7 @@ final class KeptColumns {
       for (Object each : columns.values()) bytes += ((DecodedColumn) each).bytes();
     }
 
-    ColumnVector[] column(String name) {
+    OnHeapColumnVector[] column(String name) {
       return ((DecodedColumn) columns.get(name)).batches();
     }
 

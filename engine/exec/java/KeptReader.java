@@ -72,6 +72,7 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
 
   /** Whether columns of these types are kept. */
   static boolean keeps(StructType columns, int rowIndex) {
+    if (!SharedVector.isKnown()) return false;
     for (int i = 0; i < columns.length(); i++) {
       if (i != rowIndex && !DecodedColumn.copies(columns.fields()[i].dataType())) return false;
     }
@@ -168,19 +169,17 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
   /** Kept columns with the constants of one reading, and row indexes that it may change. */
   private final class Batches extends scala.collection.AbstractIterator {
     private final KeptColumns.File file;
-    private final ColumnVector[][] kept;
+    private final OnHeapColumnVector[][] kept;
     private final ColumnVector[] values;
-    private final OnHeapColumnVector indexes;
     private long row;
     private int next;
 
     Batches(KeptColumns.File file, InternalRow partitionValues) {
       this.file = file;
-      this.kept = new ColumnVector[columns.length()][];
+      this.kept = new OnHeapColumnVector[columns.length()][];
       for (int i = 0, at = 0; i < kept.length; i++) if (i != rowIndex) kept[i] = file.column(names[at++]);
       int most = 0;
       for (int i = 0; i < file.counts.length; i++) most = Math.max(most, file.counts[i]);
-      this.indexes = rowIndex < 0 ? null : new OnHeapColumnVector(most, LongType$.MODULE$);
       this.values = new ColumnVector[constants.length()];
       for (int i = 0; i < values.length; i++) {
         ConstantColumnVector value = new ConstantColumnVector(most, constants.fields()[i].dataType());
@@ -197,11 +196,16 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
       if (!hasNext()) throw new NoSuchElementException();
       int count = file.counts[next];
       ColumnVector[] batch = new ColumnVector[kept.length + values.length];
-      for (int i = 0; i < kept.length; i++) batch[i] = i == rowIndex ? indexes : kept[i][next];
+      for (int i = 0; i < kept.length; i++) batch[i] = i == rowIndex ? indexes(count) : SharedVector.of(kept[i][next]);
       System.arraycopy(values, 0, batch, kept.length, values.length);
-      for (int i = 0; indexes != null && i < count; i++) indexes.putLong(i, row++);
       next++;
       return new ColumnarBatch(batch, count);
+    }
+
+    private ColumnVector indexes(int count) {
+      OnHeapColumnVector indexes = new OnHeapColumnVector(Math.max(count, 1), LongType$.MODULE$);
+      for (int i = 0; i < count; i++) indexes.putLong(i, row++);
+      return indexes;
     }
   }
 }

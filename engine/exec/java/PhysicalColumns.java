@@ -24,6 +24,8 @@ import org.apache.spark.sql.sources.StringEndsWith;
 import org.apache.spark.sql.sources.StringStartsWith;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -113,28 +115,69 @@ final class PhysicalColumns implements Serializable {
    * columns that say by which name.
    */
   Filter of(Filter filter, StructType constants, boolean byId) {
-    if (filter instanceof And) return both((And) filter, constants, byId);
+    return of(filter, constants, byId, false);
+  }
+
+  private Filter of(Filter filter, StructType constants, boolean byId, boolean negated) {
+    if (filter instanceof And) return both((And) filter, constants, byId, negated);
     if (filter instanceof Or) {
-      Filter left = of(((Or) filter).left(), constants, byId);
-      Filter right = of(((Or) filter).right(), constants, byId);
+      Filter left = of(((Or) filter).left(), constants, byId, negated);
+      Filter right = of(((Or) filter).right(), constants, byId, negated);
       return left == null || right == null ? null : new Or(left, right);
     }
     if (filter instanceof Not) {
-      Filter child = of(((Not) filter).child(), constants, byId);
+      Filter child = of(((Not) filter).child(), constants, byId, true);
       return child == null ? null : new Not(child);
     }
-    return leaf(filter, constants, byId);
+    return leaf(filter, constants, byId, negated);
   }
 
   /** Both sides or none: below a NOT a side alone would say more than the filter does. */
-  private Filter both(And filter, StructType constants, boolean byId) {
-    Filter left = of(filter.left(), constants, byId);
-    Filter right = of(filter.right(), constants, byId);
+  private Filter both(And filter, StructType constants, boolean byId, boolean negated) {
+    Filter left = of(filter.left(), constants, byId, negated);
+    Filter right = of(filter.right(), constants, byId, negated);
     return left == null || right == null ? null : new And(left, right);
   }
 
-  private Filter leaf(Filter filter, StructType constants, boolean byId) {
+  /**
+   * Parquet knows neither that NaN is larger than all and equals itself nor that -0 equals 0, and writers leave NaN out of
+   * the extremes: so of a column of reals only what neither of them fulfils is told.
+   */
+  private static boolean isOfPlainReals(Filter filter) {
+    if (filter instanceof IsNull || filter instanceof IsNotNull) return true;
+    if (filter instanceof EqualTo) return isPlain(((EqualTo) filter).value());
+    if (filter instanceof EqualNullSafe) return isPlain(((EqualNullSafe) filter).value());
+    if (filter instanceof LessThan) return isPlain(((LessThan) filter).value());
+    if (filter instanceof LessThanOrEqual) return isPlain(((LessThanOrEqual) filter).value());
+    if (!(filter instanceof In)) return false;
+    Object[] values = ((In) filter).values();
+    for (int i = 0; i < values.length; i++) if (!isPlain(values[i])) return false;
+    return true;
+  }
+
+  private static boolean isPlain(Object value) {
+    if (value == null) return true;
+    double real = ((Number) value).doubleValue();
+    return real != 0 && !Double.isNaN(real);
+  }
+
+  private boolean isReal(String name) {
+    List parts = parts(name);
+    DataType found = logical;
+    for (int i = 0; i < parts.size(); i++) {
+      int at = found instanceof StructType ? indexOf((StructType) found, (String) parts.get(i)) : -1;
+      if (at < 0) return false;
+      found = ((StructType) found).fields()[at].dataType();
+    }
+    return found instanceof FloatType || found instanceof DoubleType;
+  }
+
+  private Filter leaf(Filter filter, StructType constants, boolean byId, boolean negated) {
     String[] references = filter.references();
+    if (references.length == 1 && isReal(references[0])) {
+      boolean asksForNulls = filter instanceof IsNull || filter instanceof IsNotNull;
+      if (negated ? !asksForNulls : !isOfPlainReals(filter)) return null;
+    }
     String name = references.length == 1 ? translated(references[0], constants, byId) : null;
     if (name == null) return null;
     if (filter instanceof EqualTo) return new EqualTo(name, ((EqualTo) filter).value());
@@ -154,10 +197,14 @@ final class PhysicalColumns implements Serializable {
     return null;
   }
 
-  private String translated(String name, StructType constants, boolean byId) {
-    List parts = SIMPLE_NAME.matcher(name).matches()
+  private static List parts(String name) {
+    return SIMPLE_NAME.matcher(name).matches()
         ? Collections.singletonList(name)
         : Scala.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
+  }
+
+  private String translated(String name, StructType constants, boolean byId) {
+    List parts = parts(name);
     if (indexOf(constants, (String) parts.get(0)) >= 0) return null;
     if (byId) return pushedName(parts);
     String[] found = new String[parts.size()];

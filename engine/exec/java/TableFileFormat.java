@@ -9,6 +9,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.execution.datasources.FileFormat$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
@@ -88,7 +89,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     scala.collection.immutable.Seq filtered = pushed(filters, partitionSchema);
     scala.Function1 reader = ofSpark(spark, dataSchema, partitionSchema, read, filtered, options, conf);
     int percent = lease == null ? KeptColumns.percent(spark.sparkContext()) : 0;
-    if (percent > 0 && KeptReader.keeps(read, rowIndex)) {
+    if (percent > 0 && returnsBatches(options) && KeptReader.keeps(read, rowIndex)) {
       scala.Function1 whole = filtered.isEmpty()
           ? reader
           : ofSpark(spark, dataSchema, partitionSchema, read, Scala.seq(new ArrayList()), options, conf);
@@ -114,6 +115,11 @@ public final class TableFileFormat extends ParquetFileFormat {
       Configuration conf) {
     return new WholeFileReader(super.buildReaderWithPartitionValues(
         spark, columns.of(dataSchema), partitionSchema, read, filters, options, conf));
+  }
+
+  private static boolean returnsBatches(scala.collection.immutable.Map options) {
+    scala.Option found = options.get(FileFormat$.MODULE$.OPTION_RETURNING_BATCH());
+    return found.isDefined() && found.get().equals("true");
   }
 
   /** All that values in files follow from besides the columns that are read. */

@@ -1,0 +1,73 @@
+package deltagateway;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.sql.types.DataType;
+
+/**
+ * Vectors over the arrays of another one. Spark closes the batch that a task has at hand when it ends, and what is closed
+ * has no arrays any more: so whoever reads kept columns is given vectors of its own, which share what is in them.
+ *
+ * Spark's vectors have no such constructor, so their private fields are copied. Where Spark has other fields nothing is
+ * kept ({@link #isKnown}).
+ */
+final class SharedVector {
+  private static final String[] ARRAYS = {
+      "nulls", "byteData", "shortData", "intData", "longData", "floatData", "doubleData"};
+
+  /** Of `OnHeapColumnVector`, then those of its base class. */
+  private static final Field[] FIELDS = fields();
+
+  private static final Field IDS = field(WritableColumnVector.class, "dictionaryIds");
+
+  private SharedVector() {}
+
+  static boolean isKnown() {
+    return FIELDS != null && IDS != null;
+  }
+
+  /** A vector of the same values, of no text but by a dictionary. */
+  static OnHeapColumnVector of(OnHeapColumnVector kept) {
+    OnHeapColumnVector shared = copy(kept, kept.dataType());
+    WritableColumnVector ids = kept.getDictionaryIds();
+    try {
+      if (ids != null) IDS.set(shared, copy((OnHeapColumnVector) ids, ids.dataType()));
+    } catch (IllegalAccessException inaccessible) {
+      throw new IllegalStateException(inaccessible);
+    }
+    return shared;
+  }
+
+  private static OnHeapColumnVector copy(OnHeapColumnVector kept, DataType type) {
+    OnHeapColumnVector copy = new OnHeapColumnVector(0, type);
+    try {
+      for (int i = 0; i < FIELDS.length; i++) FIELDS[i].set(copy, FIELDS[i].get(kept));
+    } catch (IllegalAccessException inaccessible) {
+      throw new IllegalStateException(inaccessible);
+    }
+    return copy;
+  }
+
+  private static Field[] fields() {
+    List found = new ArrayList();
+    for (int i = 0; i < ARRAYS.length; i++) found.add(field(OnHeapColumnVector.class, ARRAYS[i]));
+    found.addAll(Arrays.asList(new Object[] {
+        field(WritableColumnVector.class, "capacity"), field(WritableColumnVector.class, "numNulls"),
+        field(WritableColumnVector.class, "dictionary")}));
+    return found.contains(null) ? null : (Field[]) found.toArray(new Field[0]);
+  }
+
+  private static Field field(Class owner, String name) {
+    try {
+      Field found = owner.getDeclaredField(name);
+      found.setAccessible(true);
+      return found;
+    } catch (NoSuchFieldException absent) {
+      return null;
+    }
+  }
+}
