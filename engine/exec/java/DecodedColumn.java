@@ -37,7 +37,7 @@ final class DecodedColumn {
   /** Of a text: its number and its null, and what a vector of texts has for each whether it is used or not. */
   private static final int TEXT_BYTES = 5 + 17;
 
-  private static final Field DICTIONARY = dictionaryField();
+  private static final Field DICTIONARY = PrivateField.of(WritableColumnVector.class, "dictionary");
 
   private final DataType type;
   private final List batches = new ArrayList();
@@ -72,9 +72,12 @@ final class DecodedColumn {
     return bytes;
   }
 
-  /** The copies, of which there will be no more. */
+  /** To be called when there will be no more copies, before other threads see the column. */
+  void end() {
+    vectors = (OnHeapColumnVector[]) batches.toArray(new OnHeapColumnVector[0]);
+  }
+
   OnHeapColumnVector[] batches() {
-    if (vectors == null) vectors = (OnHeapColumnVector[]) batches.toArray(new OnHeapColumnVector[0]);
     return vectors;
   }
 
@@ -140,16 +143,6 @@ final class DecodedColumn {
       return DICTIONARY == null ? null : DICTIONARY.get(column);
     } catch (IllegalAccessException inaccessible) {
       throw new IllegalStateException(inaccessible);
-    }
-  }
-
-  private static Field dictionaryField() {
-    try {
-      Field found = WritableColumnVector.class.getDeclaredField("dictionary");
-      found.setAccessible(true);
-      return found;
-    } catch (NoSuchFieldException absent) {
-      return null;
     }
   }
 

@@ -160,7 +160,10 @@ final class KeptReader extends scala.runtime.AbstractFunction1 implements Serial
 
   private KeptColumns.File file(DecodedColumn[] read, List counts, String state) {
     Map found = new HashMap();
-    for (int i = 0; i < read.length; i++) found.put(names[i], read[i]);
+    for (int i = 0; i < read.length; i++) {
+      read[i].end();
+      found.put(names[i], read[i]);
+    }
     int[] rows = new int[counts.size()];
     for (int i = 0; i < rows.length; i++) rows[i] = ((Integer) counts.get(i)).intValue();
     return new KeptColumns.File(state, rows, found);

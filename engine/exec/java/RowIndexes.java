@@ -15,8 +15,8 @@ import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
  * it; where there is no such field, Spark's stays.
  */
 final class RowIndexes extends ParquetRowIndexUtil.RowIndexGenerator {
-  private static final Field READER = field(RecordReaderIterator.class, "rowReader");
-  private static final Field GENERATOR = field(VectorizedParquetRecordReader.class, "rowIndexGenerator");
+  private static final Field READER = PrivateField.of(RecordReaderIterator.class, "rowReader");
+  private static final Field GENERATOR = PrivateField.of(VectorizedParquetRecordReader.class, "rowIndexGenerator");
 
   private boolean isGapless;
   private long next;
@@ -45,15 +45,5 @@ final class RowIndexes extends ParquetRowIndexUtil.RowIndexGenerator {
   public void populateRowIndex(WritableColumnVector column, int count) {
     if (isGapless) for (int at = 0; at < count; at++) column.putLong(at, next++);
     else super.populateRowIndex(column, count);
-  }
-
-  private static Field field(Class owner, String name) {
-    try {
-      Field found = owner.getDeclaredField(name);
-      found.setAccessible(true);
-      return found;
-    } catch (NoSuchFieldException absent) {
-      return null;
-    }
   }
 }

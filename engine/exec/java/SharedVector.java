@@ -22,7 +22,7 @@ final class SharedVector {
   /** Of `OnHeapColumnVector`, then those of its base class. */
   private static final Field[] FIELDS = fields();
 
-  private static final Field IDS = field(WritableColumnVector.class, "dictionaryIds");
+  private static final Field IDS = PrivateField.of(WritableColumnVector.class, "dictionaryIds");
 
   private SharedVector() {}
 
@@ -54,20 +54,10 @@ final class SharedVector {
 
   private static Field[] fields() {
     List found = new ArrayList();
-    for (int i = 0; i < ARRAYS.length; i++) found.add(field(OnHeapColumnVector.class, ARRAYS[i]));
+    for (int i = 0; i < ARRAYS.length; i++) found.add(PrivateField.of(OnHeapColumnVector.class, ARRAYS[i]));
     found.addAll(Arrays.asList(new Object[] {
-        field(WritableColumnVector.class, "capacity"), field(WritableColumnVector.class, "numNulls"),
-        field(WritableColumnVector.class, "dictionary")}));
+        PrivateField.of(WritableColumnVector.class, "capacity"), PrivateField.of(WritableColumnVector.class, "numNulls"),
+        PrivateField.of(WritableColumnVector.class, "dictionary")}));
     return found.contains(null) ? null : (Field[]) found.toArray(new Field[0]);
-  }
-
-  private static Field field(Class owner, String name) {
-    try {
-      Field found = owner.getDeclaredField(name);
-      found.setAccessible(true);
-      return found;
-    } catch (NoSuchFieldException absent) {
-      return null;
-    }
   }
 }

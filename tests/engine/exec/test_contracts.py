@@ -26,6 +26,7 @@ from tests.engine.exec.scans import DataFile, write_scan
 pytestmark = pytest.mark.spark
 
 DATASOURCES = "org.apache.spark.sql.execution.datasources"
+VECTORS = "org.apache.spark.sql.execution.vectorized"
 
 # Every method that Spark may call on what we implement.
 IMPLEMENTED = {
@@ -72,16 +73,26 @@ CALLED = {
 
 # Private fields that are set or read, by class. Without them all works, only slower, and nothing would show it.
 FIELDS = {
-    "org.apache.spark.scheduler.DAGScheduler": ("nextStageId", "java.util.concurrent.atomic.AtomicInteger"),
-    "org.apache.spark.sql.execution.vectorized.WritableColumnVector": (
-        "dictionary",
-        "org.apache.spark.sql.execution.vectorized.Dictionary",
-    ),
-    f"{DATASOURCES}.RecordReaderIterator": ("rowReader", "org.apache.hadoop.mapreduce.RecordReader"),
-    f"{DATASOURCES}.parquet.VectorizedParquetRecordReader": (
-        "rowIndexGenerator",
-        f"{DATASOURCES}.parquet.ParquetRowIndexUtil$RowIndexGenerator",
-    ),
+    "org.apache.spark.scheduler.DAGScheduler": {"nextStageId": "java.util.concurrent.atomic.AtomicInteger"},
+    f"{VECTORS}.WritableColumnVector": {
+        "capacity": "int",
+        "numNulls": "int",
+        "dictionary": f"{VECTORS}.Dictionary",
+        "dictionaryIds": f"{VECTORS}.WritableColumnVector",
+    },
+    f"{VECTORS}.OnHeapColumnVector": {
+        "nulls": "[B",
+        "byteData": "[B",
+        "shortData": "[S",
+        "intData": "[I",
+        "longData": "[J",
+        "floatData": "[F",
+        "doubleData": "[D",
+    },
+    f"{DATASOURCES}.RecordReaderIterator": {"rowReader": "org.apache.hadoop.mapreduce.RecordReader"},
+    f"{DATASOURCES}.parquet.VectorizedParquetRecordReader": {
+        "rowIndexGenerator": f"{DATASOURCES}.parquet.ParquetRowIndexUtil$RowIndexGenerator",
+    },
 }
 
 _LOGGING = re.compile(r"log|initialize|isTraceEnabled|LogStringContext|MDC|withLogContext|org\$apache")
@@ -125,8 +136,10 @@ def test_what_we_call_is_there(spark_driver: SparkDriver, class_name: str) -> No
 
 @pytest.mark.parametrize("class_name", FIELDS)
 def test_the_fields_that_we_set_are_there(spark_driver: SparkDriver, class_name: str) -> None:
-    name, of = FIELDS[class_name]
-    assert load(spark_driver, class_name).getDeclaredField(name).getType().getName() == of
+    loaded = load(spark_driver, class_name)
+    assert {name: loaded.getDeclaredField(name).getType().getName() for name in FIELDS[class_name]} == FIELDS[
+        class_name
+    ]
 
 
 @pytest.fixture

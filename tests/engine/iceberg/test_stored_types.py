@@ -241,7 +241,7 @@ PARTS = [
     ),
     (
         "2, NULL, NULL, '00:00:00', TIMESTAMP_NTZ'1969-12-31 10:00:00.000001'",
-        {"u_bucket_16": None, "u": None, "f": None, "t": "0:00:00", "n_year": -1, "n_month": -1, "n_hour": -14},
+        {"u_bucket_16": None, "u": None, "f": None, "t": "00:00:00", "n_year": -1, "n_month": -1, "n_hour": -14},
     ),
     (f"3, '{U2}', X'00000000', NULL, NULL", {"u": U2, "n_bucket_16": None, "n_day": None, "n": None}),
 ]
