@@ -34,8 +34,8 @@ final class DecodedColumn {
   /** Of a batch: the vector and its arrays besides their values. */
   private static final int VECTOR_BYTES = 300;
 
-  /** Of a text: its number and its null, and what a vector of texts has for each whether it is used or not. */
-  private static final int TEXT_BYTES = 5 + 17;
+  /** Of a text: its number, and whether either is null. */
+  private static final int TEXT_BYTES = Integer.BYTES + 2;
 
   private static final Field DICTIONARY = PrivateField.of(WritableColumnVector.class, "dictionary");
 
@@ -84,7 +84,8 @@ final class DecodedColumn {
   /** Copies the first `count` rows. */
   void add(OnHeapColumnVector from, int count) {
     boolean isText = type.equals(StringType$.MODULE$);
-    OnHeapColumnVector to = new OnHeapColumnVector(Math.max(count, 1), type);
+    int rows = Math.max(count, 1);
+    OnHeapColumnVector to = isText ? SharedVector.forNumbers(rows, type) : new OnHeapColumnVector(rows, type);
     bytes += VECTOR_BYTES + (isText ? TEXT_BYTES : width(type) + 1) * (long) count;
     batches.add(to);
     if (from.hasNull() || from.isAllNull()) {

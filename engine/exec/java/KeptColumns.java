@@ -1,6 +1,8 @@
 package deltagateway;
 
+import java.lang.ref.SoftReference;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.SparkContext;
@@ -14,7 +16,8 @@ import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
  * not the columns of one that it says something else of. They are kept when they are asked for again, and take the
  * place of others only if these were last asked for before that: so a scan of more than there is room for leaves what
  * is there where it is (as LRU-2, O'Neil et al. 1993). Room is a part of the heap, which is given back where statements
- * need it ({@link MemoryGuard}).
+ * need it: Java clears soft references before an allocation fails, and {@link MemoryGuard} asks for all before it ends a
+ * statement.
  *
  * One for a process, so an executor of a cluster has its own.
  */
@@ -23,7 +26,7 @@ final class KeptColumns {
   private static final String PERCENT = "spark.gateway.columnCache.percent";
 
   /** Of the room, for one file: others are to fit in as well. */
-  private static final int FILE_PART = 4;
+  private static final int FILE_PART = 3;
 
   /** Of names of columns that were asked for, with how often and when. */
   private static final int ASKED_MAX = 2_000;
@@ -81,19 +84,23 @@ final class KeptColumns {
   }
 
   synchronized long bytes() {
+    for (Iterator all = files.values().iterator(); all.hasNext(); ) {
+      Kept kept = (Kept) all.next();
+      if (kept.get() != null) continue;
+      bytes -= kept.bytes;
+      all.remove();
+    }
     return bytes;
   }
 
   /** The file's columns, if all of these `names` are kept of what is `state` now; null if not. */
   synchronized File get(String file, Object state, String[] names) {
-    File found = (File) files.get(file);
-    if (found == null) return null;
-    if (!found.state.equals(state)) {
-      remove(file);
-      return null;
-    }
+    Kept kept = (Kept) files.get(file);
+    File found = kept == null ? null : (File) kept.get();
+    if (kept != null && (found == null || !found.state.equals(state))) remove(file);
+    if (found == null || !found.state.equals(state)) return null;
     if (!found.columns.keySet().containsAll(Arrays.asList((Object[]) names))) return null;
-    found.last = ++clock;
+    kept.last = ++clock;
     return found;
   }
 
@@ -108,7 +115,7 @@ final class KeptColumns {
     long before = found.last;
     found.last = ++clock;
     if (++found.times < (ofSomePages ? TIMES_OF_SOME : TIMES) || found.isTried) return false;
-    if (bytes > room - fileMax() && eldest().last > before) return false;
+    if (bytes > room - fileMax() && bytes() > room - fileMax() && eldest().last > before) return false;
     found.isTried = true;
     return true;
   }
@@ -119,27 +126,29 @@ final class KeptColumns {
     if (found != null) found.isTried = !fits;
   }
 
-  private File eldest() {
-    return (File) files.values().iterator().next();
+  private Kept eldest() {
+    return (Kept) files.values().iterator().next();
   }
 
   /** Keeps columns of a file, beside others that are kept of it; answers these columns, kept or not. */
   synchronized File put(String file, File columns) {
-    File known = (File) files.get(file);
+    Kept known = (Kept) files.get(file);
     if (known != null) {
-      columns.addOthers(known, fileMax());
+      File others = (File) known.get();
+      if (others != null) columns.addOthers(others, fileMax());
       remove(file);
     }
     if (columns.bytes > fileMax()) return columns;
     while (bytes + columns.bytes > room) remove((String) files.keySet().iterator().next());
-    columns.last = ++clock;
-    files.put(file, columns);
+    Kept kept = new Kept(columns);
+    kept.last = ++clock;
+    files.put(file, kept);
     bytes += columns.bytes;
     return columns;
   }
 
   private void remove(String file) {
-    bytes -= ((File) files.remove(file)).bytes;
+    bytes -= ((Kept) files.remove(file)).bytes;
   }
 
   /** Answers whether there was anything. */
@@ -149,6 +158,16 @@ final class KeptColumns {
     asked.clear();
     bytes = 0;
     return !wasEmpty;
+  }
+
+  private static final class Kept extends SoftReference {
+    final long bytes;
+    long last;
+
+    Kept(File columns) {
+      super(columns);
+      this.bytes = columns.bytes;
+    }
   }
 
   private static final class Asked {
@@ -165,7 +184,6 @@ final class KeptColumns {
     /** Name -> {@link DecodedColumn}. */
     private final Map columns;
     private long bytes;
-    private long last;
 
     File(Object state, int[] counts, Map columns) {
       this.state = state;

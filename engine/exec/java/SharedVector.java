@@ -22,12 +22,28 @@ final class SharedVector {
   /** Of `OnHeapColumnVector`, then those of its base class. */
   private static final Field[] FIELDS = fields();
 
+  private static final Field NULLS = PrivateField.of(OnHeapColumnVector.class, "nulls");
+
+  private static final Field CAPACITY = PrivateField.of(WritableColumnVector.class, "capacity");
+
   private static final Field IDS = PrivateField.of(WritableColumnVector.class, "dictionaryIds");
 
   private SharedVector() {}
 
   static boolean isKnown() {
     return FIELDS != null && IDS != null;
+  }
+
+  /** An empty vector for texts that are numbers of a dictionary: without the places and bytes that others need. */
+  static OnHeapColumnVector forNumbers(int rows, DataType type) {
+    OnHeapColumnVector empty = new OnHeapColumnVector(0, type);
+    try {
+      NULLS.set(empty, new byte[rows]);
+      CAPACITY.set(empty, Integer.valueOf(rows));
+    } catch (IllegalAccessException inaccessible) {
+      throw new IllegalStateException(inaccessible);
+    }
+    return empty;
   }
 
   /** A vector of the same values, of no text but by a dictionary. */
