@@ -59,7 +59,7 @@ format: $(VENV)/.installed-test ## put the code into form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
+bench: $(VENV)/.installed-test java $(VENV)/.prepared ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
 oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed $(S3A_ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark

@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -76,6 +77,7 @@ from engine.statements.variables import (
 )
 from engine.storage.storage import Storage, open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
+from engine.warm_up import IDENTITY, RunningStatements, WarmUp
 from engine.write.folder_marks import is_abandoned
 
 logger = logging.getLogger(__name__)
@@ -85,13 +87,13 @@ logger = logging.getLogger(__name__)
 class EngineOptions:
     """What an engine is made of.
 
-        `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are
-        kept (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-        `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-        table. `rest_catalogs` are catalogs elsewhere, `rest_policy` what statements may connect to as such.
+    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
+    (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
+    `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
+    table. `rest_catalogs` are catalogs elsewhere, `rest_policy` what statements may connect to as such.
     `snapshot_cache_bytes` bounds the snapshots kept between statements, `result_cache_bytes` the answers (0: none are)
-    and `result_cache_entry_bytes` each of them.
-        Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
+    and `result_cache_entry_bytes` each of them. Temporary files of killed servers go at the start if they are older
+    than `leftovers_age_s`. `warms_up`: statements of its own run once Spark has started (`warm_up.py`).
     """
 
     lake_folder: str | None = None
@@ -106,6 +108,7 @@ class EngineOptions:
     result_cache_file_bytes: int = 0
     result_cache_entry_bytes: int = 16 << 20
     leftovers_age_s: float = 86_400.0
+    warms_up: bool = False
     spark: SparkOptions = field(default_factory=SparkOptions)
 
 
@@ -129,7 +132,24 @@ def open_engine(
         progress=progress,
         on_give_up=on_give_up,
     )
-    return LakeEngine(sources, driver)
+    engine = LakeEngine(sources, driver)
+    if options.warms_up:
+        engine.warm_up(options.spark.local_dir)
+    return engine
+
+
+@contextmanager
+def opened_session(folder: str, driver: SparkDriver) -> Iterator[LakeSession]:
+    """A session over the lake in `folder` that has nothing but Spark in common with those of clients."""
+    sources = open_sources(EngineOptions(lake_folder=folder, catalog_folder=f"{folder}/.catalog"))
+    try:
+        session = LakeEngine(sources, driver).open_session(IDENTITY, settings={}, catalog=None, schema=None)
+        try:
+            yield session
+        finally:
+            session.close()
+    finally:
+        sources.close()
 
 
 def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
@@ -229,6 +249,13 @@ class LakeEngine:
 
     def __init__(self, sources: EngineSources, driver: SparkDriver) -> None:
         self._sources, self._driver = sources, driver
+        self._running = RunningStatements()
+        self._warm_up: WarmUp | None = None
+
+    def warm_up(self, local_dir: str | None) -> None:
+        """Run statements of the engine's own on another thread; returns at once."""
+        self._warm_up = WarmUp(lambda folder: opened_session(folder, self._driver), self._running, local_dir)
+        self._warm_up.start()
 
     @property
     def unready_reason(self) -> str | None:
@@ -270,10 +297,12 @@ class LakeEngine:
             setting, canonical = parse_setting(key, value)
             values[setting.key] = canonical
         state = SessionState(identity=identity, catalog=name.catalog, schema=name.schema, values=values)
-        return LakeSession(state, self._sources, self._driver.open_session())
+        return LakeSession(state, self._sources, self._driver.open_session(), self._running)
 
     def close(self) -> None:
         """Finish what follows the commits, and stop Spark."""
+        if self._warm_up is not None:
+            self._warm_up.stop()
         self._sources.close()
         self._driver.stop()
 
@@ -281,8 +310,16 @@ class LakeEngine:
 class LakeSession:
     """One client's session; see :class:`engine.engine.EngineSession`."""
 
-    def __init__(self, state: SessionState, sources: EngineSources, executor: ExecSession) -> None:
+    def __init__(
+        self,
+        state: SessionState,
+        sources: EngineSources,
+        executor: ExecSession,
+        running: RunningStatements | None = None,
+    ) -> None:
+        """`running` counts its statements."""
         self._state, self._sources, self._executor = state, sources, executor
+        self._running = running or RunningStatements()
         self._lock = threading.Lock()
         self._apply_to_spark(SessionState(identity=state.identity, catalog="", schema=""), state)
 
@@ -304,7 +341,7 @@ class LakeSession:
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
-        with interrupted_by(context.cancel):
+        with interrupted_by(context.cancel), self._running.another():
             return self._execute(parse_statement(text), parameters, context)
 
     def _execute(self, parsed: Executable, parameters: Sequence[Parameter], context: StatementContext) -> ResultStream:
@@ -324,7 +361,7 @@ class LakeSession:
 
     def run(self, statement: Statement, context: StatementContext) -> ResultStream:
         """Run a statement that did not come as text."""
-        with interrupted_by(context.cancel):
+        with interrupted_by(context.cancel), self._running.another():
             return self._take(statement, (), (), context).result
 
     def close(self) -> None:

@@ -277,6 +277,11 @@ class SparkSection:
         low=0,
         high=50,
     )
+    warm_up: bool = setting(
+        True,
+        "Run some statements over a small lake of its own when Spark has started, while none of clients run: the first "
+        "ones of clients take less time then.",
+    )
     local_dir: str = setting(
         "",
         "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "

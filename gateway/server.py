@@ -73,6 +73,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         rest_policy=open_rest_policy(config.catalogs),
         audit_folder=Path(config.audit.folder) if config.audit.folder else None,
         leftovers_age_s=config.lake.leftovers_age_s,
+        warms_up=config.spark.warm_up,
         result_cache_bytes=config.results.cache_bytes_max,
         result_cache_entry_bytes=config.results.cache_result_bytes_max,
         result_cache_file_bytes=config.results.cache_disk_bytes_max,

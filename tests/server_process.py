@@ -21,6 +21,7 @@ _SETTINGS = MappingProxyType(
     {
         "GATEWAY_SPARK_MASTER": "local[2]",
         "GATEWAY_SPARK_DRIVER_MEMORY": "700m",
+        "GATEWAY_SPARK_WARM_UP": "false",
         "GATEWAY_SPARK_CONF": f'{{"spark.driver.extraJavaOptions" = "{QUICK_JAVA}"}}',
     }
 )

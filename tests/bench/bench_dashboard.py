@@ -107,7 +107,8 @@ def main() -> None:
 
 
 def ours(folder: Path, servers: ExitStack) -> Side:
-    server = ServerProcess(folder, str(folder / "lake"), GATEWAY_SPARK_DRIVER_MEMORY="1500m", GATEWAY_SPARK_CONF="{}")
+    own = {"DRIVER_MEMORY": "1500m", "CONF": "{}", "WARM_UP": "true"}  # not as tests have it
+    server = ServerProcess(folder, str(folder / "lake"), **{f"GATEWAY_SPARK_{key}": own[key] for key in own})
     servers.callback(server.end)
     servers.callback(server.popen.terminate)
     return Side("ours", server.ports()["thrift"], [server.popen.pid, *server.jvms()])

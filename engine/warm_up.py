@@ -1,0 +1,109 @@
+"""Statements that nobody waits for, so that the first ones of clients take less time.
+
+What a first statement of its kind waits for is Java: classes that are found, linked and interpreted, and compilers that
+are run for the first time. So once Spark has started, statements of each kind run on a thread of their own, over a
+sample lake in a temporary folder that no client sees. A client's statement waits for none of them: one starts only
+while there is no other, and each is small. The first one that fails ends the rest, and is only logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from engine.concurrency.cancel import CancelToken
+from engine.engine import EngineSession
+from engine.errors.statement_errors import StatementCancelled
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.sample.lake import ensure_sample_lake
+from engine.sample.statements import SAMPLE_READS, SAMPLE_WRITES
+from engine.spool.private_folder import PrivateFolder
+
+logger = logging.getLogger(__name__)
+
+IDENTITY = Identity("warm-up")
+STATEMENTS = (*SAMPLE_READS, *SAMPLE_READS, *SAMPLE_READS, *SAMPLE_WRITES)
+"""Reads come more than once: Java compiles what runs often."""
+_END_S = 10.0
+"""How long the end of the server waits for the statement that runs."""
+
+
+class RunningStatements:
+    """How many statements of clients run."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+
+    @contextmanager
+    def another(self) -> Iterator[None]:
+        """One more, for the block."""
+        with self._changed:
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._count -= 1
+                self._changed.notify_all()
+
+    def wait_for_none(self, timeout_s: float) -> bool:
+        """Whether none runs, after at most `timeout_s` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._count, timeout_s)
+
+
+class WarmUp:
+    """`start()` once, `stop()` at the server's end; `open_session` answers a session over a lake in a folder."""
+
+    def __init__(
+        self,
+        open_session: Callable[[str], AbstractContextManager[EngineSession]],
+        clients: RunningStatements,
+        local_dir: str | None,
+        lasting_s: float = 120.0,
+    ) -> None:
+        """For as many seconds as `lasting_s`; where clients ask all the time, theirs have done it by then."""
+        self._open_session, self._clients, self._local_dir = open_session, clients, local_dir
+        self._lasting_s = lasting_s
+        self._cancel = CancelToken()
+        self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the statement that runs, and start no other."""
+        self._cancel.cancel(StatementCancelled())
+        self._thread.join(_END_S)
+
+    def _run(self) -> None:
+        began = time.monotonic()
+        try:
+            count = self._run_statements(began + self._lasting_s)
+        except Exception:  # whatever it is, statements of clients do not depend on it
+            if self._cancel.reason is None:
+                logger.warning("the first statements of clients may take longer", exc_info=True)
+            return
+        logger.info("warmed up by %d statements in %.1f s", count, time.monotonic() - began)
+
+    def _run_statements(self, until: float) -> int:
+        """How many ran."""
+        folder = PrivateFolder(self._local_dir)
+        try:
+            lake = str(folder.path / "lake")
+            ensure_sample_lake(lake)
+            with self._open_session(lake) as session:
+                for count, text in enumerate(STATEMENTS):
+                    if not self._clients.wait_for_none(until - time.monotonic()):
+                        return count
+                    context = StatementContext(identity=IDENTITY, cancel=self._cancel)
+                    for _ in session.execute(text, context).batches():
+                        pass
+            return len(STATEMENTS)
+        finally:
+            folder.remove()
