@@ -30,8 +30,10 @@ class StatementThreads:
 
     def __init__(self, limits: Limits, on_stuck: Callable[[str], None]) -> None:
         self._limits, self._on_stuck = limits, on_stuck
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
         """Guards all below."""
+        self._has_taken, self._has_ended = threading.Condition(self._lock), threading.Condition(self._lock)
+        """What idle threads wait for, of which one is woken for each statement, and what the end waits for."""
         self._admission = Admission(limits.admission)
         self._taken: deque[Operation] = deque()
         """Have a place, but no thread yet."""
@@ -48,7 +50,7 @@ class StatementThreads:
 
     def submit(self, operation: Operation) -> None:
         """Run `operation` when there is a place. Raises `TooManyAbandoned`, `TooManyQueued`."""
-        with self._changed:
+        with self._lock:
             if (stuck := self._stuck()) >= self._limits.abandoned_max:
                 raise TooManyAbandoned(stuck)
             self._admission.add(operation, time.monotonic())
@@ -57,7 +59,7 @@ class StatementThreads:
 
     def watch(self) -> None:
         """Look for threads that hang, and for what has waited too long; to be called now and then."""
-        with self._changed:
+        with self._lock:
             stuck, now = self._stuck(), time.monotonic()
             is_due = stuck >= self._limits.abandoned_max and now - self._told > self._limits.abandoned_told_every_s
             if is_due:
@@ -75,11 +77,11 @@ class StatementThreads:
     def close(self, grace_s: float) -> bool:
         """Start nothing more, and wait for the threads; whether all ended in time."""
         end = time.monotonic() + grace_s
-        with self._changed:
+        with self._lock:
             self._is_closed = True
             self._admission.clear()
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._running and not self._abandoned, max(0, end - time.monotonic()))
+            self._has_taken.notify_all()
+            self._has_ended.wait_for(lambda: not self._running and not self._abandoned, max(0, end - time.monotonic()))
             return not self._running and not self._abandoned
 
     def _give_places(self) -> None:
@@ -87,7 +89,7 @@ class StatementThreads:
             self._running.add(operation)
             self._taken.append(operation)
             if self._idle >= len(self._taken):
-                self._changed.notify_all()
+                self._has_taken.notify()
             else:
                 threading.Thread(target=self._work, name="statement", daemon=True).start()
 
@@ -112,30 +114,30 @@ class StatementThreads:
 
     def _next(self) -> Operation | None:
         """None where there are threads enough without this one."""
-        with self._changed:
+        with self._lock:
             if not self._taken and self._idle >= self._limits.statements_running_max:
                 return None
             self._idle += 1
             try:
-                self._changed.wait_for(lambda: self._taken or self._is_closed)
+                self._has_taken.wait_for(lambda: self._taken or self._is_closed)
             finally:
                 self._idle -= 1
             return self._taken.popleft() if self._taken else None
 
     def _end(self, operation: Operation) -> None:
-        with self._changed:
+        with self._lock:
             since = self._abandoned.pop(operation, None)
             self._running.discard(operation)
             self._admission.remove(operation)
             self._give_places()
-            self._changed.notify_all()
+            self._has_ended.notify_all()
         if since is not None:
             with working_for(operation.call):
                 logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
 
     def _release(self, operation: Operation) -> None:
         """The operation ended for its client; its thread may be at work still."""
-        with self._changed:
+        with self._lock:
             if operation not in self._running:
                 self._admission.remove(operation)
             if operation not in self._running or operation.is_on_this_thread or operation in self._taken:

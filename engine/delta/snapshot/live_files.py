@@ -49,13 +49,15 @@ _FEW_KEYS = 8
 class Block:
     """A batch of files, and what was derived from it once."""
 
-    __slots__ = ("batch", "is_verified", "short_rows", "_derived", "_lock")
+    __slots__ = ("batch", "is_verified", "num_bytes", "short_rows", "_derived", "_lock")
 
     def __init__(self, batch: RecordBatch, *, is_verified: bool = False) -> None:
         self.batch = batch
         self.is_verified = is_verified
         self.short_rows = min(_RUN_ROWS_MIN, _RUN_BYTES_MIN * len(batch) // max(batch.nbytes, 1))
         """A run of fewer is short."""
+        self.num_bytes = _size(batch)
+        """With what was derived; asked for by each load of a snapshot, of all that are kept."""
         self._derived: dict[tuple[str, ...], RecordBatch] = {}
         self._lock = Lock()
 
@@ -65,7 +67,9 @@ class Block:
         with self._lock:
             derived = self._derived.get(names)
             if derived is None or derived.schema != schema:
-                derived = self._derived[names] = make(self.batch)
+                former, derived = derived, make(self.batch)
+                self._derived[names] = derived
+                self.num_bytes += _size(derived) - _size(former)
             return derived
 
     def has_derived(self, schema: Any) -> bool:
@@ -84,10 +88,9 @@ class Block:
             return derived.take(rows)
         return make(self.batch.take(rows))
 
-    @property
-    def num_bytes(self) -> int:
-        derived = tuple(self._derived.values())
-        return int(sum(batch.get_total_buffer_size() for batch in (self.batch, *derived)))
+
+def _size(batch: RecordBatch | None) -> int:
+    return 0 if batch is None else int(batch.get_total_buffer_size())
 
 
 @dataclass(frozen=True, slots=True)
