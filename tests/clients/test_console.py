@@ -222,6 +222,8 @@ def test_what_became_of_a_statement_is_told(page: Page) -> None:
     expect(page.get_by_role("alert")).to_be_visible()
     page.keyboard.press("Alt+a")
     page.get_by_label("Search statements").fill("gone_wrong")
+    others = page.locator("td.statement button").filter(has_not_text="gone_wrong")
+    expect(others).to_have_count(0)  # nothing moves below the mouse any more
     page.get_by_role("button", name="SELECT gone_wrong").first.click()
     expect(page.locator(".details")).to_contain_text("`gone_wrong` cannot be resolved")
     expect(page.locator(".details .stages")).to_contain_text("analyze")
