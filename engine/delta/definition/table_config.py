@@ -18,7 +18,7 @@ Protocol: "Protocol Evolution", "Table Features", "Clustered Table"; delta-spark
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar, assert_never
 
 from engine.delta.definition.constraints import check_constraints, column_invariants
@@ -81,6 +81,8 @@ class TableConfig:
     """Of the metadata as the log has it."""
     clustering: DomainMetadata | None = None
     """The domain of clustering columns, raw (`engine.delta.definition.clustering`); None where the table has none."""
+    _supported: set[TableOperation] = field(default_factory=set, init=False, repr=False, compare=False)
+    """Operations that were found to be."""
 
     @classmethod
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
@@ -218,6 +220,11 @@ class TableConfig:
         `InvalidProtocolVersion` for versions beyond the known ones; `UnsupportedReaderFeatures` or
         `UnsupportedWriterFeatures` with the names of all features that stop it.
         """
+        if operation not in self._supported:  # which each statement asks
+            self._find_unsupported(operation)
+            self._supported.add(operation)
+
+    def _find_unsupported(self, operation: TableOperation) -> None:
         if self.metadata.format.provider.casefold() != PARQUET:
             raise UnsupportedFileFormat(self.table, self.metadata.format.provider)
         reads = operation in READS

@@ -291,7 +291,11 @@ class Snapshot:
     def scan(self, relation: str, label: str) -> Scan:
         """The live files, as they are read. Raises `LogPathNotAllowed` where the log leads elsewhere."""
         self.ensure_files_allowed()
-        return table_scan(self.config, self.storage, self.files, relation, label)
+        return replace(self._scan, relation=relation, label=label)
+
+    @cached_property
+    def _scan(self) -> Scan:
+        return table_scan(self.config, self.storage, self.files, relation="", label="")
 
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan:
         return self.scan(relation, label)

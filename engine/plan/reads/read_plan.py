@@ -58,6 +58,21 @@ def _full_names(relations: tuple[BoundRelation, ...]) -> list[tuple[str, ...]]:
     return [relation.name.parts if relation.name else () for relation in relations]
 
 
+class _BySchema:
+    """A schema as a part of a key: looked into only where two tables are else the same."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, schema: StructType) -> None:
+        self.schema = schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BySchema) and self.schema == other.schema
+
+    def __hash__(self) -> int:
+        return hash(self.schema.names)
+
+
 class Reading:
     """The scans and views of one query, each once however often it is named, if the names mean the same version."""
 
@@ -85,7 +100,7 @@ class Reading:
     def name(self, relation: BoundRelation) -> str:
         match relation:
             case BoundTable(snapshot=snapshot, policy=policy):
-                key = (snapshot.table_root, snapshot.version, snapshot.schema.to_json(), policy)
+                key = (snapshot.table_root, snapshot.version, _BySchema(snapshot.schema), policy)
                 return self._once(key, lambda: self._table(relation))
             case BoundChanges(table=table, feed=feed):
                 changes_key = (table.snapshot.table_root, feed.versions, table.policy)
