@@ -388,6 +388,7 @@ FOREIGN = (
 )
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("name", FOREIGN)
 def test_tables_of_others(bare: BareLake, name: str) -> None:
     lake = bare.folder / PREFIX
