@@ -77,6 +77,10 @@ class ServedFolder:
         """Raises LakeNotAvailable."""
         self._tree.ensure_there()
 
+    def is_table(self, location: str) -> bool:
+        """Whether a folder, at a canonical location below the served one, holds a table."""
+        return self._tree.table_format(location) is not None
+
     def own_table(self) -> TableEntry | None:
         """The table that the served folder itself is; the server's log tells of it when it is first seen."""
         format_ = self._tree.table_format(self.root)

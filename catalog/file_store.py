@@ -86,9 +86,15 @@ class FileStore:
         self._files, self._now_ms = files, now_ms
         self._lock = threading.Lock()
         self._loaded = _Loaded(INITIAL_STATE, {})
+        self._was_loaded = False
 
     def load(self) -> CatalogState:
-        return self._load().state
+        found = self._load().state
+        self._was_loaded = True
+        return found
+
+    def newest(self) -> CatalogState:
+        return self._loaded.state if self._was_loaded else self.load()
 
     def swap(self, base: CatalogState, new: CatalogState) -> bool:
         loaded = self._loaded if self._loaded.state is base else self._load()

@@ -17,6 +17,9 @@ class MemoryStore:
     def load(self) -> CatalogState:
         return self._state
 
+    def newest(self) -> CatalogState:
+        return self._state
+
     def swap(self, base: CatalogState, new: CatalogState) -> bool:
         with self._lock:
             if self._state.generation != base.generation:

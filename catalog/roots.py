@@ -71,19 +71,19 @@ def may_be_below(location: str, folder: str) -> bool:
 
 def is_same(one: str, other: str) -> bool:
     """Whether two canonical locations are one folder."""
-    return _in_store(one) == _in_store(other)
+    return in_store(one) == in_store(other)
 
 
 def is_below(location: str, folder: str) -> bool:
     """Whether a canonical location lies in a folder."""
-    return _is_inside(_in_store(location), _in_store(folder))
+    return _is_inside(in_store(location), in_store(folder))
 
 
 def is_at_or_below(location: str, folder: str) -> bool:
     return is_same(location, folder) or is_below(location, folder)
 
 
-def _in_store(location: str) -> str:
+def in_store(location: str) -> str:
     """A canonical location with the usual name of its scheme, to compare it."""
     scheme, separator, rest = location.partition("://")
     if scheme in _AZURE:
@@ -107,7 +107,7 @@ def _in_account(place: str) -> str:
 
 def _compared(one: str, other: str) -> tuple[str, str]:
     """Two canonical locations with the usual names of their schemes; without accounts where one names none."""
-    places = _in_store(one), _in_store(other)
+    places = in_store(one), in_store(other)
     named = ["@" in place.partition("://")[2].partition("/")[0] for place in places]
     if named[0] == named[1] or not all(place.startswith("az://") for place in places):
         return places

@@ -19,6 +19,10 @@ class CatalogStore(Protocol):
         """The newest committed state; :data:`~catalog.state.INITIAL_STATE` in a new store."""
         ...
 
+    def newest(self) -> CatalogState:
+        """The state that was loaded or swapped last; loads one if none was. Costs no request after that."""
+        ...
+
     def swap(self, base: CatalogState, new: CatalogState) -> bool:
         """Commit `new`, made from `base`, as the generation after it; False if another one was committed first.
 

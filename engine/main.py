@@ -24,6 +24,7 @@ from catalog.interruption import interrupted_by
 from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
+from catalog.other_tables import OtherTablesFinder
 from catalog.remote import open_files, open_tree
 from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
@@ -89,8 +90,9 @@ class EngineOptions:
 
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
-    table. `rest_catalogs` are catalogs elsewhere, `rest_policy` what statements may connect to as such.
+    `lake_folder`; the log of any table may name files below `trusted_roots`. `tokens` are those that statements make;
+    `audit_folder` holds the audit trail, which is read as a table. `rest_catalogs` are other catalogs, `rest_policy`
+    what statements may connect to as such.
     `snapshot_cache_bytes` bounds the snapshots kept between statements, `result_cache_bytes` the answers (0: none are)
     and `result_cache_entry_bytes` each of them. Temporary files of killed servers go at the start if they are older
     than `leftovers_age_s`. `warms_up`: statements of its own run once Spark has started (`warm_up.py`).
@@ -99,6 +101,7 @@ class EngineOptions:
     lake_folder: str | None = None
     catalog_folder: str | None = None
     allowed_roots: tuple[str, ...] = ()
+    trusted_roots: tuple[str, ...] = ()
     tokens: TokenStore | None = None
     audit_folder: Path | None = None
     rest_catalogs: tuple[RestOptions, ...] = ()
@@ -186,6 +189,13 @@ def open_sources(options: EngineOptions) -> EngineSources:
     rest = RestCatalogs(options.rest_catalogs, options.rest_policy, places)
     catalog = Catalog(store, served, options.allowed_roots, options.catalog_folder, rest)
     catalog.record_rest_catalogs()
+    others = OtherTablesFinder(store.newest, options.trusted_roots, served)
+
+    def open_table(location: str) -> Storage:
+        storage = open_storage(location, allowed_roots=roots)
+        storage.find_others = others.find
+        return storage
+
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
     results, remove_results = _result_cache(options)
 
@@ -197,11 +207,11 @@ def open_sources(options: EngineOptions) -> EngineSources:
         catalog=catalog,
         formats=formats_of(
             DeltaFormat(
-                read=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
-                open=lambda location: open_storage(location, allowed_roots=roots),
+                read=lambda location, version: snapshots.load(open_table(location), version),
+                open=open_table,
             ),
             IcebergFormat(
-                lambda location: open_storage(location, allowed_roots=roots),
+                open_table,
                 cache_bytes=options.snapshot_cache_bytes,
                 rest=rest,
                 ensure_free=lambda address, location, may_have_metadata: catalog.view().folders.ensure_free_for(
@@ -213,7 +223,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
         writers={DEFAULT_FORMAT: DeltaWriter(), ICEBERG: IcebergWriter()},
         tokens=options.tokens,
         audit_folder=options.audit_folder,
-        files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
+        files=DeltaFileSource(open_table),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         results=results,

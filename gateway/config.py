@@ -161,8 +161,13 @@ class LakeSection:
     )
     allowed_roots: tuple[str, ...] = setting(
         (),
-        "Further folders below which delta.`/path` may name tables, and a table's log (a shallow clone's) or links may "
-        "lead to files; the lake's own folder always may.",
+        "Further folders below which delta.`/path` may name tables; the lake's own folder always may.",
+    )
+    trusted_roots: tuple[str, ...] = setting(
+        (),
+        "Folders whose files the log or metadata of any table may name, such as the sources of shallow clones that "
+        "another engine made, or the targets of links. Whoever may write the log of one table can read all files "
+        "below these folders. Shallow clones that this server makes do not need it.",
     )
     catalog_folder: str = setting(
         "",

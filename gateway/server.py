@@ -68,6 +68,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
+        trusted_roots=config.lake.trusted_roots,
         tokens=open_tokens(config),
         rest_catalogs=open_rest_catalogs(config.catalogs),
         rest_policy=open_rest_policy(config.catalogs),

@@ -226,7 +226,8 @@ class IcebergFormat:
         lent = self._rest.lent_options(address, canonical)
         storage = self._open(canonical)
         if lent is not None:
-            storage = LentStorage(canonical, lent, storage.allowed_roots)
+            find_others, storage = storage.find_others, LentStorage(canonical, lent, storage.allowed_roots)
+            storage.find_others = find_others
         if storage.allowed_roots is not None:
             AllowedRoots(storage.allowed_roots).ensure_allowed(canonical)
         self._rest.places.ensure_allowed(str(table_at(address).name), canonical)

@@ -1,15 +1,17 @@
-"""Where the paths of a log may lead: the one decision for every path that a log names.
+"""Decides which files a table's log or metadata may name. Every path that a log names passes this check.
 
-A log is written by others, and the paths in it (`add`, `remove`, `cdc`, sidecars, deletion vectors) decide what is
-opened. `Confinement.resolve` takes a decoded path and answers the place that it names, or refuses it:
+A log is written by others, and the paths in it (`add`, `remove`, `cdc`, sidecars, deletion vectors, manifests) decide
+what is opened. Rights and policies hold for a table, so a log must not reach the files of another table.
+`Confinement.resolve` returns the absolute path or URL of a decoded path, or rejects it:
 
 - A relative path stays below the table's root: no segment of it is `..`. Paths are decoded once before they come here,
-  so `%2e%2e` is `..`, and what was encoded twice is a folder that is called `%2e%2e`.
-- An absolute path lies below the table's root or below an allowed root (shallow clones name the files of another
-  table). The scheme is a part of that comparison, so `http:`, `ftp:`, `hdfs:` lead nowhere unless storage of that
-  scheme is configured. Schemes that are spellings of one store (`s3a`, `s3`) are equal.
+  so `%2e%2e` is `..`, and a path that was encoded twice names a folder called `%2e%2e`.
+- An absolute path is located below the table's root, or below a source of a shallow clone that the catalog has on
+  record (`catalog.other_tables`). The scheme is part of that comparison. Schemes that are spellings of one store
+  (`s3a`, `s3`) are equal.
+- No path leads into a folder that belongs to another table of the catalog, even if that is below the table's root.
 
-Nothing is looked up for this, so it is the same on all machines and costs no request. What is checked where:
+Paths are compared as strings, which costs no request. What is checked where:
 
 ===================================  ===================================================================================
 the files of a version               `Snapshot.ensure_files_allowed`, when a read is planned: `ensure_files` on whole
@@ -17,12 +19,13 @@ the files of a version               `Snapshot.ensure_files_allowed`, when a rea
 change data files, removed files     `ensure_files` when a change feed is made of them
 sidecars, vectors read by Python     `Storage.path_of`, which every method of a `Storage` asks
 files and vectors read by Spark      `TableRoot.java` decides the same again where paths become Hadoop's
-symbolic links                       where a local file is opened: `LocalStorage`, on executors `ConfinedReader` and
+symbolic and hard links              where a local file is opened: `LocalStorage`, on executors `ConfinedReader` and
                                      `DeletionVector`, `InPlaceCommitProtocol` to write; planning looks up no file
 ===================================  ===================================================================================
 
-A link may lead wherever an absolute path may; but what is written lies below the table's own folder, and a log that is
-a link is only read.
+A symbolic link may lead to the same folders as an absolute path. A file with several names (hard links) is rejected if
+a name is outside of the table's folder. Files are written below the table's own folder only. Python checks the file
+that it has opened; Spark opens a path after the check, so a link that is replaced between the two steps is followed.
 
 Protocol: "Add File and Remove File" (paths), "Deletion Vector Descriptor Schema", "Sidecar Files".
 """
@@ -32,7 +35,9 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -40,12 +45,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.other_tables import NO_OTHER_TABLES, OtherTables
 from catalog.roots import SAME_STORE
 from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
 from engine.storage.errors import LogPathNotAllowed
 from engine.storage.paths import paths_of
-from engine.storage.real_paths import real_path
+from engine.storage.real_paths import opened_path, real_path
 from engine.types.arrow_types import Array, RecordBatch
 
 FILE_BYTES_MAX = 1 << 40
@@ -55,19 +61,42 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
 _LOCAL_AUTHORITIES = ("", "localhost")
 
 
+@dataclass(frozen=True, slots=True)
+class FilePlaces:
+    """Folders below which the files of a scan may be located, for Spark, which checks each path again."""
+
+    allowed: tuple[str, ...] = ()
+    """In every spelling, besides the table's own folder."""
+    excluded: tuple[str, ...] = ()
+    """Folders of other tables, in every spelling; they take precedence over `allowed`."""
+    accepts_hard_links: bool = False
+
+
 class Confinement:
     """The decision for one table. Immutable."""
 
-    def __init__(self, root: str, allowed_roots: Iterable[str] | None = None) -> None:
-        """`root` is a local path or a URL. `allowed_roots` None: the table alone, wherever it lies."""
+    def __init__(
+        self, root: str, allowed_roots: Iterable[str] | None = None, others: OtherTables = NO_OTHER_TABLES
+    ) -> None:
+        """`root` is a local path or a URL. It must be located below one of `allowed_roots`; None: anywhere."""
         self.root = root
-        self._allowed = tuple(allowed_roots or ())
+        self.others = others
         self._is_bound = allowed_roots is not None
-        self._own_spellings, *spellings = (_spellings(place) for place in (root, *self._allowed))
-        self._real_allowed = tuple(spelled[-1] for spelled in spellings if "://" not in spelled[-1])
-        self.places = tuple(dict.fromkeys(place for spelled in (self._own_spellings, *spellings) for place in spelled))
-        """Below which absolute paths may lie, in every spelling, the table's own among them."""
-        self._prefixes = tuple(place.rstrip("/") + "/" for place in self.places)
+        bounds = [_spellings(place) for place in allowed_roots or ()]
+        self._real_bounds = _real_places(bounds)
+        own, *sources = (_spellings(place) for place in (root, *others.sources))
+        self._own_spellings = tuple(dict.fromkeys((*_aliases(own[-1], bounds), *own)))
+        self._real_sources = _real_places(sources)
+        excluded = tuple(_spellings(place) for place in others.excluded)
+        self._real_excluded = _real_places(excluded)
+        self.places = FilePlaces(
+            allowed=tuple(dict.fromkeys(place for spelled in (self._own_spellings, *sources) for place in spelled)),
+            excluded=tuple(dict.fromkeys(place for spelled in excluded for place in spelled)),
+            accepts_hard_links=others.accepts_hard_links,
+        )
+        self._prefixes = tuple(place.rstrip("/") + "/" for place in self.places.allowed)
+        self._excluded_prefixes = tuple(place.rstrip("/") + "/" for place in self.places.excluded)
+        self._has_inner_tables = bool(self._excluded_prefixes) or others.is_table is not None
 
     # --- Paths as texts ---
 
@@ -76,7 +105,10 @@ class Confinement:
         if not path or "\0" in path or (".." in path and ".." in path.split("/")):
             raise LogPathNotAllowed(self.root, path)
         if not path.startswith("/") and _SCHEME.match(path) is None:
-            return f"{self.root}/{path}"
+            place = f"{self.root}/{path}"
+            if self._has_inner_tables:
+                self._ensure_outside_of_inner_tables(_one_spelling(place), path)
+            return place
         named = path
         if path.startswith("/") and _SCHEME.match(self.root):  # on the storage that the table lies on
             scheme, _, rest = self.root.partition("://")
@@ -84,7 +116,23 @@ class Confinement:
         place = _one_spelling(named)
         if not place.startswith(self._prefixes):
             raise LogPathNotAllowed(self.root, path)
+        if self._has_inner_tables:
+            self._ensure_outside_of_inner_tables(place, path)
         return place if place.startswith("/") else named
+
+    def _ensure_outside_of_inner_tables(self, place: str, path: str) -> None:
+        """Raises `LogPathNotAllowed` if a path or URL leads into the folder of another table."""
+        scheme, separator, rest = place.rpartition("://")
+        # Hadoop folds `//` and `.` in URLs, so a store's other object of that name would be read instead.
+        place = f"{scheme}{separator}{posixpath.normpath(rest)}"
+        is_inner = place.startswith(self._excluded_prefixes)
+        is_table = self.others.is_table
+        if is_table is not None and not is_inner:
+            own = next((root for root in self._own_spellings if place.startswith(root.rstrip("/") + "/")), None)
+            folders = [] if own is None else place[len(own.rstrip("/")) + 1 :].split("/")[:-1]
+            is_inner = any(is_table("/".join((self.root, *folders[: depth + 1]))) for depth in range(len(folders)))
+        if is_inner:
+            raise LogPathNotAllowed(self.root, path)
 
     def name_below(self, path: str) -> str | None:
         """The name below the table's root that a decoded path means, in one spelling; None: it leads elsewhere.
@@ -112,7 +160,7 @@ class Confinement:
 
     def ensure_paths(self, paths: Array) -> None:
         """`resolve` for a column of decoded paths; the ordinary ones cost a look at their bytes, all at once."""
-        looks = _looks(paths)
+        looks = _Looks.ODD if self._has_inner_tables else _looks(paths)
         if looks is _Looks.PLAIN:
             return
         if looks is _Looks.ABSOLUTE:  # as in a clone, which names all its files so
@@ -158,24 +206,55 @@ class Confinement:
 
     @cached_property
     def _real_root(self) -> str:
-        """The table's own folder. Raises `LogPathNotAllowed` where that leads out of the allowed roots itself."""
+        """The table's own folder. Raises `LogPathNotAllowed` if that leads out of the allowed roots itself."""
         real = self._own_spellings[-1]
-        if self._is_bound and not _is_below(real, self._real_allowed):
+        if self._is_bound and not _is_below(real, self._real_bounds):
             raise LogPathNotAllowed(self.root, self.root)
         return real
 
     def ensure_real(self, place: str, *, to_write: bool = False) -> None:
-        """For a local place: where it really lies, links followed. Raises `LogPathNotAllowed`.
+        """Follows the links of a local path. Raises `LogPathNotAllowed`.
 
-        `to_write`: it must lie in the table's own folder, just where it seems to lie.
+        `to_write`: the path has no links below the table's own folder.
         """
         real, own = real_path(place), self._real_root
         if to_write:
             relative = os.path.relpath(place, self.root)
-            allowed = real == os.path.normpath(os.path.join(own, relative)) and _is_below(real, (own,))
-        else:
-            allowed = _is_below(real, (own, *self._real_allowed))
-        if not allowed:
+            if real != os.path.normpath(os.path.join(own, relative)) or not _is_below(real, (own,)):
+                raise LogPathNotAllowed(self.root, place)
+            return
+        self._ensure_real_place(real, place)
+
+    def ensure_opened(self, descriptor: int, place: str, *, may_be_elsewhere: bool = True) -> os.stat_result:
+        """Checks the local file that was opened at `place`. Raises `LogPathNotAllowed`.
+
+        `may_be_elsewhere` False: all folders of `place` were checked, and the file is not a link.
+        """
+        status = os.fstat(descriptor)
+        if may_be_elsewhere:
+            self._ensure_real_place(opened_path(descriptor, place), place)
+        if status.st_nlink > 1 and stat.S_ISREG(status.st_mode) and not self.others.accepts_hard_links:
+            self._ensure_own_links(status, place)
+        return status
+
+    def _ensure_real_place(self, real: str, place: str) -> None:
+        own = self._real_root
+        if not _is_below(real, (own, *self._real_sources)) or _is_below(real, self._real_excluded):
+            raise LogPathNotAllowed(self.root, place)
+        if self.others.is_table is not None and real.startswith(f"{own.rstrip('/')}/"):
+            self._ensure_outside_of_inner_tables(real, place)
+
+    def _ensure_own_links(self, status: os.stat_result, place: str) -> None:
+        """Rejects a file with a name outside of the table's folder: it may be another table's.
+
+        A commit has two names while it is put (`put_local`), both in its folder, which is searched first.
+        """
+        real = real_path(place)
+        root = next((each for each in (self._real_root, *self._real_sources) if _is_below(real, (each,))), None)
+        missing = status.st_nlink - _count_links(os.path.dirname(real), status)
+        if missing > 0 and root is not None:
+            missing = status.st_nlink - sum(_count_links(folder, status) for folder, _, _ in os.walk(root))
+        if missing > 0 and os.stat(real).st_nlink > 1:
             raise LogPathNotAllowed(self.root, place)
 
 
@@ -236,6 +315,28 @@ def _one_spelling(place: str) -> str:
         local = authority in _LOCAL_AUTHORITIES
         return posixpath.normpath("/" + path.lstrip("/")) if local else f"file://{authority}{slash}{path}"
     return f"{SAME_STORE.get(scheme, scheme)}:{rest}"
+
+
+def _aliases(real: str, bounds: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """A table's folder as it is called by way of the roots that are links, such as the lake's configured folder."""
+    for spelled, *rest in bounds:
+        if rest and spelled != rest[-1] and _is_below(real, rest):
+            yield f"{spelled}{real[len(rest[-1]) :]}"
+
+
+def _real_places(spellings: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The local folders among roots, with links resolved."""
+    return tuple(spelled[-1] for spelled in spellings if "://" not in spelled[-1])
+
+
+def _count_links(folder: str, status: os.stat_result) -> int:
+    """The number of names in a folder of the file with this status."""
+    try:
+        with os.scandir(folder) as entries:
+            same = [entry for entry in entries if entry.inode() == status.st_ino and not entry.is_symlink()]
+        return sum(entry.stat(follow_symlinks=False).st_dev == status.st_dev for entry in same)
+    except FileNotFoundError:
+        return 0
 
 
 def _is_below(real: str, roots: Iterable[str]) -> bool:

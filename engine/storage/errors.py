@@ -15,9 +15,10 @@ class LogPathNotAllowed(DeltaError, condition="LOG_PATH_NOT_ALLOWED", sqlstate="
     path: str
     """As the log names it, decoded; or the place in the table's folder that is a link."""
     template = (
-        "The log of {table} leads to {path!r}, which is not below the table's folder. A relative path must stay below "
-        "that folder; an absolute one, and what a symbolic link leads to, must lie below it, the served folder or one "
-        "of lake.allowed_roots in the server's configuration. What is written must lie below the table's own folder."
+        "The log of {table} names {path!r}, which is not below the table's folder or belongs to another table. Files "
+        "that a log or metadata names, after links are resolved, must be located below the table's own folder. "
+        "Shallow clones that this server makes are the exception. For clones that another engine made, the operator "
+        "can add the folder of the source to lake.trusted_roots."
     )
 
 

@@ -21,9 +21,15 @@ def real_path(path: str) -> str:
     except (AttributeError, OSError):  # another system; nothing there, or a circle of links
         return os.path.realpath(path)
     try:
-        found = os.readlink(f"{_OWN_FILES}/{descriptor}")
-    except OSError:  # without /proc
-        return os.path.realpath(path)
+        return opened_path(descriptor, path)
     finally:
         os.close(descriptor)
+
+
+def opened_path(descriptor: int, path: str) -> str:
+    """Returns the path, without links, of the file that was opened at `path`."""
+    try:
+        found = os.readlink(f"{_OWN_FILES}/{descriptor}")
+    except OSError:  # a system without /proc
+        return os.path.realpath(path)
     return found if found.startswith("/") and not found.endswith(_REMOVED) else os.path.realpath(path)

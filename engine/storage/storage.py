@@ -5,9 +5,9 @@ absolute. Local tables go through plain `os` calls, which matters where ten thou
 scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's
 own `OSError`.
 
-Every name and path is confined (`engine.storage.confinement`): what leads outside of the table's root and the allowed
-roots is `LogPathNotAllowed` before anything is opened. On this machine symbolic links are followed for that; the log's
-own folder is looked at with every listing, other folders with every file.
+Every name and path is confined (`engine.storage.confinement`): one that leads outside of the table's root is
+`LogPathNotAllowed` before anything is read. Symbolic links of local files are followed for that; the log's own folder
+is checked with every listing, other folders with every file.
 
 Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
 
@@ -24,18 +24,18 @@ import shutil
 import tempfile
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Any, BinaryIO, cast
 
 import fsspec
 
 from catalog.client_errors import as_os_errors
 from catalog.credentials import options_for
+from catalog.other_tables import NO_OTHER_TABLES, OtherTables
 from engine.storage.confinement import Confinement
 from engine.storage.listing import entries_from
 from engine.storage.paths import resolve_path
@@ -103,12 +103,18 @@ class Storage(ABC):
     """The table root: an absolute local path, or a URL. Never ends in a slash."""
     LISTS_WHOLE_FOLDERS = False  # whether the names after a start cost as much as all of a folder
     allowed_roots: tuple[str, ...] | None = None
-    """Where else the log's paths may lead, and below which the table itself must lie; None: only below the table."""
+    """Folders below which the table must be located; None: anywhere."""
+    find_others: Callable[[str], OtherTables] = staticmethod(lambda root: NO_OTHER_TABLES)
+    """Returns the other tables' folders that matter for this table's files; the same object until they change."""
+    _confinement: Confinement | None = None
 
-    @cached_property
+    @property
     def confinement(self) -> Confinement:
-        """The decision for each path of this table's log."""
-        return Confinement(self.root, self.allowed_roots)
+        """The decision for each path of this table's log, by the newest known state of the catalog."""
+        others, known = self.find_others(self.root), self._confinement
+        if known is None or known.others is not others:
+            known = self._confinement = Confinement(self.root, self.allowed_roots, others)
+        return known
 
     @abstractmethod
     def list_names(self, directory: str, start: str = "") -> list[str]:
@@ -314,16 +320,24 @@ class LocalStorage(Storage):
             _remove_folder(folder)
 
     def _open(self, name: str) -> int:
-        """A file to read. Links cost a second look, others none."""
+        """Opens a file to read. What was opened is checked, so that nothing can be exchanged in between."""
         path = self.path_of(name)
-        self._ensure_real_folder(os.path.dirname(path), again=False)
+        folder = os.path.dirname(path)
+        self._ensure_real_folder(folder, again=False)
+        is_in_log = folder == f"{self.root}/{LOG_FOLDER}"
         try:
-            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            descriptor, is_link = os.open(path, os.O_RDONLY | os.O_NOFOLLOW), False
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
-        self.confinement.ensure_real(path)
-        return os.open(path, os.O_RDONLY)
+            self.confinement.ensure_real(path)
+            descriptor, is_link = os.open(path, os.O_RDONLY), True
+        try:
+            self.confinement.ensure_opened(descriptor, path, may_be_elsewhere=is_link or not is_in_log)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
 
     def _real(self, name: str) -> str:
         """The path of a name that is looked at, not opened."""
@@ -477,8 +491,7 @@ def open_storage(
     """The storage of the table at `path`: a local path, `file:` URL, or any URL that fsspec knows.
 
     `options` are fsspec's storage options (credentials, endpoint); None: those of the server's credentials.
-    `allowed_roots` are the places below which tables
-    lie, and so may the files that their logs name; None: the log's paths lead nowhere but below the table.
+    `allowed_roots` are the folders below which tables must be located; None: anywhere.
     """
     path = resolve_path(os.fspath(path))
     if "://" in path:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 
 from engine.pruning.pruning import FilePruning
+from engine.storage.confinement import FilePlaces
 from engine.table.scan import FileLayout, ReadColumn
 from engine.types.schema import PrimitiveType, StructField, StructType
 
@@ -75,7 +76,7 @@ class TableChanges(Protocol):
         ...
 
     @property
-    def allowed_roots(self) -> tuple[str, ...]:
+    def file_places(self) -> FilePlaces:
         """As in a `Scan`."""
         ...
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
+from engine.storage.confinement import FilePlaces
 from engine.types.schema import DataType, StructField, StructType
 
 FILE_METADATA = "_metadata"
@@ -172,8 +173,8 @@ class Scan:
     `engine.types.partition_values`; a timestamp without an offset is read in the session's zone) and, with the fields
     of Delta's descriptor, `deletion_vector` if some of their rows are deleted, `selected_rows` if no others than these
     are read, and `told_rows` if all others have a negative row index; absolute paths in descriptors are decoded too.
-    Beside the table's folder files may lie below `allowed_roots`. `lease` is that of credentials for them alone; None:
-    the server's are used.
+    `file_places` are the folders where files may be located. `lease` is that of credentials for them alone; None: the
+    server's are used.
     `choice` answers which of `files` a condition leaves; None: all.
     `metadata` is what the text calls the hidden column that tells the place of a row.
     `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
@@ -189,7 +190,7 @@ class Scan:
     layout: FileLayout | None = None
     read_as: Mapping[str, ReadColumn] = field(default_factory=lambda: MappingProxyType({}))
     """Of columns of `schema` that `layout` has as what is read; no constants."""
-    allowed_roots: tuple[str, ...] = ()
+    file_places: FilePlaces = FilePlaces()
     lease: str | None = None
     row_tracking: RowTracking | None = None
     metadata: str = FILE_METADATA

@@ -1,4 +1,4 @@
-"""Tables whose logs, or links in whose folders, lead elsewhere: refused by name and nothing read; clones are read."""
+"""Logs and links that lead out of the table's folder are rejected and nothing is read; clones are read."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ _VECTORS = {"table_protocol": protocol("deletionVectors"), "configuration": {"de
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`lake`, `shared` (an allowed root) and `outside`, each with a file `x.parquet`; `spelled` links to `lake`."""
+    """`lake`, `allowed` (a root), `trusted` (as it is called) and `outside`, each with a file `x.parquet`; `spelled`
+    links to `lake`.
+    """
     place = tmp_path_factory.mktemp("places")
-    for name in ("lake", "shared", "outside"):
+    for name in ("lake", "allowed", "trusted", "outside"):
         (place / name).mkdir()
         pq.write_table(_SECRET, place / name / "x.parquet")
     (place / "spelled").symlink_to(place / "lake")
@@ -55,7 +57,11 @@ def lake(place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(place: Path, spark_driver: SparkDriver) -> LakeEngine:
-    options = EngineOptions(lake_folder=str(place / "spelled"), allowed_roots=(str(place / "shared"),))
+    options = EngineOptions(
+        lake_folder=str(place / "spelled"),
+        allowed_roots=(str(place / "allowed"), str(place / "trusted")),
+        trusted_roots=(str(place / "spelled" / "default" / "source"), str(place / "trusted")),
+    )
     return LakeEngine(open_sources(options), spark_driver)
 
 
@@ -97,6 +103,14 @@ ELSEWHERE: dict[str, str] = {
     "absolute": "{place}/outside/x.parquet",
     "absolute, encoded": "{place}/outside%2Fx.parquet",
     "absolute, up": "{place}/lake/../outside/x.parquet",
+    "another table": "{place}/lake/default/another/own.parquet",
+    "another table, file:": "file:{place}/lake/default/another/own.parquet",
+    "another table, file:///": "file://{place}/lake/default/another/own.parquet",
+    "another table, file://localhost/": "file://localhost{place}/lake/default/another/own.parquet",
+    "another table, FILE:": "FILE:{place}/lake/default/another/own.parquet",
+    "another table, encoded": "file:{place}/lake/default/%61nother/own%2Eparquet",
+    "another table, //": "/{place}/lake/default/another/own.parquet",
+    "an allowed root": "{place}/allowed/x.parquet",
     "a sibling by its beginning": "{place}/lakeside/x.parquet",
     "file:": "file:{place}/outside/x.parquet",
     "file://": "file://{place}/outside/x.parquet",
@@ -203,8 +217,8 @@ LINKS: dict[str, Callable[[Path, Path], None]] = {
 
 
 @pytest.mark.parametrize("case", LINKS)
-def test_links_lead_below_allowed_roots_only(place: Path, lake: Path, session: LakeSession, case: str) -> None:
-    for target, is_allowed in (("outside", False), ("shared", True)):
+def test_links_lead_below_trusted_roots_only(place: Path, lake: Path, session: LakeSession, case: str) -> None:
+    for target, is_allowed in (("outside", False), ("allowed", False), ("lake", False), ("trusted", True)):
         name = f"link_{case}_{target}"
         table(lake / name, **(_vector("u", relative_deletion_vector(_UUID)) if case == "vector" else {}))
         LINKS[case](lake / name, place / target)
@@ -227,7 +241,7 @@ def test_a_linked_partition_folder_is_neither_read_nor_written(place: Path, lake
     assert rows(session, "SELECT * FROM parts WHERE day = 'b'") == [(2, "b")]
 
 
-@pytest.mark.parametrize("target", ["outside", "shared", "lake"])
+@pytest.mark.parametrize("target", ["outside", "trusted", "lake"])
 def test_nothing_is_written_through_a_linked_log(place: Path, lake: Path, session: LakeSession, target: str) -> None:
     name = f"written_{target}"
     table(lake / name)
@@ -241,7 +255,7 @@ def test_nothing_is_written_through_a_linked_log(place: Path, lake: Path, sessio
 
 
 @pytest.mark.parametrize("spelling", ["{place}/{root}", "file:{place}/{root}", "file://{place}/{root}"])
-@pytest.mark.parametrize("root", ["lake/default/source", "spelled/default/source", "shared/source"])
+@pytest.mark.parametrize("root", ["lake/default/source", "spelled/default/source", "trusted/source"])
 def test_a_clone_names_the_files_of_another_table(
     place: Path, lake: Path, session: LakeSession, spelling: str, root: str
 ) -> None:
@@ -253,6 +267,11 @@ def test_a_clone_names_the_files_of_another_table(
     size = (source / "own.parquet").stat().st_size
     _append(lake / name, {"add": {"path": path, "partitionValues": {}, "size": size, "dataChange": True}})
     assert sorted(rows(session, f"SELECT * FROM {name}")) == [(1,), (2,)]
+
+
+def test_a_log_names_its_own_files_through_a_linked_lake(place: Path, lake: Path, session: LakeSession) -> None:
+    table(lake / "alias", f"{place}/spelled/default/alias/own.parquet")
+    assert sorted(rows(session, "SELECT * FROM alias")) == [(1,), (1,), (2,), (2,)]
 
 
 def test_what_was_encoded_twice_is_a_name(lake: Path, session: LakeSession) -> None:

@@ -162,7 +162,7 @@ def _table(first: str, second: str) -> str:
 @pytest.fixture(scope="module")
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     roots = (str(lake.parent / "else where"),)
-    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake), allowed_roots=roots)), spark_driver)
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake), trusted_roots=roots)), spark_driver)
     opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()

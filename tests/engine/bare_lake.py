@@ -23,9 +23,11 @@ from engine.statements.statement import AnsweredStatement
 class BareLake:
     """One session, without an executor."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, catalog: Path | None = None) -> None:
+        """`catalog` is the folder of the catalog's files; None: the catalog is kept in memory."""
         self.folder = folder
-        self.sources: EngineSources = open_sources(EngineOptions(lake_folder=str(folder)))
+        options = EngineOptions(lake_folder=str(folder), catalog_folder=None if catalog is None else str(catalog))
+        self.sources: EngineSources = open_sources(options)
         self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
 
     def answer(self, text: str, context: StatementContext | None = None) -> pa.Table:

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from catalog.other_tables import OtherTables
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
@@ -48,7 +49,10 @@ class Outcome:
 
 
 def open_in(lake: Path, location: str) -> Storage:
-    return open_storage(location, allowed_roots=(str(lake),))
+    storage = open_storage(location, allowed_roots=(str(lake),))
+    others = OtherTables((str(lake),))
+    storage.find_others = lambda _: others
+    return storage
 
 
 def outcome(lake: Path, said: Sequence[str], given: Mapping[str, int], *, keeps_all: bool = True) -> Outcome:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeAlias
 
+from catalog.other_tables import OtherTables
+from engine.storage.confinement import Confinement
 from engine.storage.storage import FileStatus, FolderListing, Storage
 
 
@@ -116,6 +118,18 @@ class Interposed(Storage):
         self.root = inner.root
         self.allowed_roots = inner.allowed_roots
         self.around = around
+
+    @property
+    def confinement(self) -> Confinement:
+        return self.inner.confinement
+
+    @property
+    def find_others(self) -> Callable[[str], OtherTables]:
+        return self.inner.find_others
+
+    @find_others.setter
+    def find_others(self, find: Callable[[str], OtherTables]) -> None:
+        self.inner.find_others = find
 
     def list_names(self, directory: str, start: str = "") -> list[str]:
         return self.around("list", directory, lambda: self.inner.list_names(directory, start))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -119,10 +120,12 @@ def test_paths_outside_of_the_lake_are_refused(lake: GuardedLake, place: str) ->
 
 
 def test_a_table_whose_metadata_leads_away_is_refused(lake: GuardedLake) -> None:
-    table = HandmadeTable(lake.folder / "shop" / "away")
-    table.commit({**table.data({"id": [1]}), "file_path": f"file://{lake.folder}/shop/d/part.parquet"})
-    lake.do("root", "GRANT SELECT ON shop.away TO ann")
-    assert lake.outcome("ann", "SELECT * FROM shop.away") == "R"  # below the lake, as those of a shallow clone
-    table.commit({**table.data({"id": [1]}), "file_path": "file:///etc/passwd"})
-    error = lake.error("ann", "SELECT * FROM shop.away")
-    assert error is not None and error.condition == "LOG_PATH_NOT_ALLOWED"
+    for name, place in (("own", "shop/own/x.parquet"), ("away", "shop/d/part.parquet"), ("far", "../../etc/passwd")):
+        table = HandmadeTable(lake.folder / "shop" / name)
+        path = os.path.normpath(f"{lake.folder}/{place}")
+        table.commit({**table.data({"id": [1]}), "file_path": f"file://{path}"})
+        lake.do("root", f"GRANT SELECT ON shop.{name} TO ann")
+    assert lake.outcome("ann", "SELECT * FROM shop.own") == "R"
+    for name in ("away", "far"):
+        error = lake.error("ann", f"SELECT * FROM shop.{name}")
+        assert error is not None and error.condition == "LOG_PATH_NOT_ALLOWED"

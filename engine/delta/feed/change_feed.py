@@ -31,6 +31,7 @@ from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.delta.spec.properties import CHANGE_DATA_FEED
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.confinement import FilePlaces
 from engine.table.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFiles
 from engine.table.operations import TableOperation
 from engine.types.schema import StructType
@@ -45,7 +46,7 @@ class ChangeFeed:
     table_columns: StructType
     partition_columns: tuple[str, ...]
     mapping_mode: str
-    allowed_roots: tuple[str, ...]
+    file_places: FilePlaces
     data_files: pa.Table
     """Of `FEED_FILES_SCHEMA`; partition values have all of :data:`FEED_COLUMNS`."""
     change_files: pa.Table
@@ -116,7 +117,7 @@ def load_change_feed(
         table_columns=read.schema,
         partition_columns=read.metadata.partition_columns,
         mapping_mode=read.column_mapping_mode,
-        allowed_roots=table.storage.confinement.places,
+        file_places=table.storage.confinement.places,
         data_files=changed.data_files(is_partitioned=bool(read.metadata.partition_columns)),
         change_files=changed.change_files(),
     )

@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from engine.delta.checkpoint.unique_keys import FIRST_LOOK, hash_texts
 from engine.delta.log.file_table import FILES_SCHEMA, file_keys
+from engine.storage.confinement import Confinement
 from engine.types.arrow_types import Array, RecordBatch
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -49,11 +50,11 @@ _FEW_KEYS = 8
 class Block:
     """A batch of files, and what was derived from it once."""
 
-    __slots__ = ("batch", "is_verified", "num_bytes", "short_rows", "_derived", "_lock")
+    __slots__ = ("batch", "verified_by", "num_bytes", "short_rows", "_derived", "_lock")
 
-    def __init__(self, batch: RecordBatch, *, is_verified: bool = False) -> None:
+    def __init__(self, batch: RecordBatch, *, verified_by: Confinement | None = None) -> None:
         self.batch = batch
-        self.is_verified = is_verified
+        self.verified_by = verified_by
         self.short_rows = min(_RUN_ROWS_MIN, _RUN_BYTES_MIN * len(batch) // max(batch.nbytes, 1))
         """A run of fewer is short."""
         self.num_bytes = _size(batch)
@@ -122,12 +123,12 @@ class LiveFiles:
     def of(cls, batches: Iterable[RecordBatch]) -> LiveFiles:
         return cls(tuple(Run(Block(batch), 0, len(batch)) for batch in batches if len(batch)))
 
-    def verify(self, ensure: Callable[[RecordBatch], None]) -> None:
-        """`ensure(batch)` for the blocks that were not verified, in this version or in one that shares them."""
+    def verify(self, confinement: Confinement) -> None:
+        """Checks the blocks that `confinement` has not checked yet, in this version or in one that shares them."""
         for run in self.runs:
-            if not run.block.is_verified:
-                ensure(run.block.batch)
-                run.block.is_verified = True
+            if run.block.verified_by is not confinement:
+                confinement.ensure_files(run.block.batch)
+                run.block.verified_by = confinement
 
     def table(self) -> Any:
         """A `pyarrow.Table` of `FILES_SCHEMA`; nothing is copied."""
@@ -261,4 +262,5 @@ def _join_small(runs: Iterable[Run]) -> Iterator[Run]:
 
 def _concat(runs: Sequence[Run]) -> Run:
     whole = pa.concat_batches([run.batch for run in runs])
-    return Run(Block(whole, is_verified=all(run.block.is_verified for run in runs)), 0, len(whole))
+    verified_by = {run.block.verified_by for run in runs}
+    return Run(Block(whole, verified_by=verified_by.pop() if len(verified_by) == 1 else None), 0, len(whole))

@@ -74,6 +74,7 @@ from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.confinement import Confinement
 from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.table.column_metadata import GENERATION
@@ -116,7 +117,7 @@ class Snapshot:
         self._state = state
         self._source = source
         self._commit = commit
-        self._is_verified = False
+        self._verified_by: Confinement | None = None
         self._lock = Lock()
         if state.protocol is None:
             raise StateNotRecoverable(storage.root, segment.version, "protocol")
@@ -247,9 +248,10 @@ class Snapshot:
         """Raises `LogPathNotAllowed` where a file or a deletion vector is said to lie where none may, and
         `MalformedLogEntry` for a size that none has. Looks once at every file, in this version or the one before.
         """
-        if not self._is_verified:
-            self.live_files.verify(self.storage.confinement.ensure_files)
-            self._is_verified = True
+        confinement = self.storage.confinement
+        if self._verified_by is not confinement:
+            self.live_files.verify(confinement)
+            self._verified_by = confinement
 
     @property
     def num_files(self) -> int:

@@ -30,7 +30,7 @@ def table_scan(config: TableConfig, storage: Storage, files: pa.Table, relation:
         layout=file_layout(config.schema, config.column_mapping_mode, config.metadata.partition_columns),
         partition_columns=config.metadata.partition_columns,
         files=with_decoded_vectors(files),
-        allowed_roots=storage.confinement.places,
+        file_places=storage.confinement.places,
         row_tracking=_row_tracking(config),
     )
 

@@ -115,6 +115,8 @@ final class Request {
     final String metadata;
     final String root;
     final String[] allowedRoots;
+    final String[] excludedRoots;
+    final boolean acceptsHardLinks;
     /** Of credentials for its files alone, or null. */
     final String lease;
     final int source;
@@ -138,10 +140,9 @@ final class Request {
       relation = node.get("relation").textValue();
       metadata = node.get("metadata").textValue();
       root = node.get("root").textValue();
-      allowedRoots = new String[node.get("allowed_roots").size()];
-      for (int i = 0; i < allowedRoots.length; i++) {
-        allowedRoots[i] = ((JsonNode) node.get("allowed_roots").get(i)).textValue();
-      }
+      allowedRoots = texts(node.get("allowed_roots"));
+      excludedRoots = texts(node.get("excluded_roots"));
+      acceptsHardLinks = node.get("accepts_hard_links").booleanValue();
       lease = node.get("lease").textValue();
       source = node.get("source").intValue();
       hidden = node.get("hidden").booleanValue();
@@ -171,13 +172,19 @@ final class Request {
       this.constants = constants;
     }
 
+    private static String[] texts(JsonNode list) {
+      String[] found = new String[list.size()];
+      for (int i = 0; i < found.length; i++) found[i] = ((JsonNode) list.get(i)).textValue();
+      return found;
+    }
+
     private static String vectors(JsonNode node, String column) {
       JsonNode name = node.get("vectors").get(column);
       return name == null ? null : name.textValue();
     }
 
     TableRoot tableRoot() {
-      return new TableRoot(root, allowedRoots);
+      return new TableRoot(root, allowedRoots, excludedRoots, acceptsHardLinks);
     }
 
     boolean dropsRows() {

@@ -26,17 +26,28 @@ final class TableRoot implements Serializable {
   private final String base;
   private final String authority;
   private final List prefixes = new ArrayList();
+  private final String[] excluded;
+  private final boolean acceptsHardLinks;
+  private final List excludedPrefixes = new ArrayList();
   private transient java.nio.file.Path[] realRoots;
+  private transient java.nio.file.Path[] realExcluded;
 
-  TableRoot(String root, String[] allowed) {
+  /**
+   * Files may be located below `root` and `allowed`, but not below `excluded`. `acceptsHardLinks`: a file may have
+   * several names.
+   */
+  TableRoot(String root, String[] allowed, String[] excluded, boolean acceptsHardLinks) {
     this.root = root;
     this.allowed = allowed;
+    this.excluded = excluded;
+    this.acceptsHardLinks = acceptsHardLinks;
     this.base = withScheme(root);
     Path path = new Path(base);
     String host = path.toUri().getAuthority();
     this.authority = path.toUri().getScheme() + ":" + (host == null ? "" : "//" + host);
     prefixes.add(spelled(base) + "/");
     for (int i = 0; i < allowed.length; i++) prefixes.add(spelled(withScheme(allowed[i])) + "/");
+    for (int i = 0; i < excluded.length; i++) excludedPrefixes.add(spelled(withScheme(excluded[i])) + "/");
   }
 
   Path path() {
@@ -49,13 +60,20 @@ final class TableRoot implements Serializable {
       throw refusal(text);
     }
     boolean isUri = URI.matcher(text).matches();
-    if (!isUri && !text.startsWith("/")) return new Path(base + "/" + text);
-    Path path = new Path(isUri ? text : authority + text);
+    boolean isRelative = !isUri && !text.startsWith("/");
+    String absolute = authority.equals("file:") && text.startsWith("//") ? text.replaceFirst("/+", "/") : text;
+    Path path = new Path(isRelative ? base + "/" + text : isUri ? text : authority + absolute);
+    if (isRelative && excludedPrefixes.isEmpty()) return path;
     String place = spelled(path.toString());
+    if (startsWithAny(place, excludedPrefixes) || !(isRelative || startsWithAny(place, prefixes))) throw refusal(text);
+    return path;
+  }
+
+  private static boolean startsWithAny(String place, List prefixes) {
     for (int i = 0; i < prefixes.size(); i++) {
-      if (place.startsWith((String) prefixes.get(i))) return path;
+      if (place.startsWith((String) prefixes.get(i))) return true;
     }
-    throw refusal(text);
+    return false;
   }
 
   /** `text` is relative to the root and nothing else. */
@@ -64,7 +82,10 @@ final class TableRoot implements Serializable {
     return resolve(text);
   }
 
-  /** Refuses a file of this machine that really lies elsewhere. One that is missing is found where it is opened. */
+  /**
+   * Rejects a local file that is located elsewhere after links are resolved, or has a name elsewhere. A missing file is
+   * reported where it is opened.
+   */
   void ensureReal(Path file) {
     String scheme = file.toUri().getScheme();
     if (scheme != null && !scheme.equals("file")) return;
@@ -74,11 +95,51 @@ final class TableRoot implements Serializable {
     } catch (IOException missing) {
       return;
     }
-    if (realRoots == null) realRoots = realRoots();
-    for (int i = 0; i < realRoots.length; i++) {
-      if (real.startsWith(realRoots[i])) return;
+    if (realRoots == null) {
+      realExcluded = realPlaces(excluded, false);
+      realRoots = realPlaces(allowed, true);
     }
-    throw refusal(file.toString());
+    boolean isAllowed = isBelowAny(real, realRoots) && !isBelowAny(real, realExcluded);
+    if (!isAllowed || (!acceptsHardLinks && hasOtherNames(real))) throw refusal(file.toString());
+  }
+
+  private static boolean isBelowAny(java.nio.file.Path real, java.nio.file.Path[] places) {
+    for (int i = 0; i < places.length; i++) {
+      if (real.startsWith(places[i])) return true;
+    }
+    return false;
+  }
+
+  /** Whether a file has names outside of the table's folder. False on file systems that do not count names. */
+  private boolean hasOtherNames(java.nio.file.Path file) {
+    try {
+      Object links = java.nio.file.Files.getAttribute(file, "unix:nlink", new java.nio.file.LinkOption[0]);
+      int others = ((Integer) links).intValue();
+      if (others == 1) return false;
+      for (int i = 0; i < realRoots.length && others > 0; i++) {
+        if (file.startsWith(realRoots[i])) others -= names(file, realRoots[i].toFile());
+      }
+      return others > 0;
+    } catch (IOException missing) {
+      return false;
+    } catch (UnsupportedOperationException notCounted) {
+      return false;
+    } catch (IllegalArgumentException notCounted) {
+      return false;
+    }
+  }
+
+  /** The number of names of a file below a folder, links to folders left out. */
+  private static int names(java.nio.file.Path file, File folder) throws IOException {
+    File[] found = folder.listFiles();
+    int count = 0;
+    for (int i = 0; found != null && i < found.length; i++) {
+      java.nio.file.Path each = found[i].toPath();
+      if (java.nio.file.Files.isSymbolicLink(each)) continue;
+      if (found[i].isDirectory()) count += names(file, found[i]);
+      else if (java.nio.file.Files.isSameFile(each, file)) count++;
+    }
+    return count;
   }
 
   /** Refuses a file to be written whose folder, or the part of it that exists, is not just below the root. */
@@ -92,12 +153,12 @@ final class TableRoot implements Serializable {
     }
   }
 
-  private java.nio.file.Path[] realRoots() {
+  private java.nio.file.Path[] realPlaces(String[] places, boolean withRoot) {
     List found = new ArrayList();
-    for (int i = -1; i < allowed.length; i++) {
-      java.nio.file.Path place = local(i < 0 ? base : withScheme(allowed[i]));
+    for (int i = withRoot ? -1 : 0; i < places.length; i++) {
+      java.nio.file.Path place = local(i < 0 ? base : withScheme(places[i]));
       try {
-        if (place != null) found.add(real(place));
+        if (place != null && !found.contains(real(place))) found.add(real(place));
       } catch (IOException missing) {
         continue;
       }

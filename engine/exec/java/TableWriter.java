@@ -51,7 +51,7 @@ final class TableWriter {
    */
   TableWriter(SparkSession spark, JsonNode target) {
     this.spark = spark;
-    this.root = new TableRoot(target.get("folder").textValue(), new String[0]);
+    this.root = new TableRoot(target.get("folder").textValue(), new String[0], new String[0], false);
     this.folder = root.path().toString();
     this.lease = target.get("lease").textValue();
     for (Iterator names = target.get("partition_columns").elements(); names.hasNext(); ) {

@@ -77,10 +77,9 @@ def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -
         _ensure_new(plan, new)
     transaction.add_entries(new.entries)
     run.context.cancel.ensure_live()
-    if plan.source is not None:
-        root, location = plan.source.snapshot.table_root, plan.source.entry.location
-        needed = (root, *sources.catalog.view().sources_of(location))
-        sources.catalog.change(RecordClone(CloneEntry(location=plan.table.entry.location, sources=needed)))
+    inherited = sources.catalog.view().sources_of(plan.source.entry.location) if plan.source else ()
+    clone = CloneEntry(location=plan.table.entry.location, sources=(found.storage.root, *inherited))
+    sources.catalog.change(RecordClone(clone))
     done = transaction.commit(run.retries)
     run.context.on_commit(Commit(plan.table.label, done.version))
     return small_result(_COUNTS, [(new.num_files, len(set(partitions_of(new.entries))))])

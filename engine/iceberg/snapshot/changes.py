@@ -37,6 +37,7 @@ from engine.iceberg.spec.metadata import SnapshotInfo
 from engine.iceberg.writing.new_files import is_partition_column
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.confinement import FilePlaces
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.table.changes import (
     CHANGE_TYPE,
@@ -76,7 +77,7 @@ class IcebergChanges:
         return self.table.schema
 
     @property
-    def allowed_roots(self) -> tuple[str, ...]:
+    def file_places(self) -> FilePlaces:
         return self.table.storage.confinement.places
 
     @property

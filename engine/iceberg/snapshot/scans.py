@@ -39,6 +39,7 @@ from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergRowsNotChangeable, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
+from engine.storage.confinement import FilePlaces
 from engine.table.scan import (
     PLACE_FILE,
     PLACE_ROW,
@@ -75,7 +76,7 @@ class ScanSource:
     equality_files: pa.Table
     footers: Sequence[FileColumns] | None
     pushed: Mapping[int, str]
-    allowed_roots: tuple[str, ...]
+    file_places: FilePlaces
     lease: str | None = None
     hidden: HiddenColumns = NO_HIDDEN_COLUMNS
 
@@ -340,7 +341,7 @@ class _Builder:
             files=files,
             empty_is_null=False,
             format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
-            allowed_roots=self.source.allowed_roots,
+            file_places=self.source.file_places,
             lease=self.source.lease,
         )
 

@@ -402,7 +402,7 @@ class IcebergSnapshot:
             equality_files=self.as_scanned(none),
             footers=None,
             pushed=self._pushed,
-            allowed_roots=self.storage.confinement.places,
+            file_places=self.storage.confinement.places,
             lease=lease_of(self.storage),
         )
 

@@ -101,7 +101,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         read_as=kind.read_as,
         partition_columns=kind.partition_columns,
         files=kind.files,
-        allowed_roots=feed.allowed_roots,
+        file_places=feed.file_places,
         lease=lease_of(changes.table.snapshot.storage),
         choice=ChangeChoice(changes.label, feed, kind) if feed.versions else None,
         pin=f"{changes.table.snapshot.stamp} {feed.versions[0]} {feed.versions[-1]}"

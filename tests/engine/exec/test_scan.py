@@ -17,6 +17,7 @@ from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.statements.queries import ExplainMode
+from engine.storage.confinement import FilePlaces
 from engine.storage.errors import LogPathNotAllowed
 from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, list_files, query, rows, write_scan
@@ -198,7 +199,7 @@ def test_absolute_path_outside_the_root(spark: ExecSession, tmp_path: Path) -> N
     scan = write_scan(tmp_path / "table", {"id": "long"}, [DataFile(path=outside, columns={"id": [1]})])
     with pytest.raises(LogPathNotAllowed):
         rows(spark, "SELECT id FROM __scan_0", scan)
-    assert rows(spark, "SELECT id FROM __scan_0", replace(scan, allowed_roots=(str(tmp_path),))) == [(1,)]
+    assert rows(spark, "SELECT id FROM __scan_0", replace(scan, file_places=FilePlaces((str(tmp_path),)))) == [(1,)]
 
 
 def test_columns_that_old_files_lack_are_null(spark: ExecSession, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import Repeatable, ResultStream
+from engine.storage.confinement import FilePlaces
 from engine.storage.storage import open_storage
 from engine.table.changes import ChangeFiles
 from engine.table.scan import NO_FILES
@@ -119,7 +120,7 @@ def test_an_empty_change_feed_is_of_its_version() -> None:
 def empty_feed(stamp: str) -> tuple[BoundChanges, ChangeFiles]:
     snapshot = SimpleNamespace(stamp=stamp, table_root="/t", storage=open_storage("/t"))
     table = SimpleNamespace(label="t", own_label="t", snapshot=snapshot)
-    feed = SimpleNamespace(schema=StructType(()), versions=(), allowed_roots=())
+    feed = SimpleNamespace(schema=StructType(()), versions=(), file_places=FilePlaces())
     changes = SimpleNamespace(label="t", table=table, feed=feed)
     kind = SimpleNamespace(layout=None, partition_columns=(), files=NO_FILES, read_as={})
     return cast(BoundChanges, changes), cast(ChangeFiles, kind)

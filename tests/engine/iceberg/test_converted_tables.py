@@ -248,7 +248,7 @@ REFUSED: list[tuple[Callable[[HandmadeTable], None], str]] = [
     (_defaults, "has no column with the id 2, for which the table has a default"),
     (_empty_text, "can have the value '' of the column s"),
     (_unproven, "nothing tells that all files have the column"),
-    (_outside, "outside of the folder"),
+    (_outside, "is not below the table's folder"),
     (_uuid, "its column s.u has the type uuid"),
 ]
 
@@ -257,7 +257,8 @@ REFUSED: list[tuple[Callable[[HandmadeTable], None], str]] = [
 def test_what_no_delta_table_can_have(bare: BareLake, make: Callable[[HandmadeTable], None], reason: str) -> None:
     make(table_of(bare, column(1, "id", "long")))
     error = bare.refuse("CONVERT TO DELTA t")
-    assert error.condition == "FILES_NOT_CONVERTIBLE" and reason in str(error), error
+    condition = "LOG_PATH_NOT_ALLOWED" if make is _outside else "FILES_NOT_CONVERTIBLE"
+    assert error.condition == condition and reason in str(error), error
     assert not (bare.path("t") / "_delta_log").exists() and not list(bare.path("t").glob("*.bin"))
 
 

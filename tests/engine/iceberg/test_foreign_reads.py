@@ -25,7 +25,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
-    return LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+    return LakeEngine(open_sources(EngineOptions(lake_folder=str(lake), trusted_roots=(str(lake),))), spark_driver)
 
 
 def cell(value: Any) -> Any:

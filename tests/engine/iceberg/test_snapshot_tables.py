@@ -208,14 +208,15 @@ def _delete(bare: BareLake, places: list[int]) -> None:
 
 
 @pytest.mark.parametrize("changed", CHANGES)
-def test_a_table_without_its_name_gets_it_where_nothing_changed(bare: BareLake, changed: str) -> None:
+def test_a_table_without_its_name_gets_it_where_nothing_changed(tmp_path: Path, changed: str) -> None:
+    bare = BareLake(tmp_path / "lake", tmp_path / "catalog")
     _delete(bare, [1])
     place = bare.folder / "far" / "t"
     call = f"CALL system.snapshot('d', 't', '{place}')"
     bare.answer(call)
     bare.sources.catalog.change(DropTable(TableName("spark_catalog", "default", "t")))
     CHANGES[changed](bare, place)
-    bare = BareLake(bare.folder)
+    bare = BareLake(tmp_path / "lake", tmp_path / "catalog")
     if changed != "nothing":
         assert bare.refuse(call).condition == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
         assert bare.refuse("DESCRIBE t").condition == "TABLE_OR_VIEW_NOT_FOUND"

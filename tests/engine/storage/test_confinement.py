@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from catalog.other_tables import NO_OTHER_TABLES, OtherTables
 from engine.delta.log.commit_reader import make_adds
 from engine.delta.snapshot.deletion_vectors import read_deletion_vector
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
@@ -27,8 +29,12 @@ from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder, add, 
 from tests.interleave.storages import DictStorage
 
 UUID_TEXT = "3a0d65cd-4a56-49a8-937b-95f9e3ee90e5"
-LOCAL = Confinement("/lake/t", ("/lake/shared", "s3://bucket/shared"))
-REMOTE = Confinement("s3a://bucket/lake/t", ("s3://bucket/shared", "/mnt/shared"))
+LOCAL = Confinement("/lake/t", ("/lake",), OtherTables(("/lake/shared", "s3://bucket/shared"), ("/lake/t/inner",)))
+REMOTE = Confinement(
+    "s3a://bucket/lake/t",
+    ("s3://bucket",),
+    OtherTables(("s3://bucket/shared", "/mnt/shared"), ("s3://bucket/lake/t/inner", "s3a://bucket/shared/inner")),
+)
 
 ALLOWED: dict[str, tuple[Confinement, str, str]] = {
     "a name": (LOCAL, "a.parquet", "/lake/t/a.parquet"),
@@ -41,12 +47,13 @@ ALLOWED: dict[str, tuple[Confinement, str, str]] = {
     "doubled slashes": (LOCAL, "//lake//t/a", "/lake/t/a"),
     "file:": (LOCAL, "file:/lake/t/a", "/lake/t/a"),
     "FILE://": (LOCAL, "FILE:///lake/t/a", "/lake/t/a"),
-    "below an allowed root": (LOCAL, "/lake/shared/x/a", "/lake/shared/x/a"),
+    "beside an inner table": (LOCAL, "inner2/a", "/lake/t/inner2/a"),
+    "below a source": (LOCAL, "/lake/shared/x/a", "/lake/shared/x/a"),
     "of another storage": (LOCAL, "s3a://bucket/shared/a", "s3a://bucket/shared/a"),
     "remote, a name": (REMOTE, "a", "s3a://bucket/lake/t/a"),
     "remote, another spelling": (REMOTE, "s3://bucket/lake/t/a", "s3://bucket/lake/t/a"),
     "remote, from the bucket on": (REMOTE, "/lake/t/a", "s3a://bucket/lake/t/a"),
-    "remote, an allowed root": (REMOTE, "s3n://bucket/shared/a", "s3n://bucket/shared/a"),
+    "remote, a source": (REMOTE, "s3n://bucket/shared/a", "s3n://bucket/shared/a"),
 }
 REFUSED: dict[str, tuple[Confinement, str]] = {
     "nothing": (LOCAL, ""),
@@ -57,7 +64,7 @@ REFUSED: dict[str, tuple[Confinement, str]] = {
     "just up": (LOCAL, ".."),
     "a null character": (LOCAL, "a\0b"),
     "the root itself": (LOCAL, "/lake/t"),
-    "an allowed root itself": (LOCAL, "/lake/shared"),
+    "a source itself": (LOCAL, "/lake/shared"),
     "beside": (LOCAL, "/lake/table/a"),
     "absolute, up": (LOCAL, "/lake/t/../x"),
     "absolute, elsewhere": (LOCAL, "/etc/passwd"),
@@ -68,7 +75,15 @@ REFUSED: dict[str, tuple[Confinement, str]] = {
     "ftp": (LOCAL, "ftp://lake/t/a"),
     "hdfs": (LOCAL, "hdfs:///lake/t/a"),
     "another bucket": (LOCAL, "s3://bucket2/shared/a"),
-    "beside an allowed root": (LOCAL, "s3://bucket/shared2/a"),
+    "beside a source": (LOCAL, "s3://bucket/shared2/a"),
+    "of another table, where tables may be": (LOCAL, "/lake/u/a"),
+    "an inner table's": (LOCAL, "inner/a"),
+    "an inner table's, with a dot": (LOCAL, "./inner/a"),
+    "an inner table's, doubled slashes": (LOCAL, "x//..a/../inner/a"),
+    "an inner table's, absolute": (LOCAL, "file:///lake/t//inner/./a"),
+    "an inner table's, remote": (REMOTE, "inner/a"),
+    "an inner table's, remote, doubled slashes": (REMOTE, ".//inner/a"),
+    "an inner table's of a source": (REMOTE, "s3n://bucket/shared/inner/a"),
     "chained": (LOCAL, "filecache::s3://bucket/shared/../a"),
     "remote, up": (REMOTE, "../a"),
     "remote, another bucket": (REMOTE, "s3a://other/lake/t/a"),
@@ -221,16 +236,17 @@ LINKS = {
 
 
 @pytest.mark.parametrize("case", LINKS)
-@pytest.mark.parametrize("target", ["outside", "shared"])
-def test_links_are_followed_below_allowed_roots(tmp_path: Path, case: str, target: str) -> None:
+@pytest.mark.parametrize("target", ["lake/other", "outside", "shared"])
+def test_links_are_followed_to_sources_only(tmp_path: Path, case: str, target: str) -> None:
     root = tmp_path / "lake" / "t"
     _table(root)
-    (tmp_path / target).mkdir()
+    (tmp_path / target).mkdir(parents=True)
     link = root / LINKS[case]
     link.rename(tmp_path / target / "linked")
     link.symlink_to(tmp_path / target / "linked")
-    roots = [str(tmp_path / "lake"), str(tmp_path / "shared")]
-    storage = open_storage(str(root), allowed_roots=roots)
+    storage = open_storage(str(root), allowed_roots=[str(tmp_path)])
+    others = OtherTables((str(tmp_path / "shared"),))
+    storage.find_others = lambda _: others
     reads: list[Callable[[], object]] = (
         [lambda: Snapshot.load(storage).files, lambda: storage.read_bytes(f"{LOG_DIR}/{0:020}.json")]
         if LOG_DIR in LINKS[case]
@@ -287,6 +303,52 @@ def test_a_table_that_is_a_link_itself(tmp_path: Path) -> None:
     assert load_snapshot(str(root)).num_files == 1
 
 
+HARD_LINKS: dict[str, tuple[str, bool, bool]] = {
+    # the second name, whether hard links are accepted, whether the file is read
+    "none": ("", False, True),
+    "beside it": ("t/data/second", False, True),
+    "in another folder of the table": ("t/second", False, True),
+    "in another table": ("u/second", False, False),
+    "in another table, accepted": ("u/second", True, True),
+}
+
+
+@pytest.mark.parametrize("case", HARD_LINKS)
+@pytest.mark.parametrize("name", ["data/x", f"{LOG_DIR}/{0:020}.json"])
+def test_file_with_a_name_outside_of_the_table_is_rejected(tmp_path: Path, case: str, name: str) -> None:
+    second, accepts, is_read = HARD_LINKS[case]
+    _table(tmp_path / "t")
+    (tmp_path / "u").mkdir()
+    if second:
+        os.link(tmp_path / "t" / name, tmp_path / second)
+    storage = LocalStorage(str(tmp_path / "t"))
+    others = OtherTables(accepts_hard_links=accepts)
+    storage.find_others = lambda _: others
+    storage.list_names(LOG_DIR)
+    if is_read:
+        assert storage.read_bytes(name)
+        return
+    for read in (storage.read_bytes, storage.open_input, lambda name: storage.read_range(name, 0, 1)):
+        with pytest.raises(LogPathNotAllowed):
+            read(name)
+
+
+def test_confinement_follows_the_catalog(tmp_path: Path) -> None:
+    """A folder that becomes a source is read, one that belongs to another table is not, without opening anew."""
+    _table(tmp_path / "t")
+    storage = LocalStorage(str(tmp_path / "t"))
+    found = [NO_OTHER_TABLES]
+    storage.find_others = lambda _: found[0]
+    inner, outer = str(tmp_path / "t/inner/x"), str(tmp_path / "u/x")
+    assert storage.path_of(inner) == inner and storage.confinement is storage.confinement
+    with pytest.raises(LogPathNotAllowed):
+        storage.path_of(outer)
+    found[0] = OtherTables((str(tmp_path / "u"),), (str(tmp_path / "t/inner"),))
+    assert storage.path_of(outer) == outer
+    with pytest.raises(LogPathNotAllowed):
+        storage.path_of(inner)
+
+
 def test_a_log_that_becomes_a_link_is_noticed_by_the_next_listing(tmp_path: Path) -> None:
     root = tmp_path / "t"
     _table(root)
@@ -307,4 +369,4 @@ def test_a_range_makes_room_for_what_there_is(tmp_path: Path) -> None:
 
 def test_the_message_names_the_path_and_the_setting() -> None:
     error = LogPathNotAllowed("t", "../x")
-    assert "'../x'" in error.message and "lake.allowed_roots" in error.message and json.dumps(error.message)
+    assert "'../x'" in error.message and "lake.trusted_roots" in error.message and json.dumps(error.message)

@@ -12,6 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
+from catalog.other_tables import OtherTables
 from engine.storage.storage import FileStatus, FsspecStorage, LocalStorage, Storage, _status, open_storage
 
 FOLDERS = ["plain", "with space", "[brackets]*", "50%25"]
@@ -87,7 +88,9 @@ def test_what_is_missing_is_missing_in_the_same_way(storage: Storage) -> None:
 
 def test_absolute_names_stand_alone(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(b"x")
-    storage = open_storage(str(tmp_path / "table"), allowed_roots=[str(tmp_path)])
+    storage = open_storage(str(tmp_path / "table"))
+    others = OtherTables((str(tmp_path),))
+    storage.find_others = lambda _: others
     assert storage.read_bytes(f"{tmp_path}/elsewhere") == b"x"
     assert storage.read_bytes(f"file:{tmp_path}/elsewhere") == b"x"
 
