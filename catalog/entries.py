@@ -104,7 +104,11 @@ class ForeignView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewEntry:
-    """`text` is the query as written, empty where none is known; names in it that say no schema lead to `current`."""
+    """`text` is the query as written, empty where none is known; names in it that say no schema lead to `current`.
+
+    `settings` are pairs of a setting of Spark and its value, in force when the view was created; all others are the
+    server's whenever it is read.
+    """
 
     name: TableName
     text: str
@@ -117,6 +121,7 @@ class ViewEntry:
     comment: str | None = None
     created_ms: int | None = None
     foreign: ForeignView | None = None
+    settings: tuple[tuple[str, str], ...] = ()
     extra: JsonObject = field(default_factory=dict, hash=False)
 
 
@@ -148,6 +153,7 @@ class FunctionEntry:
 
     `columns` are, for each relation that the body reads, in their order, those of the names in it that were columns of
     the relation when the function was made, in lower case. A name that is no column any more would mean a parameter.
+    `settings` are those of Spark that were in force when the function was created, as in `ViewEntry`.
     """
 
     name: TableName
@@ -157,6 +163,7 @@ class FunctionEntry:
     current: SchemaName
     columns: tuple[tuple[str, ...], ...] = ()
     deterministic: bool | None = None
+    settings: tuple[tuple[str, str], ...] = ()
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER
     grants: tuple[Grant, ...] = ()

@@ -80,6 +80,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 **_current_json(entry.current),
                 "columns": [asdict(column) for column in entry.columns],
                 "properties": dict(entry.properties),
+                **_settings_json(entry.settings),
                 **_common_json(entry),
                 "created_ms": entry.created_ms,
             }
@@ -93,6 +94,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 **_current_json(entry.current),
                 **({"columns": list(map(list, entry.columns))} if entry.columns else {}),
                 "deterministic": entry.deterministic,
+                **_settings_json(entry.settings),
                 **_common_json(entry),
                 "created_ms": entry.created_ms,
             }
@@ -106,6 +108,10 @@ def to_json(entry: Entry) -> dict[str, object]:
 def _common_json(entry: OwnedEntry) -> dict[str, object]:
     is_group = entry.owner_kind is PrincipalKind.GROUP
     return {"owner": entry.owner, **({"owner_is_group": True} if is_group else {}), "comment": entry.comment}
+
+
+def _settings_json(settings: tuple[tuple[str, str], ...]) -> dict[str, object]:
+    return {"settings": dict(settings)} if settings else {}
 
 
 def _current_json(current: SchemaName) -> dict[str, object]:
@@ -182,6 +188,7 @@ def from_json(value: object) -> Entry:
                 current=fields.current(),
                 columns=fields.view_columns("columns"),
                 properties=fields.pairs("properties"),
+                settings=fields.pairs("settings"),
                 **fields.common(),
                 created_ms=fields.optional_integer("created_ms"),
                 extra=fields.rest(),
@@ -210,6 +217,7 @@ def _function(fields: _Fields) -> FunctionEntry:
         current=fields.current(),
         columns=fields.text_lists("columns"),
         deterministic=fields.optional_flag("deterministic"),
+        settings=fields.pairs("settings"),
         **fields.common(),
         created_ms=fields.optional_integer("created_ms"),
         extra=fields.rest(),

@@ -67,10 +67,12 @@ class BoundPolicy:
     """Row filters and column masks of a table.
 
     A row is read where all of `filters` are TRUE; `masks` are pairs of a column and what is read in its place.
+    `settings` are those under which their functions were created.
     """
 
     filters: tuple[BoundExpression, ...] = ()
     masks: tuple[tuple[str, BoundExpression], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def relations(self) -> tuple[BoundRelation, ...]:

@@ -57,7 +57,7 @@ def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query
         (binding.column(mask.column).name, binding.expression(mask.call, (PolicyArgument(column=mask.column),)))
         for mask in policies.masks
     )
-    return BoundPolicy(filters=filters, masks=masks)
+    return BoundPolicy(filters=filters, masks=masks, settings=binding.settings())
 
 
 def ensure_same_columns(table: BoundTable, feed: TableChanges) -> None:
@@ -100,6 +100,15 @@ class _Binding:
     def __init__(self, table: BoundTable, functions: Functions, read: Callable[[Query], Relations]) -> None:
         self._table, self._functions, self._read = table, functions, read
         self._columns = {fold(column.name): column for column in table.snapshot.schema.fields}
+        self._settings: dict[tuple[tuple[str, str], ...], FunctionEntry] = {}
+
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """The settings under which all functions were created. Raises `PolicyNotUsable` if they differ."""
+        if len(self._settings) > 1:
+            one, other, *_ = self._settings.values()
+            reason = f"{one.name} and {other.name} were created under different settings. Create one of them again"
+            raise PolicyNotUsable(self._label, reason)
+        return next(iter(self._settings), ())
 
     @property
     def _label(self) -> str:
@@ -115,6 +124,7 @@ class _Binding:
         entry = self._functions.entry(call.function)
         if entry is None:
             raise PolicyNotUsable(self._label, f"the function {call.function} is not there")
+        self._settings.setdefault(entry.settings, entry)
         arguments = (*first, *call.arguments)
         reason = mismatch(entry, [self._type(argument) for argument in arguments])
         if reason is not None:

@@ -26,4 +26,4 @@ def constraint_check(constraint: Constraint) -> RowCheck:
     def violated(values: Values) -> ConstraintViolated:
         return ConstraintViolated(constraint.name, f"({constraint.expression})", described(values))
 
-    return RowCheck(text=expression.text, shown=expression.columns, error=violated)
+    return RowCheck(text=expression.text, shown=expression.columns, error=violated, settings=constraint.settings)

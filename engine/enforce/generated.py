@@ -15,6 +15,7 @@ from engine.enforce.errors import ConstraintViolated
 from engine.enforce.values import described
 from engine.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import Expression, parse_expression
+from engine.table.column_metadata import captured_with
 from engine.types.schema import StructField
 from engine.types.sql_types import ddl_type
 
@@ -46,4 +47,5 @@ def _check(column: StructField, expression: Expression) -> RowCheck:
             "Generated Column", f"({quote(column.name)} <=> ({expression.text}))", described(values)
         )
 
-    return RowCheck(text=text, shown=((column.name,), *expression.columns), error=violated)
+    shown = ((column.name,), *expression.columns)
+    return RowCheck(text=text, shown=shown, error=violated, settings=captured_with(column))

@@ -33,6 +33,7 @@ from engine.plans.file_writes import (
 from engine.plans.write_plan import AlongCurve, FilePerPartition, InOrder, LiteralRows, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.query.composed import Names
+from engine.table.column_metadata import captured_with
 from engine.table.rules import Distribution, PartitionSource, SortColumn
 from engine.types.schema import PrimitiveType, StructField, StructType
 
@@ -155,14 +156,18 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
         if plan.generated:
             if plan.stored_as.keys() & given:  # generated values follow from what will be read
                 yield _columns(given, plan.stored_as)
-            yield _filled(plan, names, {name: _of_changed(plan, text) for name, text in plan.generated.items()})
+            yield from _generated(plan, names)
     if plan.stored_as:
         yield _columns(names, plan.stored_as)
     if plan.checks:
         outcomes = Names(names).several("check", len(plan.checks))
-        checks = zip(outcomes, plan.checks, strict=True)
-        texts = {name: _true_of_kept(plan, check.text) for name, check in checks}
-        yield _columns((*names, *outcomes), texts)
+        checks = dict(zip(outcomes, plan.checks, strict=True))
+        with_outcomes: tuple[str, ...] = names
+        for settings in dict.fromkeys(check.settings for check in plan.checks):
+            same = {name: check for name, check in checks.items() if check.settings == settings}
+            with_outcomes = (*with_outcomes, *same)
+            texts = {name: _true_of_kept(plan, check.text) for name, check in same.items()}
+            yield replace(_columns(with_outcomes, texts), settings=settings)
         yield _columns(names, {_first_stored(plan): _raising(plan, outcomes, token)})
     stored = (*stored_columns(plan.schema).names, *(column.name for column in plan.extra_columns))
     if stored != names:
@@ -170,6 +175,16 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     values = {name: each.text for name, each in plan.config.stored_values.items() if each.text is not None}
     if values:
         yield _columns(stored, values)
+
+
+def _generated(plan: WritePlan, names: Sequence[str]) -> Iterable[Step]:
+    """A step for the generated columns of the same captured settings; none of them is an argument of another one."""
+    captured = {name: captured_with(field) for name in plan.generated if (field := plan.schema.field(name)) is not None}
+    missing = set(plan.generated)
+    for settings in dict.fromkeys(captured.values()):
+        texts = {name: _of_changed(plan, plan.generated[name]) for name, each in captured.items() if each == settings}
+        missing -= texts.keys()
+        yield replace(_filled(plan, [name for name in names if name not in missing], texts), settings=settings)
 
 
 def _of_changed(plan: WritePlan, text: str) -> str:

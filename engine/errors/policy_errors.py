@@ -42,8 +42,21 @@ class PolicyForbidsSetting(SqlError, condition="ROW_COLUMN_ACCESS.SETTING_NOT_SU
     setting: str
     table: str
     template = (
-        "{table} cannot be read while the session has set {setting}: its row filter or column masks could mean "
+        "{table} cannot be read while the session has set {setting}: its row filter, column masks or query could mean "
         "something else. RESET {setting} first."
+    )
+
+
+@dataclass(eq=False)
+class FunctionForbidsSetting(SqlError, condition="ROUTINE_SETTING_NOT_SUPPORTED", sqlstate="0A000"):
+    """`reason` is a clause about the value under which the function was created."""
+
+    setting: str
+    function: str
+    reason: str
+    template = (
+        "The function {function} reads tables for its caller and cannot be called while the session has another value "
+        "of {setting}, which could change what it returns: {reason}. Set {setting} to that value, or RESET {setting}."
     )
 
 

@@ -38,6 +38,7 @@ class Counter:
 class Step:
     """A projection. `assigned` None, or a schema as JSON: its columns, by position, are assigned to these columns.
 
+    `settings` are Spark's, under which the expressions are analyzed besides the server's; None: the session's own.
     With `counters` these come behind the expressions, rows are distributed over the tasks before this step and not
     behind the last one, and partitions are kept together by the columns `spread_by`.
     """
@@ -46,6 +47,7 @@ class Step:
     assigned: str | None = None
     counters: tuple[Counter, ...] = ()
     spread_by: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] | None = None
 
 
 FILE_BYTES = 128 << 20

@@ -32,8 +32,10 @@ class ViewScan:
     """Nothing above it is evaluated on rows, or values, that it does not answer."""
     is_hidden: bool = False
     """The reader may not read what is below: nothing above it that may fail is evaluated on rows that it leaves out."""
-    is_policy: bool = False
-    """It is, or is read by, a row filter or column mask, which means the same whatever the session's settings are."""
+    settings: tuple[tuple[str, str], ...] | None = None
+    """Spark's settings under which it is analyzed besides the server's: those that were captured when it was created.
+    None: the session's own.
+    """
     is_volatile: bool = False
     """Its text is another one each time, so no plan or answer over it is kept."""
     unlisted_columns: tuple[str, ...] = ()

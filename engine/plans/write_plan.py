@@ -30,6 +30,8 @@ class RowCheck:
     text: str
     shown: tuple[tuple[str, ...], ...]
     error: Callable[[Values], SqlError]
+    settings: tuple[tuple[str, str], ...] | None = None
+    """Spark's settings under which it is evaluated besides the server's; None: the session's own."""
     present: str | None = None
     """The column that `text` asks a value of, where it asks nothing else."""
 

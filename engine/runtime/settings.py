@@ -285,6 +285,47 @@ _QUERY_ROWS = (
     *(_choice(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
 )
 
+_PLANNING = frozenset(
+    {
+        "spark.sql.adaptive.coalescePartitions.enabled",
+        "spark.sql.adaptive.enabled",
+        "spark.sql.adaptive.skewJoin.enabled",
+        "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.cbo.enabled",
+        "spark.sql.codegen.wholeStage",
+        "spark.sql.constraintPropagation.enabled",
+        "spark.sql.crossJoin.enabled",
+        "spark.sql.cteRecursionAnchorRowsLimitToConvertToLocalRelation",
+        "spark.sql.cteRecursionLevelLimit",
+        "spark.sql.cteRecursionRowLimit",
+        "spark.sql.join.preferSortMergeJoin",
+        "spark.sql.leafNodeDefaultParallelism",
+        "spark.sql.maxMetadataStringLength",
+        "spark.sql.optimizer.disableHints",
+        "spark.sql.optimizer.dynamicPartitionPruning.enabled",
+        "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold",
+        "spark.sql.optimizer.optimizeUncorrelatedInSubqueriesInJoinCondition.enabled",
+        "spark.sql.pivotMaxValues",
+        "spark.sql.shuffle.partitions",
+        "spark.sql.sources.partitionOverwriteMode",
+        "spark.sql.storeAssignmentPolicy",
+        "spark.sql.subexpressionElimination.enabled",
+    }
+)
+"""Settings of Spark that do not change the value of an expression: how a query is planned, limits, writing."""
+
+
+def captured_settings(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Returns the settings of a session that a view, function, constraint or generated column keeps when it is created.
+
+    These are Spark's settings that the session has changed and that may change the value of an expression, sorted by
+    key. All others have the server's values whenever the object is used.
+    """
+    return tuple(
+        sorted((key, value) for key, value in values.items() if key not in _PLANNING and find_setting(key).is_spark)
+    )
+
+
 _rows = {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS)}
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(_rows)

@@ -7,6 +7,7 @@ Protocol: "Generated Columns", "Identity Columns".
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -17,6 +18,9 @@ from engine.types.schema import StructField, StructType
 
 GENERATION = "delta.generationExpression"
 """The key of a generated column's expression in its metadata."""
+
+GENERATION_SETTINGS = "gateway.generationSettings"
+"""The key of the settings of Spark that were captured with a generated column, as JSON; not of the protocol."""
 
 COLUMN_ID = "delta.columnMapping.id"
 """The key of what stays the same of a column whatever it is called, where a table has column mapping."""
@@ -35,6 +39,21 @@ class InconsistentIdentity(DeltaError, condition="DELTA_IDENTITY_COLUMN_INCONSIS
         "The metadata of the identity column {column} is incomplete or makes no sense ({metadata}): another writer "
         "broke the protocol. Nothing can be written to the table before its metadata is repaired."
     )
+
+
+def captured_with(column: StructField) -> tuple[tuple[str, str], ...]:
+    """Returns the settings of Spark that were captured when a generated column was created."""
+    return read_settings(column.metadata.get(GENERATION_SETTINGS))
+
+
+def read_settings(text: object) -> tuple[tuple[str, str], ...]:
+    """Parses captured settings; returns none for a text that is not a JSON object of texts, as others may write it."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else {}
+    except ValueError:
+        return ()
+    pairs = found.items() if isinstance(found, dict) else ()
+    return tuple(sorted((key, value) for key, value in pairs if isinstance(value, str)))
 
 
 def read_identities(schema: StructType) -> tuple[IdentityColumn, ...]:

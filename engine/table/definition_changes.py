@@ -87,6 +87,8 @@ class AddConstraint:
     name: str
     expression: str
     """SQL text."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Captured when the constraint is created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,13 @@ from engine.types.schema import StructType
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A condition in SQL that every row of a table satisfies; `name` as it is shown."""
+    """A condition in SQL that every row of a table satisfies; `name` as it is shown. `settings` are Spark's, captured
+    when the constraint was created; all others are the server's.
+    """
 
     name: str
     expression: str
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 class Capability(Enum):

@@ -13,20 +13,28 @@ from collections.abc import Iterator, Mapping
 
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, Configuration
 from engine.errors.table_errors import MalformedLogEntry
+from engine.table.column_metadata import read_settings
 from engine.table.rules import Constraint
 from engine.types.schema import StructType, walk_fields
 
 INVARIANTS = "delta.invariants"
+CONSTRAINT_SETTINGS_PREFIX = "gateway.constraintSettings."
+"""Properties with the settings of Spark that were captured with a CHECK of that name, as JSON; not of the protocol."""
 
 
 def check_constraints(configuration: Configuration) -> list[Constraint]:
     """By name."""
     found = (
-        Constraint(key.removeprefix(CONSTRAINT_PREFIX), text)
+        Constraint(key.removeprefix(CONSTRAINT_PREFIX), text, _captured_with(configuration, key))
         for key, text in configuration.items()
         if key.startswith(CONSTRAINT_PREFIX) and text is not None
     )
     return sorted(found, key=lambda constraint: constraint.name)
+
+
+def _captured_with(configuration: Configuration, key: str) -> tuple[tuple[str, str], ...]:
+    name = key.removeprefix(CONSTRAINT_PREFIX).lower()
+    return read_settings(configuration.get(f"{CONSTRAINT_SETTINGS_PREFIX}{name}"))
 
 
 def find_constraint(configuration: Configuration, name: str) -> str | None:

@@ -75,7 +75,7 @@ def _changes(config: TableConfig, written: Mapping[str, str]) -> Iterator[Defini
     ensure_distinct(written)
     yield from set_properties({**kept, **written})
     for constraint in check_constraints(configuration):
-        yield AddConstraint(name=constraint.name, expression=constraint.expression)
+        yield AddConstraint(name=constraint.name, expression=constraint.expression, settings=constraint.settings)
     yield SetDescription(text=config.metadata.description)
     yield ClusterBy(columns=clustering_columns(config))
 

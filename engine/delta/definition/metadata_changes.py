@@ -219,7 +219,7 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
         case UnsetProperty():
             return unset_property(draft, change.key)
         case AddConstraint():
-            return add_constraint(draft, change.name, change.expression)
+            return add_constraint(draft, change.name, change.expression, change.settings)
         case AddKey():
             return add_key(draft, change.key)
         case DropConstraint():

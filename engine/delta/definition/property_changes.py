@@ -7,12 +7,13 @@ protocol and are not stored; `delta.constraints.*` and the properties of keys ha
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import replace
 
 from engine.delta.definition.clustering import CLUSTERING, format_clustering
 from engine.delta.definition.clustering_errors import ClusteringFeatureOfNewTable, ClusteringFeatureOfTable
-from engine.delta.definition.constraints import find_constraint
+from engine.delta.definition.constraints import CONSTRAINT_SETTINGS_PREFIX, find_constraint
 from engine.delta.definition.schema_rules import odd_names
 from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_ids import keep_logical_name, without_ids
@@ -108,7 +109,9 @@ def unset_property(draft: TableDraft, key: str) -> TableDraft:
     return draft.with_settings({stored: None, **({early: None} if early is not None else {})})
 
 
-def add_constraint(draft: TableDraft, name: str, expression: str) -> TableDraft:
+def add_constraint(
+    draft: TableDraft, name: str, expression: str, settings: tuple[tuple[str, str], ...] = ()
+) -> TableDraft:
     """`expression` is the text of a CHECK; that it is one, and that the rows satisfy it, is the caller's to see."""
     key = f"{CONSTRAINT_PREFIX}{name.lower()}"
     present = draft.configuration.get(key)
@@ -116,7 +119,8 @@ def add_constraint(draft: TableDraft, name: str, expression: str) -> TableDraft:
         raise ConstraintAlreadyExists(name, present)
     if f"{KEY_PREFIX}{name.lower()}" in draft.configuration:
         raise KeyNameTaken(name)
-    return draft.with_settings({key: expression})
+    captured = {f"{CONSTRAINT_SETTINGS_PREFIX}{name.lower()}": json.dumps(dict(settings))} if settings else {}
+    return draft.with_settings({key: expression, **captured})
 
 
 def add_key(draft: TableDraft, key: TableKey) -> TableDraft:
@@ -138,7 +142,8 @@ def drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDr
         if if_exists:
             return draft
         raise ConstraintDoesNotExist(name)
-    return draft.with_settings({key: None})
+    captured = f"{CONSTRAINT_SETTINGS_PREFIX}{name.lower()}"
+    return draft.with_settings({key: None, **({captured: None} if captured in draft.configuration else {})})
 
 
 def drop_feature(draft: TableDraft, name: str, protect_before: int | None) -> TableDraft:

@@ -75,12 +75,23 @@ public final class GatewaySession {
     this.plans = plans;
   }
 
+  SparkSession spark() {
+    return spark;
+  }
+
   SessionSettings settings() {
     return settings;
   }
 
-  SQLConf ofServer() {
-    return ofServer;
+  /** The settings that no session changes, with others over them: those that were captured with an object. */
+  SQLConf ofServer(Map captured) {
+    if (captured.isEmpty()) return ofServer;
+    SQLConf settings = ofServer.clone();
+    for (Object each : captured.entrySet()) {
+      Map.Entry entry = (Map.Entry) each;
+      settings.setConfString((String) entry.getKey(), (String) entry.getValue());
+    }
+    return settings;
   }
 
   /** Runs a query and returns its frame (see Frame). */
@@ -122,7 +133,7 @@ public final class GatewaySession {
   /** Analyzes what {@link #write} would run, with what the table demands of the rows; runs nothing. */
   public void checkWrite(String request, final String target) throws Exception {
     final Request parsed = new Request(request);
-    final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
+    final TableWriter writer = new TableWriter(this, Request.JSON.readTree(target));
     within(parsed, new Work() {
       public Object apply() throws Exception {
         String key = writer.key(parsed, target);
@@ -144,7 +155,7 @@ public final class GatewaySession {
   /** Writes a query's rows into a table's folder and returns the files; see {@link TableWriter}. */
   public String write(String request, final String target) throws Exception {
     final Request parsed = new Request(request);
-    final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
+    final TableWriter writer = new TableWriter(this, Request.JSON.readTree(target));
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
         Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);

@@ -253,10 +253,20 @@ final class Request {
     }
   }
 
+  /** A list of pairs of texts. */
+  static Map pairs(JsonNode list) {
+    Map found = new HashMap();
+    for (int i = 0; i < list.size(); i++) {
+      JsonNode pair = (JsonNode) list.get(i);
+      found.put(((JsonNode) pair.get(0)).textValue(), ((JsonNode) pair.get(1)).textValue());
+    }
+    return found;
+  }
+
   /**
    * A view of the statement: its name in the text, its query, and what the query's columns are called. Only those of the
    * session see its variables. Nothing of what is above a `barrier` is evaluated below it; nor what may fail above a
-   * `hidden` one. A `policy`'s means the same whatever the session's settings are. `unlisted` are columns of its query
+   * `hidden` one. `unlisted` are columns of its query
    * that `*` does not show.
    */
   static final class View {
@@ -266,7 +276,8 @@ final class Request {
     final boolean temporary;
     final boolean barrier;
     final boolean hidden;
-    final boolean policy;
+    /** Spark's settings under which it is analyzed besides the server's; null: the session's own. */
+    final Map settings;
     /** Its text is another one each time. */
     final boolean isVolatile;
     final Set unlisted = new HashSet();
@@ -280,7 +291,7 @@ final class Request {
       temporary = node.get("temporary").booleanValue();
       barrier = node.get("is_barrier").booleanValue();
       hidden = node.get("is_hidden").booleanValue();
-      policy = node.get("is_policy").booleanValue();
+      settings = node.get("settings").isNull() ? null : pairs(node.get("settings"));
       isVolatile = node.get("is_volatile").booleanValue();
       for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
         unlisted.add(((JsonNode) names.next()).textValue());

@@ -45,6 +45,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataType$;
@@ -52,6 +54,7 @@ import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * Puts what a table demands of its rows on top of an analyzed query, as projections:
@@ -71,14 +74,16 @@ final class RowEnforcer {
   private static final long SHUFFLED_RATIO = 2;
 
   private final SparkSession spark;
+  private final GatewaySession session;
   private final PlanGuard guard;
   private final String statementId;
   private final JsonNode request;
   private final boolean withoutJob;
 
   /** `withoutJob`: rows of literals are left to {@link LiteralWriter}. */
-  RowEnforcer(SparkSession spark, PlanGuard guard, String statementId, JsonNode request, boolean withoutJob) {
-    this.spark = spark;
+  RowEnforcer(GatewaySession session, PlanGuard guard, String statementId, JsonNode request, boolean withoutJob) {
+    this.session = session;
+    this.spark = session.spark();
     this.guard = guard;
     this.statementId = statementId;
     this.request = request;
@@ -140,7 +145,28 @@ final class RowEnforcer {
         TableOutputResolver$.MODULE$.resolveOutputColumns$default$6());
   }
 
-  private LogicalPlan step(LogicalPlan plan, JsonNode step) throws Exception {
+  private LogicalPlan step(final LogicalPlan plan, final JsonNode step) throws Exception {
+    LogicalPlan projected = step.get("settings").isNull() ? projected(plan, step) : captured(plan, step);
+    if (!step.hasNonNull("assigned")) return projected;
+    return assigned(projected, step.get("assigned"), false, new StoreAssignment(spark.sessionState().conf(), true));
+  }
+
+  /** Constraints and generated columns mean what they meant when they were created, whatever the session has set. */
+  private LogicalPlan captured(final LogicalPlan plan, final JsonNode step) throws Exception {
+    SQLConf settings = session.ofServer(Request.pairs(step.get("settings")));
+    return (LogicalPlan) SQLConf$.MODULE$.withExistingConf(settings, new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        try {
+          return projected(plan, step);
+        } catch (Exception failure) {
+          Platform.throwException(failure);
+          return null;
+        }
+      }
+    });
+  }
+
+  private LogicalPlan projected(LogicalPlan plan, JsonNode step) throws Exception {
     ArrayList named = new ArrayList();
     for (Iterator expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
       JsonNode each = (JsonNode) expressions.next();
@@ -154,9 +180,7 @@ final class RowEnforcer {
       Expression value = new IdentityValues(name, each.get("first").longValue(), each.get("step").longValue()).value();
       named.add(alias(value, name, Scala.none()));
     }
-    LogicalPlan projected = execution(new Project(Scala.seq(named), plan)).analyzed();
-    if (!step.hasNonNull("assigned")) return projected;
-    return assigned(projected, step.get("assigned"), false, new StoreAssignment(spark.sessionState().conf(), true));
+    return execution(new Project(Scala.seq(named), plan)).analyzed();
   }
 
   private LogicalPlan stored(LogicalPlan plan, StructType schema) {

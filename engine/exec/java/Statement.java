@@ -326,13 +326,13 @@ final class Statement {
     });
   }
 
-  /** What a policy says is parsed and analyzed under the server's settings: the reader's would change what it means. */
+  /** Views and policies are analyzed under the settings of their creation: the reader's would change what they mean. */
   private void createView(final Request.View view) throws Exception {
-    if (!view.policy) {
+    if (view.settings == null) {
       create(view);
       return;
     }
-    SQLConf$.MODULE$.withExistingConf(session.ofServer(), new scala.runtime.AbstractFunction0() {
+    SQLConf$.MODULE$.withExistingConf(session.ofServer(view.settings), new scala.runtime.AbstractFunction0() {
       public Object apply() {
         try {
           create(view);

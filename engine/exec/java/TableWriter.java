@@ -37,6 +37,7 @@ final class TableWriter {
   private static final long ONE_TASK_FILE = 32L << 20;
 
   private final SparkSession spark;
+  private final GatewaySession session;
   private final TableRoot root;
   private final String folder;
   private final String lease;
@@ -49,8 +50,9 @@ final class TableWriter {
    * Spark's) and what the table demands of its rows (null: nothing), see {@link RowEnforcer}. The texts of partition
    * values are those of UTC, whatever the session's zone is.
    */
-  TableWriter(SparkSession spark, JsonNode target) {
-    this.spark = spark;
+  TableWriter(GatewaySession session, JsonNode target) {
+    this.session = session;
+    this.spark = session.spark();
     this.root = new TableRoot(target.get("folder").textValue(), new String[0], new String[0], false);
     this.folder = root.path().toString();
     this.lease = target.get("lease").textValue();
@@ -65,7 +67,7 @@ final class TableWriter {
   /** What {@link #write} takes: the query with what the table demands on top of it. */
   QueryExecution enforced(QueryExecution query, PlanGuard guard, String statementId) throws Exception {
     if (rules.isNull()) return query;
-    return new RowEnforcer(spark, guard, statementId, rules, false).enforced(query);
+    return new RowEnforcer(session, guard, statementId, rules, false).enforced(query);
   }
 
   /**
@@ -91,7 +93,7 @@ final class TableWriter {
       throws Exception {
     if (rules.isNull() || !rules.get("literals").booleanValue()) return null;
     if (!RowEnforcer.isLiteral(query.analyzed())) return null;
-    QueryExecution enforced = new RowEnforcer(spark, guard, statementId, rules, true).enforced(query);
+    QueryExecution enforced = new RowEnforcer(session, guard, statementId, rules, true).enforced(query);
     LogicalPlan plan = statement.atItsTime(enforced).analyzed();
     List partitions = partitionAttributes(Scala.list(plan.output()));
     QueryExecution literals = statement.planned(LiteralWriter.withNullPartitions(plan, partitions));

@@ -28,6 +28,7 @@ from engine.plan.ddl.table_ddl import spelled_columns
 from engine.plan.rules.row_checks import plan_row_checks
 from engine.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.plans.expression_checks import ExpressionCheckPlan
+from engine.runtime.settings import captured_settings
 from engine.statements.alters import (
     AddColumns,
     AddConstraint,
@@ -204,7 +205,8 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
         case AddConstraint(check=check):
             if check.name is None:
                 raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
-            yield changes.AddConstraint(name=check.name, expression=check.expression)
+            settings = captured_settings(bound.state.values)
+            yield changes.AddConstraint(name=check.name, expression=check.expression, settings=settings)
         case AddKey():
             yield added_key(table, change, bound.tables)
         case DropConstraint() | DropKey():

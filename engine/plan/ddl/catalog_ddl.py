@@ -36,6 +36,7 @@ from engine.errors.statement_errors import (
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
 from engine.plans.reads import QueryColumn
 from engine.runtime.session_state import is_temporary, temporary_name
+from engine.runtime.settings import captured_settings
 from engine.statements.catalog import (
     AlterCatalog,
     Commentable,
@@ -157,6 +158,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         comment=statement.comment,
         columns=_view_columns(name, statement.columns, analyzed.columns or ()),
         properties=statement.properties,
+        settings=captured_settings(state.values),
     )
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)

@@ -14,6 +14,7 @@ from engine.bind.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body
 from engine.errors.function_errors import FunctionTooDeep
 from engine.plans.ddl import CatalogPlan
 from engine.runtime.session_state import is_temporary
+from engine.runtime.settings import captured_settings
 from engine.sql.dialect.errors import BodyNotPossible
 from engine.statements.functions import CreateFunction, DropFunction
 
@@ -47,6 +48,7 @@ def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunctio
         current=bound.state.current,
         columns=columns_named(statement.body, read),
         deterministic=statement.deterministic,
+        settings=captured_settings(bound.state.values),
         owner=bound.state.principal,
         comment=statement.comment,
     )

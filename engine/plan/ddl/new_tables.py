@@ -6,6 +6,7 @@ knows: for an `ExpressionCheck` it analyzes the expression over an empty relatio
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from engine.plan.reads.empty_scan import empty_scan
@@ -16,7 +17,7 @@ from engine.plans.reads import ReadPlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.tables import Check, ColumnDef, CreateTable
-from engine.table.column_metadata import GENERATION
+from engine.table.column_metadata import GENERATION, GENERATION_SETTINGS
 from engine.table.definition_changes import (
     AddConstraint,
     ClusterBy,
@@ -32,28 +33,37 @@ COMMENT = "comment"
 DEFAULT = "CURRENT_DEFAULT"
 
 
-def table_schema(columns: Iterable[ColumnDef]) -> StructType:
-    """The columns of a statement as those of a table. Raises `UnsupportedDataType` and what its expressions deserve."""
-    return StructType(tuple(_field(column) for column in columns))
+Settings = tuple[tuple[str, str], ...]
 
 
-def _field(column: ColumnDef) -> StructField:
+def table_schema(columns: Iterable[ColumnDef], settings: Settings = ()) -> StructType:
+    """The columns of a statement as those of a table; `settings` are captured with generated columns.
+
+    Raises `UnsupportedDataType` and what its expressions deserve.
+    """
+    return StructType(tuple(_field(column, settings) for column in columns))
+
+
+def _field(column: ColumnDef, settings: Settings) -> StructField:
     kind = parse_type(column.sql_type)
     metadata: dict[str, object] = {
         COMMENT: column.comment,
         CHAR_VARCHAR_TYPE: kind.declared,
         DEFAULT: column.default,
         GENERATION: column.generated,
+        GENERATION_SETTINGS: json.dumps(dict(settings)) if settings and column.generated is not None else None,
         **identity_metadata(column, kind.data_type),
     }
     present = {key: value for key, value in metadata.items() if value is not None}
     return StructField(column.parts[-1], kind.data_type, column.nullable, present)
 
 
-def table_changes(statement: CreateTable) -> tuple[DefinitionChange, ...]:
+def table_changes(statement: CreateTable, settings: Settings) -> tuple[DefinitionChange, ...]:
     """Properties, constraints, the comment and clustering, as changes of a table without them."""
     named = checks_of(statement)
-    constraints = tuple(AddConstraint(name=name, expression=check.expression) for name, check in named)
+    constraints = tuple(
+        AddConstraint(name=name, expression=check.expression, settings=settings) for name, check in named
+    )
     return (
         *set_properties(dict(statement.properties)),
         *constraints,

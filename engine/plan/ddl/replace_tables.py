@@ -22,6 +22,7 @@ from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.query_columns import table_fields
 from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
 from engine.plans.write_plan import WritePlan
+from engine.runtime.settings import captured_settings
 from engine.statements.tables import CreateTable
 from engine.table.definition import TableDefinition
 from engine.table.operations import TableOperation
@@ -30,7 +31,7 @@ from engine.types.schema import StructType
 
 def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
     table = _replaceable(bound, statement)
-    schema = with_not_nulls(table_schema(statement.columns), statement.all_keys)
+    schema = with_not_nulls(table_schema(statement.columns, captured_settings(bound.state.values)), statement.all_keys)
     if not schema.fields:
         raise SchemaNotProvided(table.label)
     plan = _plan(bound, statement, table, schema)
@@ -79,7 +80,7 @@ def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, sche
 
 
 def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> TableDefinition:
-    changes = table_changes(statement)
+    changes = table_changes(statement, captured_settings(bound.state.values))
     if statement.query is None and statement.all_keys:
         if table.name is None:
             raise StatementNotSupported("A key of a table that is named by its path")

@@ -27,6 +27,7 @@ from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_
 from engine.plan.ddl.policies import new_policies
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.runtime.settings import captured_settings
 from engine.statements.tables import CreateMode, CreateTable, CreateTableLike, DropTable
 from engine.table.definition import TableDefinition
 from engine.table.formats import TableFormat
@@ -44,7 +45,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
         return CreateTablePlan(entry=None)
-    schema = with_not_nulls(table_schema(statement.columns), statement.all_keys)
+    schema = with_not_nulls(table_schema(statement.columns, captured_settings(bound.state.values)), statement.all_keys)
     entry = new_entry(bound, target, new_policies(bound, statement, target, schema))
     if target.found is not None and statement.replaces:
         raise LocationNotEmpty(str(target.name), target.location)
@@ -142,7 +143,7 @@ def new_entry(bound: BoundStatement, target: FreeName, policies: Policies = NO_P
 
 def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> TableDefinition:
     """The definition of the new table. Raises what its format says of it."""
-    changes = table_changes(statement)
+    changes = table_changes(statement, captured_settings(bound.state.values))
     if statement.query is None:
         changes += new_keys(target.name, schema, statement.all_keys, bound.tables)
     partitions = partition_names(statement, schema)

@@ -44,7 +44,12 @@ class PolicedTarget:
         def view(*, is_filtered: bool) -> ViewScan:
             text = policy_text(policy, scan.schema, scan.relation, items, is_filtered=is_filtered)
             return ViewScan(
-                relation=names.new("view"), label=scan.label, text=text, columns=(), is_barrier=True, is_policy=True
+                relation=names.new("view"),
+                label=scan.label,
+                text=text,
+                columns=(),
+                is_barrier=True,
+                settings=policy.settings,
             )
 
         return cls(view(is_filtered=True), view(is_filtered=False), stored)

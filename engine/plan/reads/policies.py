@@ -17,10 +17,13 @@ from engine.types.sql_types import column_sql_type
 
 @dataclass(frozen=True, slots=True)
 class PolicyTexts:
-    """A bound policy as SQL over the table's columns and the scans of what it reads besides."""
+    """A bound policy as SQL over the table's columns and the scans of what it reads besides, and the settings under
+    which its functions were created.
+    """
 
     filters: tuple[str, ...]
     masks: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 def policy_text(

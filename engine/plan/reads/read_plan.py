@@ -155,8 +155,18 @@ class Reading:
         """The name under which the rows of `relation` are read: its own, or that of a view that hides some."""
         if table.policy is None:
             return relation
-        text = policy_text(self.policy_texts(table.policy), schema, relation)
-        return self._add_view(table.label, text, is_barrier=True)
+        texts = self.policy_texts(table.policy)
+        text = policy_text(texts, schema, relation)
+        return self._append(
+            ViewScan(
+                relation=self._new_names.new("view"),
+                label=table.label,
+                text=text,
+                columns=(),
+                is_barrier=True,
+                settings=texts.settings,
+            )
+        )
 
     def policy_texts(self, policy: BoundPolicy) -> PolicyTexts:
         """Nothing is told of what it reads."""
@@ -164,6 +174,7 @@ class Reading:
         texts = PolicyTexts(
             filters=tuple(map(self._expression, policy.filters)),
             masks=tuple((column, self._expression(mask)) for column, mask in policy.masks),
+            settings=policy.settings,
         )
         self._is_policy = False
         self.scans[before:] = [replace(scan, is_hidden=True) for scan in self.scans[before:]]
@@ -193,21 +204,16 @@ class Reading:
                 columns=columns,
                 temporary=is_temporary(view.name),
                 is_hidden=view.is_hidden,
-                is_policy=self._is_policy,
+                settings=view.entry.settings,
                 is_volatile=view.is_volatile,
             )
         )
 
-    def _add_view(self, label: str, text: str, *, is_barrier: bool = False) -> str:
+    def _add_view(self, label: str, text: str) -> str:
+        """A view of the statement's own: the changes of a table, or its metadata."""
+        settings = () if self._is_policy else None
         return self._append(
-            ViewScan(
-                relation=self._new_names.new("view"),
-                label=label,
-                text=text,
-                columns=(),
-                is_barrier=is_barrier,
-                is_policy=is_barrier or self._is_policy,
-            )
+            ViewScan(relation=self._new_names.new("view"), label=label, text=text, columns=(), settings=settings)
         )
 
     def _append(self, view: ViewScan) -> str:
