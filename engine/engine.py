@@ -52,6 +52,13 @@ class Engine(Protocol):
         """Why statements that need Spark cannot run now; None where they can. Returns at once."""
         ...
 
+    @property
+    def left_statements(self) -> Mapping[str, int]:
+        """Statements (`StatementContext.statement_id`) that have ended while tasks of theirs run on, and for about how
+        many seconds. Spark is started again if that takes long. Returns at once.
+        """
+        ...
+
     def restart(self, reason: str) -> None:
         """End whatever runs in Spark, which cannot be ended otherwise, and start it again; returns at once."""
         ...

@@ -271,6 +271,10 @@ class LakeEngine:
     def unready_reason(self) -> str | None:
         return self._driver.unready_reason
 
+    @property
+    def left_statements(self) -> Mapping[str, int]:
+        return self._driver.left_statements
+
     def restart(self, reason: str) -> None:
         self._driver.restart(reason)
 

@@ -14,7 +14,8 @@ class GroupRules:
 
     While several groups have statements waiting, each runs as many as its `weight` says, compared with the others', but
     no more than `running_max`. Of one user at most `running_per_user_max` run (0: no limit). A statement is refused
-    where `queued_max` wait already, and fails when it has waited for `queue_timeout_s` (0: never).
+    where `queued_max` wait already, and fails when it has waited for `queue_timeout_s` (0: never). No statements are
+    accepted while `abandoned_max` ended ones of the group run on (0: no limit of its own).
     """
 
     name: str
@@ -25,6 +26,7 @@ class GroupRules:
     running_per_user_max: int = 0
     queued_max: int = 2000
     queue_timeout_s: float = 0.0
+    abandoned_max: int = 0
     scan_bytes_max: int = 0
     """Bytes of data files that one statement may read; 0: no limit."""
 

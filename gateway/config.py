@@ -211,9 +211,17 @@ class StatementsSection:
     running_max: int = setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
     abandoned_max: int = setting(
         8,
-        "Statements that were cancelled or timed out and whose threads run on (nothing stops Spark's analyzer in the "
-        "middle of a rule), beside those of running_max. When so many do not end, Spark is restarted.",
+        "Statements that were cancelled or timed out and that run on (nothing stops Spark's analyzer in the middle of "
+        "a rule), besides those of running_max. While so many do not end, no statements are accepted, and Spark is "
+        "restarted.",
         low=1,
+        high=1024,
+    )
+    abandoned_per_user_max: int = setting(
+        0,
+        "Such statements of one user, whose statements alone are rejected then. 0: half of abandoned_max, or all where "
+        "nobody logs in.",
+        low=0,
         high=1024,
     )
     scan_bytes_max: int = setting(
@@ -435,10 +443,13 @@ class Config:
             admission=admission_rules(
                 self.admission,
                 running_max=self.statements.running_max,
+                abandoned_max=self.statements.abandoned_max,
                 scan_bytes_max=self.statements.scan_bytes_max,
                 users_log_in=users_log_in,
             ),
             abandoned_max=self.statements.abandoned_max,
+            abandoned_per_user_max=self.statements.abandoned_per_user_max
+            or (max(1, self.statements.abandoned_max // 2) if users_log_in else 0),
             statements_per_session_max=self.sessions.statements_max,
             statements_per_user_max=self.sessions.statements_per_user_max,
             statement_idle_s=self.statements.idle_s,

@@ -35,6 +35,9 @@ class GroupTable:
     running_per_user_max: int = setting(0, "Of one user; 0: as admission.running_per_user_max says.", low=0)
     queued_max: int = setting(0, "Statements that wait; 0: admission.queued_max.", low=0)
     queue_timeout_s: float = setting(0.0, "Seconds that one waits; 0: admission.queue_timeout_s.", low=0)
+    abandoned_max: int = setting(
+        0, "Ended statements of the group that run on; 0: three quarters of statements.abandoned_max.", low=0
+    )
     scan_bytes_max: int = setting(0, "Bytes of data files that a statement reads; 0: statements.scan_bytes_max.", low=0)
 
 
@@ -51,8 +54,9 @@ class AdmissionSection:
         (),
         "Groups of users or kinds of statements, each as [[admission.groups]] with: name, members (users, @group, *), "
         "classes (read, write, maintenance), weight, running_max, running_per_user_max, queued_max, queue_timeout_s, "
-        "scan_bytes_max. The first one that takes a statement has it; the settings here are those of all others. A "
-        "script or an EXECUTE IMMEDIATE counts as a write, with the smallest scan_bytes_max of its user's groups.",
+        "abandoned_max, scan_bytes_max. The first one that takes a statement has it; the settings here are those of "
+        "all others. A script or an EXECUTE IMMEDIATE counts as a write, with the smallest scan_bytes_max of its "
+        "user's groups.",
         rule=Rule("a list of groups with a name each", _have_own_names),
     )
     running_per_user_max: int = setting(
@@ -70,9 +74,10 @@ class AdmissionSection:
 
 
 def admission_rules(
-    section: AdmissionSection, *, running_max: int, scan_bytes_max: int, users_log_in: bool
+    section: AdmissionSection, *, running_max: int, abandoned_max: int, scan_bytes_max: int, users_log_in: bool
 ) -> AdmissionRules:
-    """`running_max` is that of the whole server."""
+    """`running_max` and `abandoned_max` are those of the whole server."""
+    abandoned_share = max(1, abandoned_max * 3 // 4)
 
     def per_user(group_max: int, said: int) -> int:
         return said or section.running_per_user_max or (max(1, group_max // 2) if users_log_in else 0)
@@ -88,6 +93,7 @@ def admission_rules(
             running_per_user_max=per_user(most, group.running_per_user_max),
             queued_max=group.queued_max or section.queued_max,
             queue_timeout_s=group.queue_timeout_s or section.queue_timeout_s,
+            abandoned_max=group.abandoned_max or abandoned_share,
             scan_bytes_max=group.scan_bytes_max or scan_bytes_max,
         )
 
@@ -98,6 +104,7 @@ def admission_rules(
             running_per_user_max=per_user(running_max, 0),
             queued_max=section.queued_max,
             queue_timeout_s=section.queue_timeout_s,
+            abandoned_max=abandoned_share if section.groups else 0,
             scan_bytes_max=scan_bytes_max,
         ),
         metadata_running_max=section.metadata_running_max,

@@ -71,6 +71,19 @@ class TooManyAbandoned(SqlError, condition="TOO_MANY_ABANDONED_STATEMENTS", sqls
 
 
 @dataclass(eq=False)
+class TooManyAbandonedOfOwner(SqlError, condition="TOO_MANY_ABANDONED_STATEMENTS.OF_OWNER", sqlstate="53000"):
+    """`owner` is a user, or a group with the word *group*."""
+
+    owner: str
+    count: int
+    template = (
+        "{count} statements of {owner} that were cancelled or timed out do not end, so no further ones of {owner} are "
+        "accepted until they have ended or Spark was restarted. Wait some minutes, or ask an administrator to raise "
+        "statements.abandoned_per_user_max, or the group's abandoned_max."
+    )
+
+
+@dataclass(eq=False)
 class EngineNotAnswering(SqlError, condition="ENGINE_NOT_ANSWERING", sqlstate="57P03"):
     seconds: float
     template = "The engine did not answer within {seconds:g} seconds, and nothing was started. Try again in a moment."

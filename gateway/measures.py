@@ -43,7 +43,7 @@ def _open(registry: Registry) -> Iterator[MetricFamily]:
     by_state = (({"state": state.name.lower()}, states[state]) for state in _OPEN_STATES)
     text = "Statements that wait for their turn (pending), run, or give rows while they run (streaming)."
     yield labelled(MetricKind.GAUGE, "gateway_statements", text, by_state)
-    text = "Ended statements whose threads still run."
+    text = "Ended statements whose threads, or tasks in Spark, still run."
     yield gauge("gateway_statements_abandoned", text, registry.abandoned_count)
     store = registry.store
     places = (({"place": "memory"}, store.memory_bytes), ({"place": "disk"}, store.held_bytes()))

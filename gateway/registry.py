@@ -90,7 +90,7 @@ class Registry:
         self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
         self._history, self.totals = History(), Totals()
-        self._threads = StatementThreads(limits, engine.restart)
+        self._threads = StatementThreads(limits, engine.restart, lambda: engine.left_statements)
         self._draining = threading.Event()
         self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
         self._reaper.start()
@@ -101,7 +101,7 @@ class Registry:
 
     @property
     def abandoned_count(self) -> int:
-        """Threads of statements that were ended and run on."""
+        """Statements that have ended, but not their threads or not all of their tasks in Spark."""
         return self._threads.abandoned_count
 
     def open_session(

@@ -3,33 +3,41 @@
 A statement that was cancelled or ran out of time gives its place back at once, though its thread may go on: nothing can
 stop Spark's analyzer in the middle of a rule, or a call to a store that hangs. Such a thread is abandoned, and counted
 until it ends. Of each further one beyond `abandoned_max` the place stays taken, so there are never more threads than
-both limits together. Where as many have been abandoned for longer than cancelling takes, `on_stuck` is told, which
-frees those that hang in Spark, and statements are refused for so long. Threads are daemons: none holds up the end of
-the process.
+both limits together. A statement whose thread has ended counts as well while tasks of it run on in Spark. If a user,
+or a group of users, has as many for longer than cancelling takes as it may have, its statements are rejected; if all
+together reach `abandoned_max`, those of everybody are. Then `on_stuck` is called, which frees what hangs in Spark.
+Threads are daemons: none holds up the end of the process.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
 
 from gateway.admission import Admission
+from gateway.admission_rules import GroupRules
 from gateway.call_context import working_for
-from gateway.errors import TooManyAbandoned
+from gateway.errors import TooManyAbandoned, TooManyAbandonedOfOwner
 from gateway.limits import Limits
 from gateway.operation import Operation
 
 logger = logging.getLogger(__name__)
 
+_CANCELLED_MAX = 1000
+
 
 class StatementThreads:
     """Thread-safe. `statements_running_max` statements have a place at once, further ones wait as `Admission` says."""
 
-    def __init__(self, limits: Limits, on_stuck: Callable[[str], None]) -> None:
-        self._limits, self._on_stuck = limits, on_stuck
+    def __init__(
+        self, limits: Limits, on_stuck: Callable[[str], None], left_statements: Callable[[], Mapping[str, int]]
+    ) -> None:
+        """`left_statements` returns the ended statements whose tasks run on, by their ids, with seconds."""
+        self._limits, self._on_stuck, self._left_statements = limits, on_stuck, left_statements
         self._lock = threading.RLock()
         """Guards all below."""
         self._has_taken, self._has_ended = threading.Condition(self._lock), threading.Condition(self._lock)
@@ -39,6 +47,8 @@ class StatementThreads:
         """Have a place, but no thread yet."""
         self._running: set[Operation] = set()
         self._abandoned: dict[Operation, float] = {}
+        self._cancelled: OrderedDict[str, tuple[str, GroupRules]] = OrderedDict()
+        """User and group of statements that were cancelled and whose threads have ended, the last ones."""
         self._told = float("-inf")
         self._known = 0
         self._idle = 0
@@ -46,13 +56,18 @@ class StatementThreads:
 
     @property
     def abandoned_count(self) -> int:
-        return len(self._abandoned)
+        """Statements that have ended, but not their threads or not all of their tasks."""
+        with self._lock:
+            return len(self._abandoned) + len(self._left_statements().keys() - _ids(self._abandoned))
 
     def submit(self, operation: Operation) -> None:
-        """Run `operation` when there is a place. Raises `TooManyAbandoned`, `TooManyQueued`."""
+        """Run `operation` when there is a place.
+
+        Raises `TooManyAbandonedOfOwner`, `TooManyAbandoned`, `TooManyQueued`.
+        """
         with self._lock:
-            if (stuck := self._stuck()) >= self._limits.abandoned_max:
-                raise TooManyAbandoned(stuck)
+            if self._abandoned or self._cancelled:
+                self._ensure_few_stuck(*self._owners(operation))
             self._admission.add(operation, time.monotonic())
             self._give_places()
         operation.on_end(lambda: self._release(operation))
@@ -60,8 +75,8 @@ class StatementThreads:
     def watch(self) -> None:
         """Look for threads that hang, and for what has waited too long; to be called now and then."""
         with self._lock:
-            stuck, now = self._stuck(), time.monotonic()
-            is_due = stuck >= self._limits.abandoned_max and now - self._told > self._limits.abandoned_told_every_s
+            stuck, now = self._stuck().total(), time.monotonic()
+            is_due = now - self._told > self._pause_s()
             if is_due:
                 self._told = now
             changed, self._known = stuck != self._known, stuck
@@ -97,10 +112,40 @@ class StatementThreads:
         kept = max(0, len(self._abandoned) - self._limits.abandoned_max)
         return self._limits.statements_running_max - self._admission.running - kept
 
-    def _stuck(self) -> int:
-        """How many were abandoned for longer than cancelling takes."""
-        since = time.monotonic() - self._limits.abandoned_grace_s
-        return sum(1 for began in self._abandoned.values() if began < since)
+    def _stuck(self) -> Counter[tuple[str, GroupRules]]:
+        """How many statements, by user and group, were abandoned for longer than cancelling takes."""
+        grace_s = self._limits.abandoned_grace_s
+        since = time.monotonic() - grace_s
+        stuck = Counter(self._owners(operation) for operation, began in self._abandoned.items() if began < since)
+        left = {id for id, seconds in self._left_statements().items() if seconds > grace_s} - _ids(self._abandoned)
+        stuck.update(self._cancelled[id] for id in left & self._cancelled.keys())
+        return stuck
+
+    def _owners(self, operation: Operation) -> tuple[str, GroupRules]:
+        identity = operation.identity
+        return identity.principal, self._limits.admission.group_of(identity, operation.kind)
+
+    def _ensure_few_stuck(self, user: str, group: GroupRules) -> None:
+        stuck = self._stuck()
+        of_user, user_max = _count(stuck, user=user), self._limits.abandoned_per_user_max
+        if user_max and of_user >= user_max:
+            raise TooManyAbandonedOfOwner(user, of_user)
+        of_group = _count(stuck, group=group)
+        if group.abandoned_max and of_group >= group.abandoned_max:
+            raise TooManyAbandonedOfOwner(f"the group {group.name}", of_group)
+        if stuck.total() >= self._limits.abandoned_max:
+            raise TooManyAbandoned(stuck.total())
+
+    def _pause_s(self) -> float:
+        """Seconds between two calls of `on_stuck`, infinite while there is no reason for one."""
+        limits, stuck = self._limits, self._stuck()
+        if stuck.total() >= limits.abandoned_max:
+            return limits.abandoned_told_every_s
+        for user, group in stuck:
+            user_is_full = 0 < limits.abandoned_per_user_max <= _count(stuck, user=user)
+            if user_is_full or 0 < group.abandoned_max <= _count(stuck, group=group):
+                return limits.abandoned_own_told_every_s
+        return math.inf
 
     def _work(self) -> None:
         while (operation := self._next()) is not None:
@@ -127,6 +172,10 @@ class StatementThreads:
     def _end(self, operation: Operation) -> None:
         with self._lock:
             since = self._abandoned.pop(operation, None)
+            if operation.cancel_token.reason is not None:
+                self._cancelled[operation.id.hex] = self._owners(operation)
+                if len(self._cancelled) > _CANCELLED_MAX:
+                    self._cancelled.popitem(last=False)
             self._running.discard(operation)
             self._admission.remove(operation)
             self._give_places()
@@ -146,3 +195,12 @@ class StatementThreads:
             self._admission.remove(operation)
             self._abandoned[operation] = time.monotonic()
             self._give_places()
+
+
+def _ids(operations: Iterable[Operation]) -> set[str]:
+    return {operation.id.hex for operation in operations}
+
+
+def _count(stuck: Counter[tuple[str, GroupRules]], *, user: str | None = None, group: GroupRules | None = None) -> int:
+    """Statements of the user, or of the group."""
+    return sum(count for owner, count in stuck.items() if user == owner[0] or group == owner[1])

@@ -30,9 +30,10 @@ class AnnouncedResult:
         """Files of the result go to `spool`, as those of `owner`; `on_steps` is told how long what took."""
         self._on_rows, self._on_steps, self._spool, self._owner = on_rows, on_steps, spool, owner
         self._lock = threading.Lock()
-        """Guards the two below, and is held while `on_rows` runs."""
+        """Guards all below, and is held while `on_rows` runs."""
         self._begun: tuple[ResultStream, RecordBatches] | None = None
         self._has_ended = False
+        self._is_told = False
 
     def follow(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
         """Read what Java says, until it hangs up."""
@@ -41,17 +42,16 @@ class AnnouncedResult:
             if self._has_ended:
                 return
             self._begun = stream, batches
-        is_told = False
         for line in lines:
             if not line.endswith(b"\n"):
                 return  # of a Java that was killed
             batches.announce(Segment(*json.loads(line)))
-            if is_told:
+            if self._is_told:
                 continue
             with self._lock:
                 if self._has_ended:
                     return
-                is_told = True
+                self._is_told = True
                 self._on_rows(stream)
 
     def complete(self, frame: bytes) -> ResultStream:
@@ -66,10 +66,11 @@ class AnnouncedResult:
     def _begin(self, header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
         return read_result_header(header, self._spool, self._owner)
 
-    def fail(self, error: BaseException) -> None:
-        """The query failed."""
+    def fail(self, error: BaseException) -> bool:
+        """End the result with the query's error; whether `on_rows` was told of it, who gets the error then."""
         with self._lock:
             self._has_ended = True
-            begun = self._begun
+            begun, is_told = self._begun, self._is_told
         if begun is not None:
             begun[1].fail(error)
+        return is_told

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from subprocess import TimeoutExpired
+from types import MappingProxyType
 from typing import Any
 
 from py4j.clientserver import ClientServer
@@ -37,6 +38,7 @@ from engine.runtime.vitals import Vitals, read_jobs
 _log = logging.getLogger(__name__)
 
 _BEAT_EVERY_S = 1.0
+_LEFT_BEATS_MAX = 30
 _EXIT_S = 1.0
 """A process that ends closes its connections a moment before its end can be seen."""
 
@@ -71,6 +73,7 @@ class SparkProcess:
         self._beat_at = time.monotonic()
         self._ended = threading.Event()
         self._asked: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._left: Mapping[str, int] = MappingProxyType({})
         self.vitals: Vitals | None = None
         """As of the last beat."""
         self._profiles: dict[str, Profile] = {}
@@ -116,6 +119,17 @@ class SparkProcess:
     @property
     def silence_s(self) -> float:
         return time.monotonic() - self._beat_at
+
+    @property
+    def left_statements(self) -> Mapping[str, int]:
+        """Statements that have ended while tasks of theirs run on: their ids, and for how many beats by now."""
+        return self._left
+
+    @property
+    def unstoppable(self) -> str | None:
+        """Why the process has to be replaced though it is well; None while it has not."""
+        beats = max(self._left.values(), default=0)
+        return f"tasks of an ended statement have not stopped for {beats} s" if beats >= _LEFT_BEATS_MAX else None
 
     def note_loss(self, loss: SparkRestarting) -> None:
         """Called where a call to Java failed so: waits shortly for what follows, so that `illness` tells it."""
@@ -176,6 +190,8 @@ class SparkProcess:
             self._illness, self._beat_at = illness or None, time.monotonic()
             with suppress(Py4JError, ConnectionError):
                 self._count_tasks()
+                left: str = self.driver.leftStatements()
+                self._left = {id: self._left.get(id, 0) + 1 for id in left.split()}
                 self.vitals = Vitals(*map(int, self.driver.vitals().split()))
 
     def _count_tasks(self) -> None:

@@ -8,7 +8,10 @@ Cancelling: the callback runs on whichever thread cancels. It marks the statemen
 phases, and cancels its jobs, those of the future included; so it does not matter when it comes.
 
 A Spark that is lost fails the statements that run in it; the next statement of the session finds the one that was
-started in its place, with the session's settings (`supervisor.py`).
+started in its place, with the session's settings (`supervisor.py`). If Spark was well and was ended because of a
+statement that could not be stopped, the calls of all others are made again in the next one: a call answers rows, or
+writes data files that no log names yet, so the lost one has changed nothing. Commits are made in Python, after the
+call has returned, and are not part of it. Only rows that were announced to a client cannot be taken back.
 """
 
 from __future__ import annotations
@@ -49,6 +52,9 @@ from engine.runtime.variables import Assignment
 from engine.spool.spool import Spool
 from engine.sql.query.splice import own_aliases
 from engine.statements.queries import ExplainMode
+
+_RUNS_MAX = 4
+"""How often a call is made where Spark is ended under it each time."""
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -144,15 +150,14 @@ class ExecSession:
         if context.on_rows is None:
             run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_result)
             return self._call(run, plan, context, parameters)
-        announced = AnnouncedResult(
-            context.on_rows, context.profile.add_steps, self._spool(context), context.identity.principal
-        )
-        try:
-            run = _Call(lambda session, request: session.run(request), announced.complete, lineage_of_result, announced)
-            return self._call(run, plan, context, parameters)
-        except BaseException as error:
-            announced.fail(error)
-            raise
+        on_rows = context.on_rows
+
+        def announced() -> _Call[bytes, ResultStream]:
+            owner = context.identity.principal
+            result = AnnouncedResult(on_rows, context.profile.add_steps, self._spool(context), owner)
+            return _Call(lambda session, request: session.run(request), result.complete, lineage_of_result, result)
+
+        return self._repeated(announced, plan, context, parameters)
 
     def columns_of(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -265,7 +270,15 @@ class ExecSession:
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """The session of the Spark that runs now."""
-        process = self._spark.take(cancel)
+        while True:
+            process = self._spark.take(cancel)
+            try:
+                return self._open_in(process)
+            except SparkRestarting:
+                if not self._spark.was_condemned(process):
+                    raise
+
+    def _open_in(self, process: SparkProcess) -> _Opened:
         with self._lock:
             if self._opened is None or self._opened.process is not process:
                 with _reached(process):
@@ -291,8 +304,37 @@ class ExecSession:
                 change(opened.session)
 
     def _call(self, call: _Call[A, R], plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter]) -> R:
+        return self._repeated(lambda: call, plan, context, parameters)
+
+    def _repeated(
+        self,
+        make: Callable[[], _Call[A, R]],
+        plan: ReadPlan,
+        context: StatementContext,
+        parameters: Sequence[Parameter],
+    ) -> R:
+        """Make the call, and make it again if a Spark that was well was ended under it; `make` is called each time."""
+        runs = 0
+        while True:
+            opened, call, runs = self._open(context.cancel), make(), runs + 1
+            try:
+                return self._call_once(opened, call, plan, context, parameters)
+            except BaseException as error:
+                is_told = call.announced is not None and call.announced.fail(error)
+                is_lost = isinstance(error, SparkRestarting) and self._spark.was_condemned(opened.process)
+                if not is_lost or is_told or runs == _RUNS_MAX:
+                    raise
+                logger.warning("statement %s runs again in the next Spark: %s", context.statement_id, error)
+
+    def _call_once(
+        self,
+        opened: _Opened,
+        call: _Call[A, R],
+        plan: ReadPlan,
+        context: StatementContext,
+        parameters: Sequence[Parameter],
+    ) -> R:
         disk = self._spool(context).reservation(context.identity.principal)
-        opened = self._open(context.cancel)
         process, session, ended = opened.process, opened.session, threading.Event()
 
         def cancel() -> None:

@@ -237,6 +237,13 @@ class SparkDriver:
         return self._supervisor.process
 
     @property
+    def left_statements(self) -> Mapping[str, int]:
+        """See :meth:`engine.engine.Engine.left_statements`."""
+        with suppress(SparkRestarting):
+            return self.process.left_statements
+        return {}
+
+    @property
     def unready_reason(self) -> str | None:
         """Why statements that need Spark cannot run now; None where they can."""
         return self._supervisor.unready_reason

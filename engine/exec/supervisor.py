@@ -61,6 +61,11 @@ class Supervised(Protocol):
         """Seconds since it last answered."""
         ...
 
+    @property
+    def unstoppable(self) -> str | None:
+        """Why the process has to be replaced though it is well, such as work in it that nothing ends."""
+        ...
+
     def kill(self) -> None: ...
 
     def stop(self) -> None:
@@ -90,6 +95,8 @@ class Supervisor(Generic[P]):
         """Why the process cannot be taken; None where it can."""
         self._failure: SqlError | None = None
         self._condemned: str | None = None
+        self._condemned_process: P | None = None
+        """The last process that was well and was replaced nevertheless."""
         self._is_stopping = False
         self._thread = threading.Thread(target=self._run, name="spark-supervisor", daemon=True)
 
@@ -134,6 +141,10 @@ class Supervisor(Generic[P]):
             raise SparkRestarting(reason or "it is starting")
         return process
 
+    def was_condemned(self, process: P) -> bool:
+        """Whether `process` was well when it was killed: what ran in it did not cause its end."""
+        return process is self._condemned_process
+
     def restart(self, reason: str) -> None:
         """Have the process killed and another one started; returns at once."""
         with self._changed:
@@ -177,7 +188,8 @@ class Supervisor(Generic[P]):
     def _supervise(self) -> None:
         failures = 0
         while (reason := self._wait_for_failure()) is not None:
-            failures = 1 if time.monotonic() - self._began >= self._policy.stable_s else failures + 1
+            is_stable = time.monotonic() - self._began >= self._policy.stable_s
+            failures = 1 if is_stable or self.was_condemned(self.process) else failures + 1
             logger.error("Spark is restarted: %s", reason)
             self._bury(reason)
             while not self._is_stopping and failures <= self._policy.failures_max:
@@ -212,7 +224,10 @@ class Supervisor(Generic[P]):
             return process.illness
         if silence_s > self._policy.stuck_s:
             return f"it has not answered for {silence_s:.0f} s"
-        return self._condemned
+        reason = self._condemned or process.unstoppable
+        if reason is not None:
+            self._condemned_process = process
+        return reason
 
     def _bury(self, reason: str) -> None:
         with self._changed:

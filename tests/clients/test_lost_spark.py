@@ -34,6 +34,8 @@ WEDGED = (
 GREEDY = "SELECT length(listagg(repeat('x', 1000000), ',')) FROM range(5000)"
 HUGE = "SELECT max(length(repeat('x', 500000000 + int(id)))) FROM range(4)"
 WIDE = "SELECT repeat('x', 1000000) FROM range(5000)"
+UNSTOPPABLE = "SELECT count(*) FROM range(0, 1, 1, 1) WHERE rlike(repeat('x', 40 + CAST(id AS INT)), '(.*x){25}y')"
+"""One call of Java's matcher for days: it tries each way to divide the text."""
 READY_S = 120
 
 
@@ -69,6 +71,12 @@ def status(http: HttpClient, path: str) -> int:
             return int(response.status)
     except urllib.error.HTTPError as error:
         return error.code
+
+
+def metric(http: HttpClient, name: str) -> float:
+    with urllib.request.urlopen(f"http://127.0.0.1:{http.port}/metrics", timeout=60) as response:
+        lines = response.read().decode().splitlines()
+    return float(next(line for line in lines if line.startswith(f"{name} ")).split()[1])
 
 
 def cell(answer: dict[str, Any]) -> Any:
@@ -148,6 +156,30 @@ def test_statements_that_are_cancelled_while_planned_give_their_places_back(
         http.ask("POST", f"/statements/{statement['statement_id']}/cancel", {})
         assert http.wait(statement)["status"]["state"] == "CANCELED"
     assert cell(http.session().run("SELECT 1 + id FROM range(1)")) == "1"
+
+
+def test_task_that_nothing_stops_costs_others_no_statement(process: ServerProcess, http: HttpClient) -> None:
+    """One of two slots is held; the others' statements are under way when Spark is restarted."""
+    http.run("CREATE TABLE target (id BIGINT)")
+    before, restarts = java(process), metric(http, "gateway_spark_restarts_total")
+    stuck = running(http, UNSTOPPABLE)
+    http.ask("POST", f"/statements/{stuck['statement_id']}/cancel", {})
+    assert http.wait(stuck)["status"]["state"] == "CANCELED"
+    read = running(http.session(), "SELECT count(sha2(cast(id AS string), 256)) FROM range(80000000)")
+    made = running(
+        http.session(), "CREATE TABLE made AS SELECT id, sha2(cast(id AS string), 256) AS h FROM range(3000000)"
+    )
+    added = running(http.session(), "INSERT INTO target SELECT id FROM range(1000000) WHERE hash(id) % 2 < 2")
+    assert eventually(lambda: metric(http, "gateway_statements_abandoned") >= 1)
+    assert eventually(lambda: process.jvms() not in ([before], []), READY_S)
+    assert cell(http.wait(read)) == "80000000"
+    assert http.wait(made)["status"]["state"] == http.wait(added)["status"]["state"] == "SUCCEEDED"
+    assert cell(http.run("SELECT concat_ws(' ', count(*), count(DISTINCT id)) FROM made")) == "3000000 3000000"
+    assert cell(http.run("SELECT concat_ws(' ', count(*), count(DISTINCT id)) FROM target")) == "1000000 1000000"
+    assert [len(http.rows(f"DESCRIBE HISTORY {table}")) for table in ("made", "target")] == [1, 2]
+    assert metric(http, "gateway_spark_restarts_total") == restarts + 1
+    assert eventually(lambda: metric(http, "gateway_statements_abandoned") == 0)
+    assert "runs again in the next Spark" in process.output
 
 
 def test_a_java_that_hangs_is_replaced(process: ServerProcess, http: HttpClient) -> None:

@@ -202,6 +202,7 @@ class ArrowEngine:
 
     unready_reason: str | None = None
     restarts: list[str] = field(default_factory=list)
+    left_statements: dict[str, int] = field(default_factory=dict)
 
     def restart(self, reason: str) -> None:
         self.restarts.append(reason)

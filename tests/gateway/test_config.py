@@ -229,13 +229,16 @@ def test_groups_are_tables_of_a_list(tmp_path: Path) -> None:
     file.write_text(
         '[statements]\nrunning_max = 10\nscan_bytes_max = 7\n[authentication]\nmethods = ["password"]\n'
         '[[admission.groups]]\nname = "etl"\nmembers = ["@etl"]\nweight = 2\nrunning_max = 5\n'
-        '[[admission.groups]]\nname = "nightly"\nclasses = ["maintenance"]\nscan_bytes_max = 9\n'
+        '[[admission.groups]]\nname = "nightly"\nclasses = ["maintenance"]\nscan_bytes_max = 9\nabandoned_max = 2\n'
     )
     rules = load_config(file, {}, {}).limits().admission
     etl, nightly = rules.groups
     assert (etl.members, etl.weight, etl.running_max, etl.running_per_user_max) == (("@etl",), 2, 5, 2)
     assert (etl.scan_bytes_max, nightly.scan_bytes_max, nightly.running_max) == (7, 9, 10)
     assert rules.default.running_per_user_max == 5
+    assert (etl.abandoned_max, nightly.abandoned_max, rules.default.abandoned_max) == (6, 2, 6)
+    assert load_config(file, {}, {}).limits().abandoned_per_user_max == 4
+    assert (Config().limits().abandoned_per_user_max, Config().limits().admission.default.abandoned_max) == (0, 0)
     assert Config().limits().admission.default.running_per_user_max == 0  # names prove nothing there
 
 

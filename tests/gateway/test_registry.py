@@ -15,11 +15,13 @@ from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTimedOut, S
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method, Scope
 from engine.runtime.results import ResultStream, empty_result
+from gateway.admission_rules import AdmissionRules, GroupRules
 from gateway.errors import (
     OperationNotFound,
     ServerDraining,
     SessionNotFound,
     TooManyAbandoned,
+    TooManyAbandonedOfOwner,
     TooManySessions,
     TooManySessionsOfUser,
     TooManyStatements,
@@ -194,6 +196,9 @@ def stuck(make: Maker, freed: threading.Event) -> Stuck:
     return build  # type: ignore[return-value]
 
 
+ETL = AdmissionRules(groups=(GroupRules(name="etl", members=("@etl", "ann"), abandoned_max=2),))
+
+
 @pytest.mark.parametrize(
     "end",
     [Operation.cancel, Operation.close, lambda operation: operation.cancel(StatementTimedOut(1))],
@@ -234,6 +239,49 @@ def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck,
     freed.set()  # as a Spark that is killed does
     assert eventually(lambda: not registry.abandoned_count)
     assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
+
+
+@pytest.mark.parametrize(
+    ("limits", "refused", "accepted"),
+    [
+        ({"abandoned_per_user_max": 2}, Identity("ann"), Identity("bob", groups=frozenset({"etl"}))),
+        ({"admission": ETL}, Identity("eve", groups=frozenset({"etl"})), Identity("bob")),
+    ],
+    ids=["user", "group"],
+)
+def test_ended_statements_that_run_on_count_for_their_user_and_group_first(
+    stuck: Stuck, freed: threading.Event, limits: dict[str, Any], refused: Identity, accepted: Identity
+) -> None:
+    registry, engine = stuck(2, abandoned_max=8, abandoned_grace_s=0.05, reap_every_s=0.02, **limits)
+    assert eventually(lambda: bool(engine.restarts))
+    session = registry.open_session(refused)
+    with pytest.raises(TooManyAbandonedOfOwner) as caught:
+        session.execute("SELECT 1")
+    assert caught.value.condition == "TOO_MANY_ABANDONED_STATEMENTS.OF_OWNER" and not session.operations()
+    assert registry.open_session(accepted).execute("SELECT 1").wait(60) is OperationState.FINISHED
+    time.sleep(0.1)
+    assert len(engine.restarts) == 1  # others are not disturbed again so soon
+    freed.set()
+    assert eventually(lambda: not registry.abandoned_count)
+    assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
+
+
+def test_ended_statement_whose_tasks_run_on_counts_as_abandoned(make: Maker) -> None:
+    registry = make(abandoned_per_user_max=1, abandoned_grace_s=5)
+    engine = registry.engine
+    assert isinstance(engine, ArrowEngine)
+    session, other = registry.open_session(ANN), registry.open_session(Identity("bob"))
+    operation = session.execute("SLEEP 30")
+    assert eventually(lambda: len(engine.runs) == 1)
+    operation.cancel()
+    assert eventually(lambda: not registry.abandoned_count)
+    engine.left_statements = {operation.id.hex: 3, "unknown": 100}
+    assert registry.abandoned_count == 2
+    assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
+    engine.left_statements = {operation.id.hex: 6, "unknown": 100}
+    with pytest.raises(TooManyAbandonedOfOwner):
+        session.execute("SELECT 1")
+    assert other.execute("SELECT 1").wait(60) is OperationState.FINISHED
 
 
 def test_statements_that_end_soon_after_they_were_cancelled_are_no_reason_to_restart(make: Maker) -> None:

@@ -21,6 +21,7 @@ public final class GatewayDriver {
   private final MemoryGuard memory;
   private final TaskCounts tasks = new TaskCounts();
   private final KeptPlans plans = new KeptPlans();
+  private final LeftTasks left;
   private final Thread scheduler;
 
   /**
@@ -68,7 +69,13 @@ public final class GatewayDriver {
     };
     root.extensions().injectResolutionRule(stillWanted);
     root.extensions().injectOptimizerRule(stillWanted);
+    root.extensions().injectColumnar(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return new StoppableTasks();
+      }
+    });
     this.memory = new MemoryGuard(root.sparkContext(), this);
+    this.left = new LeftTasks(root.sparkContext(), tasks);
     this.scheduler = thread("dag-scheduler-event-loop");
     root.sparkContext().addSparkListener(tasks);
     ParentWatch.start();
@@ -89,6 +96,11 @@ public final class GatewayDriver {
   public String illness() {
     if (root.sparkContext().isStopped()) return "its context stopped";
     return scheduler != null && !scheduler.isAlive() ? "its scheduler died" : "";
+  }
+
+  /** See {@link LeftTasks#statements}. */
+  public String leftStatements() {
+    return left.statements();
   }
 
   /** Of the statements with these ids, separated by blanks; see {@link TaskCounts#lines}. */

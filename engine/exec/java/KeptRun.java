@@ -100,6 +100,7 @@ final class KeptRun {
 
   private static boolean isAggregate(SparkPlan plan) {
     SparkPlan made = plan instanceof WholeStageCodegenExec ? ((WholeStageCodegenExec) plan).child() : plan;
+    if (made instanceof CheckedRows) made = ((CheckedRows) made).child();
     return made instanceof BaseAggregateExec;
   }
 

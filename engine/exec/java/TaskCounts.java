@@ -52,6 +52,10 @@ final class TaskCounts extends SparkListener {
     statements.remove(id);
   }
 
+  synchronized boolean isRunning(String id) {
+    return statements.containsKey(id);
+  }
+
   /** Lines of a statement's id and its tasks: all there are so far, running, done, failed. */
   synchronized String lines(String ids) {
     StringBuilder lines = new StringBuilder();

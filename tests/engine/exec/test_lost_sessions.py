@@ -35,6 +35,7 @@ class JavaSession:
     settings: dict[str, str] = field(default_factory=dict)
     current: tuple[str, str] | None = None
     fault: Callable[[], Exception] | None = None
+    calls: list[str] = field(default_factory=list)
 
     def set(self, key: str, value: str) -> None:
         self._ensure_well()
@@ -53,8 +54,13 @@ class JavaSession:
         self.current = catalog, schema
 
     def write(self, request: str, target: str) -> str:
+        self.calls.append("write")
         self._ensure_well()
         return "[]"
+
+    def checkWrite(self, request: str, target: str) -> None:
+        self.calls.append("checkWrite")
+        self._ensure_well()
 
     def _ensure_well(self) -> None:
         if self.fault:
@@ -69,6 +75,7 @@ class Process:
     file_lists: FileLists
     illness: str | None = None
     silence_s: float = 0.0
+    unstoppable: str | None = None
     sessions: list[JavaSession] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     detached: list[JavaSession] = field(default_factory=list)
@@ -245,3 +252,55 @@ def test_a_session_that_is_closed_is_forgotten_by_its_process(spark: Spark) -> N
     session.close()
     session.close()
     assert spark.runs[0].detached == spark.runs[0].sessions
+
+
+def check(session: ExecSession, context: StatementContext | None = None) -> None:
+    session.check_write(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(identity=Identity("ann")))
+
+
+CALLS = pytest.mark.parametrize(("name", "call"), [("write", write), ("checkWrite", check)], ids=["write", "check"])
+
+
+def ended_for_others(spark: Spark, run: Process) -> Exception:
+    """The error of a call in `run`, which was well and is replaced while it runs."""
+    spark.supervisor.restart("a statement in it does not end")
+    assert eventually(lambda: spark.supervisor.was_condemned(run))
+    return Py4JNetworkError("Answer from Java side is empty")
+
+
+@CALLS
+def test_calls_are_made_again_after_spark_was_ended_for_another_statement(
+    spark: Spark, name: str, call: Callable[..., None]
+) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_setting("a", "1")
+    first = spark.runs[0]
+    first.sessions[0].fault = lambda: ended_for_others(spark, first)
+    call(session)
+    assert [(run.sessions[0].calls, run.sessions[0].settings) for run in spark.runs] == [([name], {"a": "1"})] * 2
+
+
+@CALLS
+def test_calls_are_not_made_again_after_spark_died(spark: Spark, name: str, call: Callable[..., None]) -> None:
+    """The statement may be what it died of."""
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_setting("a", "1")
+    spark.runs[0].sessions[0].fault = lambda: Py4JNetworkError("Answer from Java side is empty")
+    with pytest.raises(SparkRestarting):
+        call(session)
+    assert eventually(lambda: len(spark.runs) == 2) and not spark.runs[1].sessions
+
+
+def test_cancelled_statement_is_not_run_again(spark: Spark) -> None:
+    session, context = ExecSession(spark.supervisor, spark.results), StatementContext(identity=Identity("ann"))
+    write(session)
+    first = spark.runs[0]
+
+    def cancelled_meanwhile() -> Exception:
+        context.cancel.cancel()
+        return ended_for_others(spark, first)
+
+    first.sessions[0].fault = cancelled_meanwhile
+    with pytest.raises(StatementCancelled):
+        write(session, context)
+    assert eventually(lambda: len(spark.runs) == 2) and not spark.runs[1].sessions

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
+import engine.exec.process
 from engine.exec.file_lists import FileLists
 from engine.exec.process import Launch, SparkProcess
 from tests.gateway.http.conftest import eventually
@@ -23,9 +24,16 @@ class Java:
     def __init__(self) -> None:
         self.go_on, self.told, self.fault = threading.Event(), list[str](), list[Exception]()
         self.proc = SimpleNamespace(poll=lambda: None)
+        self.left = ""
 
     def illness(self) -> str:
         return ""
+
+    def leftStatements(self) -> str:
+        return self.left
+
+    def vitals(self) -> str:
+        return " ".join(["0"] * 11)
 
     def cancel(self, statement_id: str) -> None:
         assert self.go_on.wait(60)
@@ -43,7 +51,8 @@ def java() -> Java:
 
 
 @pytest.fixture
-def process(java: Java, tmp_path: Path) -> Iterator[SparkProcess]:
+def process(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkProcess]:
+    monkeypatch.setattr(engine.exec.process, "_BEAT_EVERY_S", 0.01)
     file_lists = FileLists()
     launch = Launch(
         conf={},
@@ -81,3 +90,15 @@ def test_a_cancel_that_fails_is_logged_and_the_next_one_is_told(
         process.cancel(java, "b")
         assert eventually(lambda: java.told == ["a", "b"])
     assert str(fault) in caplog.text
+
+
+def test_process_is_replaced_for_a_statement_that_is_left_for_thirty_beats(java: Java, process: SparkProcess) -> None:
+    java.left = "a b"
+    assert eventually(lambda: process.left_statements.keys() == {"a", "b"})
+    java.left = "b c"  # what ends in time is forgotten
+    assert eventually(lambda: process.left_statements.keys() == {"b", "c"})
+    java.left = ""
+    assert eventually(lambda: not process.left_statements) and process.unstoppable is None
+    java.left = "d"
+    assert eventually(lambda: process.unstoppable is not None)
+    assert process.left_statements["d"] >= 30 and process.illness is None

@@ -22,6 +22,7 @@ class Process:
 
     illness: str | None = None
     silence_s: float = 0.0
+    unstoppable: str | None = None
     killed: bool = False
     stopped: bool = False
 
@@ -236,3 +237,29 @@ def test_stopping_ends_the_process_and_who_waits(world: World, make: Maker) -> N
 def test_a_process_that_is_well_is_stopped_in_good_order(world: World, make: Maker) -> None:
     make().stop()
     assert world.started[0].stopped and not world.started[0].killed
+
+
+def test_well_process_with_work_that_nothing_ends_is_replaced_and_counts_as_no_failure(
+    world: World, make: Maker
+) -> None:
+    supervisor = make(failures_max=2, stable_s=1000)
+    for count in range(1, 7):
+        process = supervisor.process
+        process.unstoppable = "a task does not end"
+        assert eventually(lambda count=count: len(world.started) == count + 1)  # type: ignore[misc]
+        assert eventually(lambda: supervisor.unready_reason is None)
+        assert process.killed and supervisor.was_condemned(process)
+        assert not supervisor.was_condemned(supervisor.process)
+    assert not world.given_up
+
+
+@pytest.mark.parametrize("end", ["ill", "restarted"])
+def test_only_a_process_that_was_well_counts_as_condemned(world: World, make: Maker, end: str) -> None:
+    supervisor = make()
+    process = supervisor.process
+    if end == "ill":
+        process.illness = "it died"
+    else:
+        supervisor.restart("statements in it do not end")
+    assert eventually(lambda: len(world.started) == 2 and supervisor.unready_reason is None)
+    assert supervisor.was_condemned(process) is (end == "restarted")

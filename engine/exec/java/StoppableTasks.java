@@ -1,0 +1,79 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.ColumnarRule;
+import org.apache.spark.sql.execution.ColumnarToRowExec;
+import org.apache.spark.sql.execution.FileSourceScanLike;
+import org.apache.spark.sql.execution.GenerateExec;
+import org.apache.spark.sql.execution.RangeExec;
+import org.apache.spark.sql.execution.SortExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec;
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
+import org.apache.spark.sql.execution.joins.BaseJoinExec;
+import org.apache.spark.sql.execution.window.WindowExecBase;
+
+/**
+ * Puts checks into physical plans that end a task soon after it was killed: for each row of the operators that produce
+ * rows without taking one for each ({@link CheckedRows}), and for the elements that a lambda function is called with
+ * ({@link CheckedValue}).
+ *
+ * Spark itself checks when a task asks for rows of a file or of an exchange, and after each thousand numbers of a range,
+ * but not there if what consumes them returns after each row. A sort, a window or an aggregate then takes in all of its
+ * rows, and gives out all of its results, before the task ends.
+ */
+final class StoppableTasks extends ColumnarRule {
+  public Rule postColumnarTransitions() {
+    return new Checks();
+  }
+
+  private static final class Checks extends Rule {
+    public TreeNode apply(TreeNode plan) {
+      return checked((SparkPlan) plan);
+    }
+  }
+
+  private static SparkPlan checked(SparkPlan plan) {
+    if (plan instanceof CheckedRows) return plan;
+    List children = Scala.list(plan.children());
+    List better = new ArrayList();
+    boolean isChanged = false;
+    for (int i = 0; i < children.size(); i++) {
+      better.add(checked((SparkPlan) children.get(i)));
+      isChanged |= better.get(i) != children.get(i);
+    }
+    SparkPlan over = isChanged ? (SparkPlan) plan.withNewChildren(Scala.seq(better)) : plan;
+    SparkPlan inLambdas = (SparkPlan) over.transformExpressionsUp(new InLambdas());
+    return makesRows(inLambdas) ? new CheckedRows(inLambdas) : inLambdas;
+  }
+
+  private static boolean makesRows(SparkPlan plan) {
+    if (plan.supportsColumnar()) return false;
+    if (plan instanceof BaseAggregateExec) return !((BaseAggregateExec) plan).groupingExpressions().isEmpty();
+    return plan instanceof RangeExec
+        || plan instanceof FileSourceScanLike
+        || plan instanceof InMemoryTableScanExec
+        || plan instanceof ColumnarToRowExec
+        || plan instanceof GenerateExec
+        || plan instanceof SortExec
+        || plan instanceof BaseJoinExec
+        || plan instanceof WindowExecBase;
+  }
+
+  private static final class InLambdas extends scala.runtime.AbstractPartialFunction {
+    public boolean isDefinedAt(Object node) {
+      return node instanceof LambdaFunction && !(((LambdaFunction) node).function() instanceof CheckedValue);
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      LambdaFunction lambda = (LambdaFunction) node;
+      return new LambdaFunction(new CheckedValue((Expression) lambda.function()), lambda.arguments(), lambda.hidden());
+    }
+  }
+}
