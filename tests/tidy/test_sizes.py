@@ -6,7 +6,7 @@ import ast
 import re
 
 from tests.paths import ROOT
-from tests.tidy.sources import MODULES, Module
+from tests.tidy.sources import MODULES
 
 FUNCTION_LINES_MAX = 70
 ARGUMENTS_MAX = 6
