@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     _parser().parse_args(given[:1])
     module, _ = _COMMANDS[given[0]]
+    if given[0] == "serve" and arguments is None:
+        module = "gateway.parent"  # which runs this command again as its child
     return int(import_module(module).main(given[1:]))
 
 

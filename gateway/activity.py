@@ -13,7 +13,7 @@ from engine.runtime.activity import QueryRow, SessionRow
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from gateway.history import StatementInfo
-from gateway.lifecycle import Lifecycle, Phase
+from gateway.lifecycle import Lifecycle
 from gateway.measures import server_metrics
 from gateway.session import Session
 
@@ -35,7 +35,7 @@ class ServerActivity:
             yield from map(_query_row, registry.statements(identity))
 
     def metrics(self) -> Iterable[MetricFamily]:
-        return server_metrics(self._lifecycle.registry, is_ready=self._lifecycle.phase is Phase.READY)
+        return server_metrics(self._lifecycle)
 
 
 def _session_row(session: Session) -> SessionRow:

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -26,6 +27,7 @@ from gateway.config import Config, LogLevel
 from gateway.config_loader import load_config
 from gateway.lake import with_lake
 from gateway.lifecycle import Ports
+from gateway.lifeline import Lifeline, take_lifeline
 from gateway.log_format import LogFormat, format_step, set_up_log
 from gateway.release import VERSION
 from gateway.server import Server
@@ -73,6 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until a signal; the exit code."""
     chosen = _parser().parse_args(arguments)
     gc.set_threshold(*_COLLECTED_EVERY)
+    lifeline = take_lifeline()
     signals: SimpleQueue[int] = SimpleQueue()
     _listen_to_signals(signals)
     console = Console(sys.stderr, signals)
@@ -80,9 +83,11 @@ def main(arguments: Sequence[str]) -> int:
         config = load_config(chosen.config, os.environ, _flags(chosen))
         set_up_log(config.log.level.upper(), config.log.format, sys.stderr)
         console.format = config.log.format
-        config = with_lake(config, console.step)
-        server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED))
+        lifeline.tell(log_format=config.log.format)
+        config = with_lake(_on_former_ports(config, lifeline), console.step)
+        server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED), restarts=lifeline.restarts)
         ports = server.start()
+        lifeline.tell(ports=asdict(ports))
     except StopRequested:
         console.say("stopped before it was ready")
         return EXIT_FAILED if signals.get() == _THREAD_DIED else 0
@@ -110,6 +115,13 @@ def main(arguments: Sequence[str]) -> int:
     if server.leaves_threads:
         os._exit(code)  # the interpreter would wait for what these wait for
     return code
+
+
+def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
+    """Where any port was asked for, the one that was in use before a crash: clients connect to it again."""
+    server, former = config.server, lifeline.ports
+    thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
+    return replace(config, server=replace(server, thrift_port=thrift, http_port=http))
 
 
 def _end_with_error(server: Server, config: Config, console: Console) -> int:

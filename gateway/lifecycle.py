@@ -35,7 +35,9 @@ class Ports:
 class Lifecycle:
     """Written by the server, read by everyone; thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, restarts: int = 0) -> None:
+        """`restarts` is how often the server was started again after a crash."""
+        self.restarts = restarts
         self._lock = threading.Lock()
         self._phase = Phase.STARTING
         self._registry: Registry | None = None

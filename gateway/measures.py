@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.runtime.metrics import MetricFamily, MetricKind, Sample, counter, gauge, labelled
+from gateway.lifecycle import Lifecycle, Phase
 from gateway.operation_state import OperationState
 from gateway.registry import Registry
 from gateway.release import VERSION
@@ -23,13 +24,16 @@ _STARTED_S = time.time()
 _PAGE_BYTES = resource.getpagesize()
 
 
-def server_metrics(registry: Registry | None, *, is_ready: bool) -> Iterator[MetricFamily]:
-    """Of a server that starts (`registry` is None) or runs. Returns at once, also where Spark does not answer."""
-    is_up = registry is not None and is_ready and registry.engine.unready_reason is None
+def server_metrics(lifecycle: Lifecycle) -> Iterator[MetricFamily]:
+    """Of a server that starts or runs. Returns at once, also where Spark does not answer."""
+    registry = lifecycle.registry
+    is_up = registry is not None and lifecycle.phase is Phase.READY and registry.engine.unready_reason is None
     yield gauge("gateway_up", "1 while statements are taken.", is_up)
     yield MetricFamily(
         "gateway_build_info", MetricKind.GAUGE, "1, with the version.", (Sample(1, {"version": VERSION}),)
     )
+    text = "Starts of the server after a crash of its process."
+    yield counter("gateway_restarts_total", text, lifecycle.restarts)
     yield from _of_process()
     if registry is not None:
         yield from _open(registry)

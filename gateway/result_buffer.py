@@ -12,6 +12,7 @@ import pyarrow as pa
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge
 from engine.runtime.results import ResultStream
+from engine.spool.spool_file import batch_bytes
 from gateway.errors import OperationClosed
 from gateway.result_store import HeldRows, ResultStore
 
@@ -133,7 +134,7 @@ class ResultBuffer:
             if self._stream.has_rows:
                 self._log(f"rows: {self.rows_held}")
         elif batch.num_rows:
-            if self.bytes_held + batch.nbytes > self._bytes_max:
+            if self.bytes_held + batch_bytes(batch) > self._bytes_max:
                 raise ResultTooLarge(self._bytes_max)
             self._held.add(batch)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from engine.spool.spool import Spool, SpoolWriter
-from engine.spool.spool_file import AnyBatch, StoredBatch, loaded
+from engine.spool.spool_file import AnyBatch, StoredBatch, batch_bytes, loaded
 
 _RESULTS_IN_MEMORY = 16
 """So many results at their limit may be in memory at once."""
@@ -110,7 +110,7 @@ class HeldRows:
 
     def add(self, batch: AnyBatch) -> None:
         """Hold a batch that has rows. Raises `DiskFull`, or what the spool's budget does."""
-        size = batch.nbytes
+        size = batch_bytes(batch)
         if not isinstance(batch, StoredBatch):
             batch = self._kept(batch, size)
         self._starts.append(self.rows)
@@ -127,7 +127,7 @@ class HeldRows:
         batches: list[pa.RecordBatch] = []
         left = bytes_max
         for number, first, count in self._pieces(offset, offset + rows_max):
-            size = self._batches[number].slice(first, count).nbytes
+            size = batch_bytes(self._batches[number].slice(first, count))
             if left is not None and size > left:
                 count = left * count // size or (not batches)
             if count:
@@ -143,7 +143,7 @@ class HeldRows:
         """All rows as spans of about `bytes_max` or less, each its first row, number of rows, and bytes."""
         start = rows = size = 0
         for batch in self._batches:
-            total, count = batch.nbytes, batch.num_rows
+            total, count = batch_bytes(batch), batch.num_rows
             step = max(1, count * bytes_max // max(1, total))
             for first in range(0, count, step):
                 last = min(first + step, count)

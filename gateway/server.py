@@ -11,6 +11,7 @@ are answered all the while.
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,7 +34,7 @@ from gateway.authenticators.start import make_authenticator, open_issuer, open_t
 from gateway.config import Config
 from gateway.config_catalogs import open_rest_catalogs, open_rest_policy
 from gateway.config_storage import open_credentials
-from gateway.hs2.server import ThriftServer, ThriftSettings
+from gateway.hs2.server import ThriftServer, ThriftSettings, listen
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.console_page import load_console
 from gateway.http.hosts import KnownHosts
@@ -119,10 +120,12 @@ class Server:
         progress: Progress,
         engine_factory: EngineFactory = open_lake_engine,
         on_death: OnDeath = ignore_death,
+        restarts: int = 0,
     ) -> None:
+        """`restarts` is how often the server was started again after a crash."""
         self._config, self._progress, self._engine_factory = config, progress, engine_factory
         self._on_death = on_death
-        self._lifecycle = Lifecycle()
+        self._lifecycle = Lifecycle(restarts)
         self._parts = ExitStack()
 
     def start(self) -> Ports:
@@ -199,6 +202,7 @@ class Server:
         )
         http.start()
         parts.callback(http.stop)
+        listener = self._thrift_listener(parts)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
         spool = open_spool(self._config)
@@ -209,9 +213,8 @@ class Server:
         registry.tracer = tracer
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
-        thrift = ThriftServer(
-            registry, authenticator, config.host, config.thrift_port, ThriftSettings(tls=tls), self._on_death
-        )
+        settings = ThriftSettings(tls=tls, listener=listener)
+        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, settings, self._on_death)
         parts.callback(thrift.stop)
         ports = Ports(thrift=thrift.start(), http=http.port)
         calls.open(thrift.conversations())
@@ -220,6 +223,12 @@ class Server:
             write_port_file(Path(config.port_file), ports)
             parts.callback(remove_port_file, Path(config.port_file), ports)
         return ports
+
+    def _thrift_listener(self, parts: ExitStack) -> socket.socket | None:
+        """After a crash clients connect again before Spark is there: they wait in the port's backlog."""
+        if not self._lifecycle.restarts:
+            return None
+        return parts.enter_context(listen(self._config.server.host, self._config.server.thrift_port))
 
     def _tls(self, auditor: Auditor) -> TlsServer | None:
         config = self._config.server

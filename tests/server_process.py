@@ -66,10 +66,20 @@ class ServerProcess:
         self._reader.join(END_S)
         return code
 
+    @property
+    def server_pid(self) -> int:
+        """Process id of the server, whose parent is the process that was started."""
+        (found,) = _children(self.popen.pid)
+        return found
+
     def jvms(self) -> list[int]:
         """Process ids of the server's children."""
-        found = []
-        for children in Path(f"/proc/{self.popen.pid}/task").glob("*/children"):  # of the thread that made them
-            with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
-                found += [int(child) for child in children.read_text().split()]
-        return found
+        return [jvm for server in _children(self.popen.pid) for jvm in _children(server)]
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):  # of the thread that made them
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+            found += [int(child) for child in children.read_text().split()]
+    return found

@@ -29,7 +29,7 @@ from engine.plans.reads import ReadPlan
 from engine.runtime.accesses import Lineage
 from engine.runtime.context import StatementContext
 from engine.runtime.results import FileQuestion, Repeatable, ResultStream
-from engine.spool.spool_file import AnyBatch
+from engine.spool.spool_file import AnyBatch, batch_bytes
 
 
 def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultStream:
@@ -178,7 +178,7 @@ class _Miss:
         """The whole answer from the cache; where it is too large for that, as it is."""
         pieces = deque(stream.pieces())
         _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
-        if sum(piece.nbytes for piece in pieces) > self.cache.entry_bytes_max:
+        if sum(map(batch_bytes, pieces)) > self.cache.entry_bytes_max:
             return replace(stream, source=_taken(pieces, len(pieces)), on_close=partial(_give_up, pieces, stream))
         kept = self._put(stream, tuple(pieces))
         if self.flight is not None:
@@ -191,7 +191,7 @@ class _Miss:
         read: list[AnyBatch] = []
         left, rows = self.cache.entry_bytes_max, 0
         for piece in stream.pieces():
-            left, rows = left - piece.nbytes, rows + piece.num_rows
+            left, rows = left - batch_bytes(piece), rows + piece.num_rows
             if left < 0:
                 read.clear()
             else:

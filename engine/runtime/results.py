@@ -139,7 +139,7 @@ def _first_rows(batches: Iterator[AnyBatch], rows_max: int) -> Iterator[AnyBatch
     """Few rows come in memory, as copies: what is stored would keep its whole file."""
     for batch in batches:
         first = batch.slice(0, rows_max)
-        if isinstance(first, StoredBatch) and first.nbytes <= _COPIED_BYTES_MAX:
+        if isinstance(first, StoredBatch) and first.value_bytes <= _COPIED_BYTES_MAX:
             rows = first.read()
             yield rows.take(pa.array(range(rows.num_rows), pa.int64()))
         else:

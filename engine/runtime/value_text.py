@@ -276,12 +276,16 @@ def _struct(values: pa.StructArray, time_zone: str) -> pa.StringArray:
 
 def _window(values: pa.Array, children: pa.Array) -> pa.Array:
     """The children that a slice of a list or map array spans."""
+    if not len(values):
+        return children.slice(0, 0)  # Java writes no offset then
     first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
     return children.slice(first, last - first)
 
 
 def _joined(values: pa.Array, children: pa.StringArray) -> pa.StringArray:
     """Text of the children of each list, with commas between."""
+    if not len(values):
+        return pa.array([], pa.string())
     offsets = pc.subtract(values.offsets, values.offsets[0])
     wide = pa.types.is_large_list(values.type)
     lists = (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, children)

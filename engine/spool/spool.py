@@ -25,6 +25,7 @@ from engine.spool.budget import Reservation, SpoolBudget
 from engine.spool.messages import find_messages
 from engine.spool.private_folder import PrivateFolder
 from engine.spool.spool_file import SpoolFile, StoredBatch
+from engine.types.value_bytes import value_bytes
 
 _LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 _END = 8
@@ -80,7 +81,7 @@ class SpoolWriter:
         offset = self.file.append(message)
         rows = batch.num_rows
         checksum = zlib.crc32(message) if self._is_compressed else None
-        return StoredBatch(self.file, self._schema, offset, message.size, rows, batch.nbytes, 0, rows, checksum)
+        return StoredBatch(self.file, self._schema, offset, message.size, rows, value_bytes(batch), 0, rows, checksum)
 
 
 def _compressed(batch: pa.RecordBatch) -> pa.Buffer:

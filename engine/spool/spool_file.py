@@ -22,6 +22,7 @@ import pyarrow as pa
 from engine.errors.disk_errors import DiskFull, SpooledRowsLost
 from engine.spool.budget import SpoolBudget
 from engine.spool.messages import find_messages
+from engine.types.value_bytes import value_bytes
 
 _MODE = 0o600
 
@@ -123,8 +124,8 @@ class SpoolFile:
 class StoredBatch:
     """Rows of a record batch in a file: `length` bytes at `offset` are the message that has them.
 
-    `first` and `num_rows` choose rows of the message's `stored_rows`; `nbytes` is their share of its body. `checksum`
-    is the CRC-32 of the message, where one is kept.
+    `first` and `num_rows` choose rows of the message's `stored_rows`; `value_bytes` is their share of `stored_bytes`.
+    `checksum` is the CRC-32 of the message, where one is kept.
     """
 
     file: SpoolFile
@@ -138,7 +139,7 @@ class StoredBatch:
     checksum: int | None = None
 
     @property
-    def nbytes(self) -> int:
+    def value_bytes(self) -> int:
         return self.stored_bytes * self.num_rows // max(1, self.stored_rows)
 
     def slice(self, offset: int, length: int) -> StoredBatch:
@@ -164,6 +165,11 @@ AnyBatch: TypeAlias = pa.RecordBatch | StoredBatch
 def loaded(batch: AnyBatch) -> pa.RecordBatch:
     """The rows of `batch` in memory, wherever they are."""
     return batch.read() if isinstance(batch, StoredBatch) else batch
+
+
+def batch_bytes(batch: AnyBatch) -> int:
+    """Returns the bytes of the rows of `batch`, wherever they are."""
+    return batch.value_bytes if isinstance(batch, StoredBatch) else value_bytes(batch)
 
 
 def stored_batches(file: SpoolFile, schema: pa.Schema, offset: int, length: int) -> list[StoredBatch]:

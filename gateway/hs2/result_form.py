@@ -15,6 +15,7 @@ from typing import Any, assert_never
 
 import pyarrow as pa
 
+from engine.types.value_bytes import value_bytes
 from gateway.hs2.arrow_rows import ArrowTypes, arrow_batches, arrow_schema, batch_message, schema_message
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.messages import encode_struct
@@ -93,7 +94,7 @@ class ShapedResult:
     def linked(self, pages: Sequence[Page], links: Sequence[tuple[str, int]], *, with_metadata: bool) -> Pieces:
         """The bytes of a TFetchResultsResp of links to `pages`."""
         made = [
-            t.TSparkArrowResultLink(url, expiry, page.row_offset, page.rows.num_rows, page.rows.nbytes)
+            t.TSparkArrowResultLink(url, expiry, page.row_offset, page.rows.num_rows, value_bytes(page.rows))
             for page, (url, expiry) in zip(pages, links, strict=True)
         ]
         row_set = encode_struct(t.TRowSet(pages[0].row_offset, [], resultLinks=made))

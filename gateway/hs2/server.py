@@ -38,12 +38,16 @@ _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThriftSettings:
-    """Limits of the port, so that no one address has all of it; without `tls` it takes clients in plaintext only."""
+    """Limits of the port, so that no one address has all of it; without `tls` it takes clients in plaintext only.
+
+    `listener` is the port where it is open already.
+    """
 
     connections_max: int = 2000
     connections_per_address_max: int = 1000
     message_bytes_max: int = 32 << 20
     tls: TlsServer | None = None
+    listener: socket.socket | None = None
 
 
 class Connection:
@@ -104,6 +108,12 @@ class Connection:
             dispatcher.follow_up()
 
 
+def listen(host: str, port: int) -> socket.socket:
+    """Opens the port; raises OSError where it cannot be had."""
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+
+
 class ThriftServer:
     """`start()` binds and serves in threads of its own; `stop()` ends every connection and with it its sessions."""
 
@@ -123,7 +133,7 @@ class ThriftServer:
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._watch = Watch(self._stopping)
-        self.listener: socket.socket | None = None
+        self.listener = self._settings.listener
         self._threads = [
             supervised(name, run, self._stopping.is_set, on_death)
             for name, run in (("thrift-accept", self._accept_loop), ("thrift-watch", self._watch.run))
@@ -131,8 +141,8 @@ class ThriftServer:
 
     def start(self) -> int:
         """The port in use. Raises OSError where it cannot be had."""
-        family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
+        if self.listener is None:
+            self.listener = listen(*self._address)
         for thread in self._threads:
             thread.start()
         return int(self.listener.getsockname()[1])

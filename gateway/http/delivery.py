@@ -18,7 +18,7 @@ from typing import assert_never
 import pyarrow as pa
 
 from engine.runtime.results import ResultStream, counts_as_row
-from engine.spool.spool_file import AnyBatch
+from engine.spool.spool_file import AnyBatch, batch_bytes
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
@@ -82,10 +82,11 @@ class Delivery:
         for batch in stream.pieces():
             if not batch.num_rows:
                 continue
-            fitting = min(batch.num_rows, rows_left, bytes_left * batch.num_rows // max(1, batch.nbytes))
+            size = batch_bytes(batch)
+            fitting = min(batch.num_rows, rows_left, bytes_left * batch.num_rows // max(1, size))
             if fitting:
                 yield batch.slice(0, fitting)
-            rows_left, bytes_left = rows_left - fitting, bytes_left - batch.nbytes
+            rows_left, bytes_left = rows_left - fitting, bytes_left - size
             if fitting < batch.num_rows:
                 self._is_truncated = True
                 return

@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 
 from engine.runtime.metrics import Labels, MetricFamily
 from gateway.http.callers import Callers
-from gateway.lifecycle import Lifecycle, Phase
+from gateway.lifecycle import Lifecycle
 from gateway.measures import server_metrics
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -20,7 +20,7 @@ def metrics_blueprint(lifecycle: Lifecycle, callers: Callers) -> Blueprint:
     @routes.get("/metrics")
     def metrics() -> Response:
         callers.identity()
-        families = server_metrics(lifecycle.registry, is_ready=lifecycle.phase is Phase.READY)
+        families = server_metrics(lifecycle)
         return Response("".join(f"{line}\n" for line in format_metrics(families)), content_type=_TYPE)
 
     return routes

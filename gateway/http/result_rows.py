@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text, wall_clock
+from engine.types.value_bytes import value_bytes
 from gateway.http.errors import ResultTooLargeToSort
 from gateway.operation import Operation
 
@@ -82,11 +83,11 @@ class Orders:
             self._kept.pop(operation, None)
             self._kept[operation] = order, indices
             kept = list(self._kept.items())
-            held = sum(each.nbytes for _, (_, each) in kept)
+            held = sum(value_bytes(each) for _, (_, each) in kept)
             for oldest, (_, each) in kept:
                 if held <= self.bytes_max:
                     break
-                held -= each.nbytes
+                held -= value_bytes(each)
                 self._kept.pop(oldest, None)
         return indices
 
@@ -100,7 +101,7 @@ def _key(operation: Operation, position: int) -> pa.ChunkedArray:
             chunk = to_text(column, sql_type_of(field), operation.time_zone)
         else:
             chunk = pa.concat_arrays([*column.chunks, pa.array([], column.type)])  # a copy, without the other columns
-        size += chunk.nbytes
+        size += value_bytes(chunk)
         if size > _SORTED_BYTES_MAX:
             raise ResultTooLargeToSort(field.name, _SORTED_BYTES_MAX)
         chunks.append(chunk)

@@ -111,7 +111,7 @@ def ours(folder: Path, servers: ExitStack) -> Side:
     server = ServerProcess(folder, str(folder / "lake"), **{f"GATEWAY_SPARK_{key}": own[key] for key in own})
     servers.callback(server.end)
     servers.callback(server.popen.terminate)
-    return Side("ours", server.ports()["thrift"], [server.popen.pid, *server.jvms()])
+    return Side("ours", server.ports()["thrift"], [server.server_pid, *server.jvms()])
 
 
 def stock(folder: Path, lake: Path, servers: ExitStack) -> Side:

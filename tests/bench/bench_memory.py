@@ -59,7 +59,7 @@ class Server:
             self.heap_least = min(self.heap_least, float(used.removeprefix(HEAP)))
 
     def line(self) -> str:
-        python, java = self.process.popen.pid, self.process.jvms()[0]
+        python, java = self.process.server_pid, self.process.jvms()[0]
         heap, self.heap_least = self.heap_least, float("inf")
         files = sum(path.is_file() for path in self.temporary.rglob("*"))
         shown = [

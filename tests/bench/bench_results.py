@@ -61,7 +61,7 @@ def measure_large(folder: Path, gigabytes: float, links: list[str], downloads: l
         client = Client(server.ports()["http"])
         client.run("SELECT 1")
         (java,) = server.jvms()
-        memory = Memory(server.popen.pid, java)
+        memory = Memory(server.server_pid, java)
         text = ROW.format(rows=int(gigabytes * (1 << 30) / ROW_BYTES))
         answer: dict[str, Any] = {}
 

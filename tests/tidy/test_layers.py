@@ -10,7 +10,8 @@ RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
 
 ROOMS = (
     ("engine.errors",),
-    ("engine.concurrency", "engine.types", "engine.spool"),
+    ("engine.concurrency", "engine.types"),
+    ("engine.spool",),
     ("engine.pruning", "engine.storage"),
     ("engine.table",),
     ("engine.delta.spec", "engine.iceberg.spec", "engine.sql.dialect"),

@@ -31,6 +31,7 @@ from engine.delta.checkpoint.unique_keys import FIRST_LOOK, hash_texts
 from engine.delta.log.file_table import FILES_SCHEMA, file_keys
 from engine.storage.confinement import Confinement
 from engine.types.arrow_types import Array, RecordBatch
+from engine.types.value_bytes import value_bytes
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 """Positions in the table of files."""
@@ -55,7 +56,7 @@ class Block:
     def __init__(self, batch: RecordBatch, *, verified_by: Confinement | None = None) -> None:
         self.batch = batch
         self.verified_by = verified_by
-        self.short_rows = min(_RUN_ROWS_MIN, _RUN_BYTES_MIN * len(batch) // max(batch.nbytes, 1))
+        self.short_rows = min(_RUN_ROWS_MIN, _RUN_BYTES_MIN * len(batch) // max(value_bytes(batch), 1))
         """A run of fewer is short."""
         self.num_bytes = _size(batch)
         """With what was derived; asked for by each load of a snapshot, of all that are kept."""

@@ -39,6 +39,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class RowBatches implements AutoCloseable {
   /** About where a batch ends, since it is read as a whole; rows that were converted are not counted. */
   private static final long BYTES_MAX = 4 << 20;
+  /** Nested columns have memory for so many rows from the start, which grows. */
+  private static final int NESTED_ROWS = 16;
 
   private final scala.collection.Iterator rows;
   private final int rowsMax;
@@ -56,8 +58,23 @@ final class RowBatches implements AutoCloseable {
         schema, timeZone, false, false, ArrowUtils$.MODULE$.toArrowSchema$default$5());
     this.allocator = ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("result", 0, Long.MAX_VALUE);
     this.root = VectorSchemaRoot.create(arrowSchema, allocator);
+    allocateNested(root.getFieldVectors());
     this.unloader = new VectorUnloader(root);
     this.writer = new ArrowWriter(root, columns(root.getFieldVectors()));
+  }
+
+  /**
+   * Allocates lists that may never have a value. Else Arrow takes one empty buffer for all of them, in all threads: one
+   * sets its length to that of the first offset, another back to 0. Then offsets are missing in the message, which ends
+   * processes that read it by pyarrow's `nbytes`, or the message cannot be written.
+   */
+  private static void allocateNested(List vectors) {
+    for (Object each : vectors) {
+      FieldVector vector = (FieldVector) each;
+      if (vector.getChildrenFromFields().isEmpty()) continue;
+      vector.setInitialCapacity(NESTED_ROWS);
+      vector.allocateNew();
+    }
   }
 
   private static ArrowFieldWriter[] columns(List vectors) {
@@ -97,7 +114,7 @@ final class RowBatches implements AutoCloseable {
   }
 
   /**
-   * How many bytes of values the batch has: never more than who reads it counts (`RecordBatch.nbytes` of pyarrow),
+   * How many bytes of values the batch has: never more than who reads it counts (engine/types/value_bytes.py),
    * who ends a result by that count. So there is no padding in it, no bits that say which values are null, since the
    * reader drops them where none is, and one offset for each text or list.
    */

@@ -146,7 +146,7 @@ def _by_path(paths: pa.ChunkedArray, positions: pa.ChunkedArray) -> Positions:
 
 
 def _bytes(rows: Rows) -> int:
-    return int(rows.nbytes) + 100
+    return rows.size * rows.itemsize + 100
 
 
 def vectors(data: pa.Table, deletes: pa.Table, reader: DeleteReader, table: str) -> pa.Array:

@@ -36,6 +36,7 @@ from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
+from engine.types.value_bytes import value_bytes
 
 PARTITION = "partition"
 """A number for each pair of a spec and a partition of it."""
@@ -123,14 +124,14 @@ def _decode_all(
     missing: list[int] = []
     for position, manifest in enumerate(manifests):
         try:
-            tables.append(decoded.get(_key(root, manifest), _absent, _size))
+            tables.append(decoded.get(_key(root, manifest), _absent, value_bytes))
         except _Absent:
             tables.append(None)
             missing.append(position)
     paths = [manifests[each].path for each in missing]
     read = zip(paths, read_all(paths), strict=True)
     for position, table in zip(missing, decode_all(read), strict=True):
-        tables[position] = decoded.get(_key(root, manifests[position]), partial(_same, table), _size)
+        tables[position] = decoded.get(_key(root, manifests[position]), partial(_same, table), value_bytes)
     return [table for table in tables if table is not None]
 
 
@@ -148,10 +149,6 @@ def _absent() -> pa.Table:
 
 def _key(root: str, manifest: Manifest) -> tuple[object, ...]:
     return ("manifest", root, manifest.path, manifest.length)
-
-
-def _size(table: pa.Table) -> int:
-    return int(table.nbytes)
 
 
 def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa.Table:

@@ -79,6 +79,7 @@ from engine.table.scan import ComposedScan, FileKind, RowTracking, Scan
 from engine.table.shared_files import SharedFiles
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import StructType
+from engine.types.value_bytes import value_bytes
 
 FORMAT = "iceberg"
 _LINEAGE_VERSION = 3
@@ -295,7 +296,7 @@ class IcebergSnapshot:
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
         # Metrics are those of the decoded manifests, and counted there.
         own = [table.select([name for name in table.column_names if name not in METRICS]) for table in tables]
-        return sum(int(table.nbytes) for table in own)
+        return sum(map(value_bytes, own))
 
     @cached_property
     def _pushed(self) -> Mapping[int, str]:

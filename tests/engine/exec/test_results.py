@@ -296,3 +296,28 @@ def test_rows_count_on_the_disk_while_they_are_written(spark: ExecSession, tmp_p
     assert eventually(lambda: spool.held_bytes() > 16 << 20) and not refused
     running.join(60)
     assert [type(error) for error in refused] == [SpoolFull] and spool.held_bytes() == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT CAST(NULL AS MAP<INT, ARRAY<STRING>>)",
+        "SELECT CAST(NULL AS ARRAY<MAP<STRING, MAP<INT, INT>>>), CAST(array() AS ARRAY<ARRAY<BINARY>>)",
+        "SELECT array_repeat(CAST(NULL AS MAP<STRING, INT>), 0), collect_list(CAST(NULL AS ARRAY<INT>)) FROM range(3)",
+        "SELECT CAST(NULL AS ARRAY<MAP<STRING, INT>>) FROM range(30000)",
+    ],
+)
+def test_empty_lists_have_their_first_offset(spark: ExecSession, text: str) -> None:
+    """Which readers in C++ read in any case, those of clients too."""
+    for batch in query(spark, text).to_batches():
+        for column in batch.columns:
+            assert 0 not in offset_sizes(column)
+
+
+def offset_sizes(values: Any) -> list[int]:
+    """Bytes of the offsets of all lists in an array."""
+    if pa.types.is_struct(values.type):
+        return [size for at in range(values.type.num_fields) for size in offset_sizes(values.field(at))]
+    if pa.types.is_list(values.type) or pa.types.is_map(values.type):
+        return [values.buffers()[1].size, *offset_sizes(values.values)]
+    return []

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.runtime.value_text import to_text
+from tests.engine.types.test_value_bytes import NO_OFFSETS_KINDS, without_offsets
 
 TS, NTZ, DAY = pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.duration("us")
 POINT = pa.struct([("x", pa.int32()), ('a "b"', pa.string())])
@@ -157,6 +158,12 @@ def test_maps_parse_back(cells: list[dict[str, int | None] | None]) -> None:
     kind = pa.map_(pa.string(), pa.int32())
     text = to_text(pa.array([cell and list(cell.items()) for cell in cells], kind), "map<string,int>", "UTC")
     assert [None if cell is None else json.loads(cell) for cell in text.to_pylist()] == cells
+
+
+@pytest.mark.parametrize("kind", NO_OFFSETS_KINDS, ids=str)
+def test_lists_without_offsets_are_empty(kind: pa.DataType) -> None:
+    assert to_text(without_offsets(kind, 2), "any", "UTC").to_pylist() == [None, None]
+    assert to_text(without_offsets(kind), "any", "UTC").to_pylist() == []
 
 
 @given(st.lists(st.none() | st.floats(), max_size=8))

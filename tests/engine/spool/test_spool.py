@@ -54,7 +54,7 @@ def test_a_part_of_a_batch_is_that_part(spool: Spool, chosen: tuple[int, int]) -
     expected = batch(1, 5).slice(*chosen)
     part = stored.slice(*chosen)
     assert part.read().equals(expected) and part.num_rows == expected.num_rows
-    assert 0 <= part.nbytes <= stored.nbytes
+    assert 0 <= part.value_bytes <= stored.value_bytes
 
 
 def test_files_go_with_the_last_that_holds_them(spool: Spool) -> None:

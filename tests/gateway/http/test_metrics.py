@@ -57,7 +57,7 @@ def test_who_may_not_log_in_is_told_nothing(api: Api) -> None:
 def test_a_starting_server_is_not_up(make_api: Maker) -> None:
     found = metrics(make_api(is_ready=False))
     assert found.pop("gateway_up") == 0
-    assert all(name.startswith(("process_", "gateway_build_info")) for name in found)
+    assert all(name.startswith(("process_", "gateway_build_info", "gateway_restarts_total")) for name in found)
 
 
 def test_names_and_types_are_those_of_prometheus(api: Api) -> None:
