@@ -14,6 +14,7 @@ from engine.bind.bound import AuthorizedStatement, BoundFiles, BoundStatement, B
 from engine.plan.reads.read_plan import read_plan
 from engine.plan.rules.file_columns import columns_plan, with_columns
 from engine.plan.rules.insert_rows import insert_rows
+from engine.plan.rules.struct_fields import depends_on_names
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.statements.catalog import (
     CreateView,
@@ -97,6 +98,7 @@ def _copy(bound: BoundStatement, statement: CopyInto, analyzer: Analyzer) -> Ana
 def _insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer) -> AnalyzedStatement:
     found = insert_rows(bound, statement)
     source, *more = found.sources(read_plan(statement.source, bound.relations, found.edits))
-    needs_columns = statement.by_name or found.evolves or isinstance(statement.replace, ReplaceOn)
+    names_fields = depends_on_names(found.rows.config, statement)
+    needs_columns = statement.by_name or found.evolves or names_fields or isinstance(statement.replace, ReplaceOn)
     columns = analyzer.columns_of(source) if needs_columns else None
     return AnalyzedStatement(bound=bound, source=source, columns=columns, insert=found, more_sources=tuple(more))

@@ -38,6 +38,10 @@ from engine.table.rules import Distribution, PartitionSource, SortColumn
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
+_FIELDS_DIFFER = frozenset(
+    f"INCOMPATIBLE_DATA_FOR_TABLE.{subclass}"
+    for subclass in ("CANNOT_FIND_DATA", "EXTRA_STRUCT_FIELDS", "STRUCT_MISSING_FIELDS")
+)
 _VALUE_CHARACTERS_MAX = 100
 _VALUES_MAX = 20
 
@@ -55,6 +59,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         label=plan.table,
         columns=input_columns.to_json(),
         by_name=plan.source_columns is not None,
+        fields=plan.fields,
         steps=tuple(_steps(plan, token)),
         stored=StructType((*stored, *plan.extra_columns)).to_json(),
         partition_columns=config.partition_keys,
@@ -118,6 +123,8 @@ def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | 
     """The error of the check that ended the write, or None where something else did."""
     if failure.spark_condition == _TOO_LONG:
         return LengthExceeded(failure.text)
+    if plan.assigns and failure.spark_condition in _FIELDS_DIFFER:
+        return plan.config.field_mismatch(failure.text)
     found = re.search(rf"{token}:(\d+):(.*)", failure.text, re.DOTALL)
     if failure.spark_condition != _RAISED or found is None:
         return None

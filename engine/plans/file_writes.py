@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from urllib.parse import unquote
 
@@ -97,17 +98,28 @@ class OrderColumn:
     width: int
 
 
+class FieldMatching(StrEnum):
+    """How a value's fields of structs, at any depth, become those of a column; names match without regard to case."""
+
+    POSITION = "position"
+    NAME = "name"
+    FILLED = "filled"
+    """By name, and fields that the value does not have are NULL."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
     """What becomes of a query's rows before they are written; `RowEnforcer` says how.
 
     `columns` and `stored` are schemas as JSON: the columns of the table that the query gives (in its order, or in any
-    with `by_name`), and those of the files. The last of `steps` gives a value for each of `stored`, in their order.
+    with `by_name`), and those of the files. `fields` is how structs in the columns match. The last of `steps` gives a
+    value for each of `stored`, in their order.
     """
 
     label: str
     columns: str
     by_name: bool
+    fields: FieldMatching
     steps: tuple[Step, ...]
     stored: str
     partition_columns: tuple[str, ...]

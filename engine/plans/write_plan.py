@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from catalog.errors import SqlError
+from engine.plans.file_writes import FieldMatching
 from engine.table.identity import IdentityColumn
 from engine.table.rules import SortColumn, TableRules
 from engine.types.schema import StructField, StructType
@@ -101,6 +102,9 @@ class WritePlan:
     """The column list; empty without one."""
     source_columns: tuple[str, ...] | None = None
     """The names of the query's columns, where these and not positions say which is which."""
+    fields: FieldMatching = FieldMatching.POSITION
+    assigns: bool = False
+    """Whether the values are those that an UPDATE, or a clause of a MERGE, assigns."""
     static_partitions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Partition column -> SQL text of its value, from the PARTITION clause."""
     replaces: str | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Protocol
 
+from catalog.errors import SqlError
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
 from engine.types.schema import StructType
@@ -35,6 +36,7 @@ class Capability(Enum):
     TYPE_WIDENING = "gives columns wider types while rows are written"
     COLUMN_DEFAULTS = "has columns with defaults"
     ADDED_DEFAULTS = "gives the rows that are there the default of a column that is added"
+    NAMED_FIELDS = "finds fields of structs by name if an INSERT names its columns as the table does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,10 @@ class TableRules(Protocol):
         """The codec of new files; None: the session's."""
         ...
 
+    def field_mismatch(self, reason: str) -> SqlError | None:
+        """The format's error for an assigned struct whose fields are not those of the column; None: Spark's own."""
+        ...
+
     @property
     def target_file_size(self) -> int | None:
         """Bytes; None where nothing is said."""
@@ -212,6 +218,9 @@ class NoRules:
 
     @property
     def compression(self) -> str | None:
+        return None
+
+    def field_mismatch(self, reason: str) -> SqlError | None:
         return None
 
     @property

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from engine.exec.run import Run
 from engine.plan.rules.kept_scan import kept_columns
-from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
+from engine.plans.file_writes import FieldMatching, RowRules, WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.sql.query.composed import Names
 from engine.storage.storage import Storage
@@ -42,6 +42,7 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Itera
         label=scan.label,
         columns=columns.to_json(),
         by_name=False,
+        fields=FieldMatching.POSITION,
         steps=(),
         stored=columns.to_json(),
         partition_columns=(),

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar, assert_never
 
+from catalog.errors import SqlError
 from engine.delta.definition.constraints import check_constraints, column_invariants
 from engine.delta.definition.dormant import effective_schema
 from engine.delta.schema.column_mapping import physical_name, stored_schema
@@ -29,6 +30,7 @@ from engine.delta.spec.errors import (
     FeaturesProtocolMismatch,
     FeaturesRequireManualEnablement,
     InvalidProtocolVersion,
+    StructFieldsDiffer,
     UnsupportedReaderFeatures,
     UnsupportedWriterFeatures,
 )
@@ -192,10 +194,15 @@ class TableConfig:
                 return self.get(TYPE_WIDENING)
             case Capability.COLUMN_DEFAULTS:
                 return self.is_supported("allowColumnDefaults")
+            case Capability.NAMED_FIELDS:
+                return True
             case Capability.ADDED_DEFAULTS | Capability.WHOLE_FILES:
                 return False
             case _:
                 assert_never(capability)
+
+    def field_mismatch(self, reason: str) -> SqlError | None:
+        return StructFieldsDiffer(reason)
 
     @property
     def is_append_only(self) -> bool:

@@ -425,3 +425,15 @@ class DeletionVectorWithoutRowCount(
 class NoMetadata(DeltaError, condition="DELTA_METADATA_ABSENT", sqlstate="XXKDS"):
     table: str
     template = "The first commit of {table} must set protocol and metadata; create the table first."
+
+
+@dataclass(eq=False)
+class StructFieldsDiffer(DeltaError, condition="DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION", sqlstate="42846"):
+    """`reason` is Spark's, and names the field."""
+
+    reason: str
+    template = (
+        "An assigned struct does not have the fields of its column: {reason} Nothing was written. Fields match by "
+        "name, and all nested columns must match: give each field of the column a value, or, in a MERGE, use WITH "
+        "SCHEMA EVOLUTION to add fields and to leave some out."
+    )

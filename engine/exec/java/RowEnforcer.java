@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable;
+import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$DefaultValueFillMode$;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
@@ -47,10 +48,12 @@ import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataType$;
 import org.apache.spark.sql.types.LongType$;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -59,7 +62,8 @@ import org.apache.spark.unsafe.Platform;
 /**
  * Puts what a table demands of its rows on top of an analyzed query, as projections:
  *
- * 1. `columns`: the query's columns become columns of the table, cast as {@link StoreAssignment} says;
+ * 1. `columns`: the query's columns become columns of the table, cast as {@link StoreAssignment} says; `fields` says how
+ *    fields of structs are found, at any depth: by position, or by name, and then what becomes of those that are missing;
  * 2. `steps`: each a list of named expressions over the step before it. A text is parsed by itself, so that nothing but
  *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn, and
  *    columns of {@link IdentityValues} may be added;
@@ -93,8 +97,9 @@ final class RowEnforcer {
   QueryExecution enforced(QueryExecution source) throws Exception {
     boolean isLiteral = isLiteral(source.analyzed());
     StoreAssignment ofStatement = new StoreAssignment(spark.sessionState().conf(), false);
-    LogicalPlan plan =
-        assigned(source.analyzed(), request.get("columns"), request.get("by_name").booleanValue(), ofStatement);
+    LogicalPlan plan = assigned(
+        source.analyzed(), request.get("columns"), request.get("by_name").booleanValue(),
+        request.get("fields").textValue(), ofStatement);
     boolean isArranged = request.get("is_arranged").booleanValue();
     for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) {
       JsonNode step = (JsonNode) steps.next();
@@ -127,7 +132,8 @@ final class RowEnforcer {
     return true;
   }
 
-  private LogicalPlan assigned(LogicalPlan query, JsonNode columns, boolean byName, StoreAssignment casts) {
+  private LogicalPlan assigned(
+      LogicalPlan source, JsonNode columns, boolean isByName, String fieldsBy, StoreAssignment casts) {
     StructType schema = (StructType) DataType$.MODULE$.fromJson(columns.textValue());
     ArrayList expected = new ArrayList();
     StructField[] fields = schema.fields();
@@ -136,19 +142,72 @@ final class RowEnforcer {
           fields[i].name(), fields[i].dataType().asNullable(), true, fields[i].metadata(),
           NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList())));
     }
+    LogicalPlan query = source;
+    boolean byName = isByName;
+    if (!byName && !fieldsBy.equals("position") && differInFields(query, expected)) {
+      query = renamed(query, expected);
+      byName = true;
+    }
     return TableOutputResolver$.MODULE$.resolveOutputColumns(
         request.get("label").textValue(),
         Scala.seq(expected),
         casts.cast(query, expected, byName),
         byName,
         spark.sessionState().conf(),
-        TableOutputResolver$.MODULE$.resolveOutputColumns$default$6());
+        fieldsBy.equals("filled") ? filled() : TableOutputResolver$.MODULE$.resolveOutputColumns$default$6());
+  }
+
+  /** Missing fields become NULL, at any depth. */
+  private static scala.Enumeration.Value filled() {
+    return TableOutputResolver$DefaultValueFillMode$.MODULE$.RECURSE();
+  }
+
+  /** Whether columns of the same number have structs of other names, or of the same in another order. */
+  private static boolean differInFields(LogicalPlan query, List expected) {
+    List output = Scala.list(query.output());
+    if (output.size() != expected.size()) return false;
+    for (int i = 0; i < output.size(); i++) {
+      if (differInFields(((Attribute) output.get(i)).dataType(), ((Attribute) expected.get(i)).dataType())) return true;
+    }
+    return false;
+  }
+
+  private static boolean differInFields(DataType from, DataType to) {
+    if (from instanceof StructType && to instanceof StructType) {
+      StructField[] fields = ((StructType) from).fields();
+      StructField[] targets = ((StructType) to).fields();
+      if (fields.length != targets.length) return true;
+      for (int i = 0; i < fields.length; i++) {
+        if (!fields[i].name().equalsIgnoreCase(targets[i].name())) return true;
+        if (differInFields(fields[i].dataType(), targets[i].dataType())) return true;
+      }
+      return false;
+    }
+    if (from instanceof ArrayType && to instanceof ArrayType) {
+      return differInFields(((ArrayType) from).elementType(), ((ArrayType) to).elementType());
+    }
+    if (from instanceof MapType && to instanceof MapType) {
+      return differInFields(((MapType) from).keyType(), ((MapType) to).keyType())
+          || differInFields(((MapType) from).valueType(), ((MapType) to).valueType());
+    }
+    return false;
+  }
+
+  /** The columns of the query under the names of those that they go into. */
+  private static LogicalPlan renamed(LogicalPlan query, List expected) {
+    List output = Scala.list(query.output());
+    ArrayList named = new ArrayList();
+    for (int i = 0; i < output.size(); i++) {
+      named.add(alias((Expression) output.get(i), ((Attribute) expected.get(i)).name(), Scala.none()));
+    }
+    return new Project(Scala.seq(named), query);
   }
 
   private LogicalPlan step(final LogicalPlan plan, final JsonNode step) throws Exception {
     LogicalPlan projected = step.get("settings").isNull() ? projected(plan, step) : captured(plan, step);
     if (!step.hasNonNull("assigned")) return projected;
-    return assigned(projected, step.get("assigned"), false, new StoreAssignment(spark.sessionState().conf(), true));
+    StoreAssignment ofStored = new StoreAssignment(spark.sessionState().conf(), true);
+    return assigned(projected, step.get("assigned"), false, "position", ofStored);
   }
 
   /** Constraints and generated columns mean what they meant when they were created, whatever the session has set. */

@@ -17,9 +17,14 @@ from engine.types.schema import (
 )
 
 
+def given_fields(columns: Iterable[QueryColumn]) -> tuple[StructField, ...]:
+    """Returns the columns with their types. Raises `UnsupportedDataType` for what no table has."""
+    return tuple(StructField(column.name, parse_data_type(column.json_type)) for column in columns)
+
+
 def table_fields(columns: Iterable[QueryColumn]) -> tuple[StructField, ...]:
     """Raises `UnsupportedDataType` for what no table has."""
-    return tuple(StructField(column.name, table_type(parse_data_type(column.json_type))) for column in columns)
+    return tuple(StructField(field.name, table_type(field.data_type)) for field in given_fields(columns))
 
 
 def table_type(data_type: DataType) -> DataType:

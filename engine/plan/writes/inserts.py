@@ -29,11 +29,12 @@ from engine.plan.ddl.table_ddl import (
 from engine.plan.rules.conditions import joint_condition, own_condition_check, rows_matching
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
-from engine.plan.rules.query_columns import table_fields
+from engine.plan.rules.query_columns import given_fields, table_fields
+from engine.plan.rules.struct_fields import field_matching
 from engine.plan.writes.row_changes import reads_besides
-from engine.plan.writes.schema_evolution import evolved, filled
+from engine.plan.writes.schema_evolution import evolved
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
-from engine.plans.reads import ReadPlan
+from engine.plans.file_writes import FieldMatching
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import (
     InsertPart,
@@ -68,10 +69,10 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
     replacement = _replacement(bound, statement, insert.rows, insert.condition)
     with naming(table.label):
         table.snapshot.ensure_supported(_operation(replacement))
-    rows, definition, source = _evolved(table, insert, analyzed, statement)
+    rows, definition = _evolved(table, insert, analyzed, statement)
     return InsertPlan(
         table=table,
-        source=source,
+        source=analyzed.query,
         columns=analyzed.columns or (),
         rows=rows,
         definition=definition,
@@ -92,16 +93,16 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
 
 def _evolved(
     table: BoundTable, insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
-) -> tuple[WritePlan, TableDefinition | None, ReadPlan]:
+) -> tuple[WritePlan, TableDefinition | None]:
     """The rows with what they have to know of the query's columns, and the definition where columns are new."""
-    rows, source, columns = insert.rows, analyzed.query, analyzed.columns or ()
-    definition = evolved(table, rows, columns, statement.by_name) if insert.evolves else None
+    rows, given = insert.rows, given_fields(analyzed.columns or ())
+    fields = field_matching(rows, statement, given, evolves=insert.evolves)
+    by_name = fields is not FieldMatching.POSITION
+    definition = evolved(table, rows, given, statement.by_name, by_name) if insert.evolves else None
     if definition is not None:
         rows = replace(rows, config=definition.config(rows.table))
-    if statement.by_name:
-        rows = replace(rows, source_columns=tuple(column.name for column in columns))
-        source = filled(source, columns, rows.schema) if insert.evolves else source
-    return rows, definition, source
+    names = tuple(column.name for column in given) if statement.by_name else None
+    return replace(rows, source_columns=names, fields=fields), definition
 
 
 def plan_truncate(bound: BoundStatement) -> TruncatePlan:

@@ -31,11 +31,13 @@ from engine.plan.rules.assignments import assigned_values, assignment_refusals, 
 from engine.plan.rules.conditions import ensure_no_metadata
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.kept_scan import kept_scan
+from engine.plan.rules.query_columns import given_fields
 from engine.plan.writes.merge_description import describe_merge
 from engine.plan.writes.merge_keys import matched_keys
 from engine.plan.writes.row_changes import reads_besides, target_of
-from engine.plan.writes.schema_evolution import evolved
+from engine.plan.writes.schema_evolution import assigned_fields, evolved
 from engine.plans.expression_checks import QueryCheck
+from engine.plans.file_writes import FieldMatching
 from engine.plans.reads import QueryColumn, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import MATCHING_SOURCE, ChangedValues, MatchedKey, MergePlan
@@ -47,6 +49,7 @@ from engine.statements.queries import TargetQuery
 from engine.statements.writes import Assignment
 from engine.table.definition import TableDefinition
 from engine.table.scan import Scan
+from engine.types.schema import PrimitiveType, StructField, StructType
 
 MERGE = "MERGE"
 _UNCONDITIONAL: Mapping[ClauseKind, type[SqlError]] = {
@@ -145,23 +148,31 @@ class _Merging:
         self._reading.source = self.source
         self._ids = row_id_columns(table.label, self._reading.target.row_tracking)
         self._evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
+        self._fields = FieldMatching.FILLED if self._evolves else FieldMatching.NAME
         self.definition = self._defined()
         self._config = self.definition.config(table.label)
         self._source_relation = found[0] if found and statement.source_parts is not None else None
 
     def _defined(self) -> TableDefinition:
-        """The table with what is new in the source, where the statement assigns it."""
+        """Returns the table's definition with what is new in the source, if a clause assigns it."""
         snapshot = self._table.snapshot
-        actions = [clause.action for clause in self._statement.clauses]
-        named = {
-            fold(each.path[-1]) for action in actions if isinstance(action, SetAction) for each in action.assignments
-        }
-        takes_all = any(isinstance(action, StarAction) for action in actions)
-        columns = [column for column in self._columns if takes_all or fold(column.name) in named]
         if not self._evolves:
             return snapshot.definition
+        clauses = self._statement.clauses
+        actions = [clause.action for clause in clauses if clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE]
+        takes_all = any(isinstance(action, StarAction) for action in actions)
+        of_source = (StructField(column.name, PrimitiveType.VOID) for column in self._columns)
+        known = StructType((*snapshot.schema.fields, *of_source))
+        paths = {
+            tuple(map(fold, own_path(self._table, known, each.path, self._statement.alias)))
+            for action in actions
+            if isinstance(action, SetAction)
+            for each in action.assignments
+        }
+        columns = [column for column in self._columns if takes_all or fold(column.name) in {path[0] for path in paths}]
+        given = tuple(assigned_fields(given_fields(columns), paths, takes_all=takes_all))
         rows = WritePlan(table=self._table.label, config=snapshot.rules)
-        return evolved(self._table, rows, columns, by_name=True) or snapshot.definition
+        return evolved(self._table, rows, given, by_name=True, fields_by_name=True) or snapshot.definition
 
     def _target_name(self, query: TargetQuery) -> str:
         """In the text of this query."""
@@ -248,6 +259,8 @@ class _Merging:
     def update(self, number: int, clause: MergeClause) -> ChangedValues:
         assignments = self._assignments(clause)
         new = assigned_values(self._table, self._config, assignments, self._statement.alias)
+        if isinstance(clause.action, StarAction) and self._evolves:
+            new = new.with_kept_fields(given_fields(self._columns_of(assignments)))
         ids, old_schema = self._ids, self._table.snapshot.schema
         assert not isinstance(clause.action, DeleteAction)
         query = clause.action.values
@@ -273,6 +286,8 @@ class _Merging:
                 config=self._config,
                 insert_columns=tuple(column.name for column in new.columns),
                 extra_columns=ids,
+                fields=self._fields,
+                assigns=True,
                 removes=True,
                 updates=True,
             ),
@@ -296,6 +311,8 @@ class _Merging:
                 table=self._table.label,
                 config=self._config,
                 insert_columns=tuple(each.path[0] for each, _ in pairs),
+                fields=self._fields,
+                assigns=True,
             ),
         )
 
@@ -339,6 +356,11 @@ class _Merging:
                 what = "INSERT" if clause.kind is ClauseKind.NOT_MATCHED else "UPDATE SET"
                 raise ColumnNotInSource(field.name, what, ", ".join(column.name for column in self._columns))
         return found
+
+    def _columns_of(self, stars: Sequence[Assignment]) -> list[QueryColumn]:
+        """The columns of the source that `*` assigns."""
+        known = {fold(column.name): column for column in self._columns}
+        return [known[fold(path[0])] for path in (star.path for star in stars)]
 
     def _stars_of(self, clause: MergeClause, assignments: Sequence[Assignment]) -> list[str]:
         """The values that `*` stands for; others are in the query."""

@@ -14,6 +14,7 @@ from engine.bind.bound import BoundRelation, BoundTable
 from engine.plan.reads.scans import row_id_columns
 from engine.plan.reads.target_reads import TargetReading, arranged
 from engine.plan.rules.assignments import NewValues
+from engine.plans.file_writes import FieldMatching
 from engine.plans.write_plan import Arrangement, KeptRows, TaskPerFile, WritePlan
 from engine.plans.writes import RewrittenRows
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
@@ -66,6 +67,8 @@ def rewritten_rows(
             config=config,
             insert_columns=tuple(column.name for column in new.columns),
             extra_columns=ids,
+            fields=FieldMatching.NAME,
+            assigns=True,
             removes=True,
             updates=True,
             kept=KeptRows(flag=flag, before=before),

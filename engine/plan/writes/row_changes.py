@@ -23,6 +23,7 @@ from engine.plan.rules.idempotence import numbered_write
 from engine.plan.writes.queried_keys import queried_key
 from engine.plan.writes.rewritten_rows import rewritten_rows
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
+from engine.plans.file_writes import FieldMatching
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles, UpdatePlan
 from engine.sql.expressions import Expression, one_line, parse_any_expression
@@ -90,6 +91,8 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
             config=table.snapshot.rules,
             insert_columns=tuple(column.name for column in new.columns),
             extra_columns=ids,
+            fields=FieldMatching.NAME,
+            assigns=True,
             removes=True,
             updates=True,
         ),

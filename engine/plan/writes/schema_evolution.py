@@ -2,34 +2,35 @@
 
 * Columns of other names (BY NAME), or those that are left over (by position), become columns behind the table's own;
   with a list of columns there are none. The same goes for fields of structs, at any depth and inside of arrays and
-  maps: with BY NAME by their names, else by position.
+  maps, by name or by position as `engine.plan.rules.struct_fields` says.
 * With BY NAME a field that the query does not have is null in the new rows, as a column is that it does not have.
+* A MERGE adds those columns and fields of its source that a clause assigns; clauses for rows that match none of the
+  source add none. Columns and fields match by name.
 * A column of a table with type widening gets the query's type where that is a wider one, also inside of structs, arrays
   and maps. In all other cases the query's value is assigned to the column as without evolution.
 
 What is computed from a column (CHECK, generated columns) has to stay what it is: a column that is used there keeps its
 type, and a struct that is used as a whole gets no new fields.
 
-delta-spark looks at fields inside of structs by position also with BY NAME, so that fields in another order change
-places; here names decide, as Spark decides without evolution.
+If a value has to be cast, delta-spark matches fields inside of structs by position also with BY NAME, so that fields in
+another order change places; here names decide.
 
-Protocol: "Type Widening"; "QueryColumn Mapping" for the ids of what is new.
+Protocol: "Type Widening"; "Column Mapping" for the ids of what is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from catalog.names import quote
+from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.enforce.columns import match_columns
 from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
 from engine.errors.policy_errors import ColumnUsedByPolicy
 from engine.errors.table_errors import naming
 from engine.plan.rules.dependencies import uses
-from engine.plan.rules.query_columns import table_fields, table_type
-from engine.plans.reads import QueryColumn, ReadPlan
+from engine.plan.rules.query_columns import table_type
 from engine.plans.write_plan import WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.table.column_metadata import GENERATION
@@ -37,19 +38,19 @@ from engine.table.definition import TableDefinition
 from engine.table.definition_changes import AddColumn, ChangeType
 from engine.table.rules import Capability
 from engine.types.column_paths import Path
-from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, parse_data_type
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 from engine.types.widening import is_widening
 
 
 def evolved(
-    table: BoundTable, rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool
+    table: BoundTable, rows: WritePlan, given: Sequence[StructField], by_name: bool, fields_by_name: bool
 ) -> TableDefinition | None:
-    """The definition of `table` with what is new in `rows`; None where nothing is.
+    """Returns the definition of `table` with what is new in the columns `given`; None if nothing is.
 
     Raises `UnsupportedDataType`, and the refusals of the module's text.
     """
-    changes = list(_changes(rows, columns, by_name))
+    changes = list(_changes(rows, given, by_name, fields_by_name))
     if not changes:
         return None
     for change in changes:
@@ -61,17 +62,19 @@ def evolved(
 # --- What is new -----------------------------------------------------------------------------------------------------
 
 
-def _changes(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Iterator[AddColumn | ChangeType]:
+def _changes(
+    rows: WritePlan, given: Sequence[StructField], by_name: bool, fields_by_name: bool
+) -> Iterator[AddColumn | ChangeType]:
     if by_name:
-        pairs = [(rows.schema.field(column.name), column) for column in columns]
+        pairs = [(rows.schema.field(column.name), column) for column in given]
     else:
         targets = match_columns(rows).target_columns
-        pairs = [(targets[at] if at < len(targets) else None, column) for at, column in enumerate(columns)]
+        pairs = [(targets[at] if at < len(targets) else None, column) for at, column in enumerate(given)]
     for field, column in pairs:
         if field is not None:
-            yield from _field_changes(rows, field, parse_data_type(column.json_type), (), by_name)
+            yield from _field_changes(rows, field, column.data_type, (), fields_by_name)
         elif not rows.insert_columns:
-            yield AddColumn(field=table_fields([column])[0])
+            yield AddColumn(field=StructField(column.name, table_type(column.data_type)))
 
 
 def _field_changes(
@@ -119,6 +122,24 @@ def _struct_changes(
             return
 
 
+def assigned_fields(
+    fields: Iterable[StructField], paths: Collection[Path], *, takes_all: bool, parent: Path = ()
+) -> Iterator[StructField]:
+    """Yields the parts of the source's `fields` that clauses of a MERGE assign: whole fields at `paths` (folded names),
+    structs around them with these fields alone, and all fields with `takes_all` (`*`).
+    """
+    for field in fields:
+        path = (*parent, fold(field.name))
+        if path in paths:
+            yield field
+        elif isinstance(field.data_type, StructType):
+            inner = tuple(assigned_fields(field.data_type.fields, paths, takes_all=takes_all, parent=path))
+            if inner:
+                yield replace(field, data_type=StructType(inner))
+        elif takes_all:
+            yield field
+
+
 # --- What must stay --------------------------------------------------------------------------------------------------
 
 
@@ -149,52 +170,3 @@ def _ensure_unused(table: BoundTable, path: Path, becomes: str, *, whole: bool) 
     ]
     if generated:
         raise GeneratedHoldsType(column, becomes, ", ".join(generated))
-
-
-# --- What the query has not ------------------------------------------------------------------------------------------
-
-
-def filled(source: ReadPlan, columns: Sequence[QueryColumn], schema: StructType) -> ReadPlan:
-    """The query with null for fields inside of its columns that only the table has; all others are found by name."""
-    texts = []
-    for at, column in enumerate(columns):
-        field, value = schema.field(column.name), f"c{at}"
-        text = None if field is None else _filled(value, parse_data_type(column.json_type), field.data_type, 0)
-        texts.append((value if text is None else text, text is not None, column.name))
-    if not any(is_filled for _, is_filled, _ in texts):
-        return source
-    values = ", ".join(f"{text} AS {quote(name)}" for text, _, name in texts)
-    names = ", ".join(f"c{at}" for at in range(len(columns)))
-    return replace(source, text=f"SELECT {values} FROM ({source.text}\n) AS given({names})")
-
-
-def _filled(value: str, given: DataType, wanted: DataType, depth: int) -> str | None:
-    """SQL of `value`, of the type `given`, with the fields of `wanted`; None where it has them."""
-    key, item = f"key_{depth}", f"item_{depth}"
-    match given, wanted:
-        case StructType(), StructType(fields):
-            return _filled_struct(value, given, fields, depth)
-        case ArrayType(element), ArrayType(other):
-            inner = _filled(item, element, other, depth + 1)
-            return None if inner is None else f"transform({value}, {item} -> {inner})"
-        case MapType(given_key, given_item), MapType(wanted_key, wanted_item):
-            inner = _filled(item, given_item, wanted_item, depth + 1)
-            text = value if inner is None else f"transform_values({value}, ({key}, {item}) -> {inner})"
-            inner_key = _filled(key, given_key, wanted_key, depth + 1)
-            text = text if inner_key is None else f"transform_keys({text}, ({key}, {item}) -> {inner_key})"
-            return None if inner is None and inner_key is None else text
-        case _:
-            return None
-
-
-def _filled_struct(value: str, given: StructType, wanted: Sequence[StructField], depth: int) -> str | None:
-    is_new = False
-    parts = []
-    for field in wanted:
-        own = given.field(field.name)
-        inner = None if own is None else f"{value}.{quote(own.name)}"
-        text = None if own is None or inner is None else _filled(inner, own.data_type, field.data_type, depth)
-        is_new |= inner is None or text is not None
-        literal = field.name.replace("\\", "\\\\").replace("'", "\\'")
-        parts.append(f"'{literal}', {text or inner or 'NULL'}")
-    return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(parts)}) END" if is_new else None

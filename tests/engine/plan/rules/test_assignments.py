@@ -71,9 +71,33 @@ def test_new_values(
 
 def test_structs_in_structs_and_odd_names() -> None:
     (column,) = table_fields(query_columns("s STRUCT<in: STRUCT<`it's`: INT, y: INT>, z: INT>"))
-    found = NewValues(columns=(column,), trees={"s": {"in": {"it's": 0}}})
+    found = NewValues(columns=(column,), trees={"s": {"in": {"it's": 0}}}, before=StructType((column,)))
     assert items(found) == [
         "named_struct('in', named_struct('it\\'s', v0, 'y', o.s.`in`.`y`), 'z', o.s.`z`)",
+    ]
+
+
+def test_fields_that_the_old_struct_does_not_have_are_null_if_not_assigned() -> None:
+    (old,) = table_fields(query_columns("s STRUCT<a: INT, i: STRUCT<b: INT>>"))
+    (new,) = table_fields(query_columns("s STRUCT<a: INT, i: STRUCT<b: INT, c: INT, d: INT>, e: STRUCT<f: INT>>"))
+    found = NewValues(columns=(new,), trees={"s": {"i": {"c": 0}, "e": {"f": 1}}}, before=StructType((old,)))
+    assert items(found) == [
+        "named_struct('a', o.s.`a`, 'i', named_struct('b', o.s.`i`.`b`, 'c', v0, 'd', NULL),"
+        " 'e', named_struct('f', v1))"
+    ]
+    assert items(NewValues(columns=(new,), trees={"s": {"i": {"c": 0}}}, before=StructType())) == [
+        "named_struct('a', NULL, 'i', named_struct('b', NULL, 'c', v0, 'd', NULL), 'e', NULL)"
+    ]
+
+
+def test_kept_fields_are_those_that_the_assigned_struct_lacks() -> None:
+    columns = table_fields(query_columns("s STRUCT<a: INT, i: STRUCT<b: INT, c: INT>>, r STRUCT<x: INT>"))
+    given = table_fields(query_columns("S STRUCT<i: STRUCT<C: INT>, n: INT>, r STRUCT<X: INT>"))
+    new = NewValues(columns=columns, trees={"s": 0, "r": 1}, before=StructType(columns)).with_kept_fields(given)
+    assert items(new) == [
+        "CASE WHEN v0 IS NOT NULL OR o.s IS NOT NULL THEN named_struct('i', CASE WHEN v0.`i` IS NOT NULL OR o.s.`i` IS"
+        " NOT NULL THEN named_struct('C', v0.`i`.`C`, 'b', o.s.`i`.`b`) END, 'n', v0.`n`, 'a', o.s.`a`) END",
+        "v1",
     ]
 
 

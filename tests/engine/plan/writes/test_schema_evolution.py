@@ -1,12 +1,12 @@
-"""Schema evolution: what of a query's columns becomes new in the table, what is filled in, and what must stay."""
+"""Schema evolution: what of a query's columns becomes new in the table, what a MERGE assigns, and what must stay."""
 
 from __future__ import annotations
 
 import pytest
 
-from engine.plan.rules.query_columns import table_fields
-from engine.plan.writes.schema_evolution import filled
-from engine.plans.reads import ReadPlan
+from engine.plan.rules.query_columns import given_fields
+from engine.plan.writes.schema_evolution import assigned_fields
+from engine.plans.file_writes import FieldMatching
 from engine.plans.writes import InsertPlan
 from engine.types.schema import StructType
 from engine.types.sql_types import format_sql_type
@@ -113,39 +113,33 @@ def test_what_is_computed_from_a_column_holds_its_type(
         assert planning.refused(text, columns) == condition
 
 
-FILLED = [
-    ("place STRUCT<city: STRING, zip: INT>", None),
-    ("id BIGINT, other STRUCT<x: INT>", None),
-    (
-        "place STRUCT<ZIP: INT>",
-        "SELECT CASE WHEN c0 IS NOT NULL THEN named_struct('city', NULL, 'zip', c0.`ZIP`) END AS `place`",
-    ),
-    (
-        "id INT, tags ARRAY<STRUCT<>>",
-        "SELECT c0 AS `id`, transform(c1, item_0 -> CASE WHEN item_0 IS NOT NULL THEN named_struct('k', NULL) END)"
-        " AS `tags`",
-    ),
-]
+@pytest.mark.parametrize(
+    ("statement", "columns", "fields"),
+    [
+        ("WITH SCHEMA EVOLUTION INTO nested BY NAME SELECT 1", "id INT", FieldMatching.FILLED),
+        ("INTO nested BY NAME SELECT 1", "id INT", FieldMatching.NAME),
+        ("WITH SCHEMA EVOLUTION INTO plain SELECT 1", "a INT, b STRING", FieldMatching.POSITION),
+    ],
+)
+def test_fields_that_only_the_table_has_are_null_by_name_alone(
+    planning: PlanningLake, statement: str, columns: str, fields: FieldMatching
+) -> None:
+    assert planning.plan(InsertPlan, f"INSERT {statement}", columns).rows.fields is fields
 
 
-@pytest.mark.parametrize(("columns", "selected"), FILLED)
-def test_fields_that_only_the_table_has_are_null(planning: PlanningLake, columns: str, selected: str | None) -> None:
-    source = ReadPlan(text="SELECT 1 -- one", scans=())
-    found = filled(source, query_columns(columns), planning.snapshot("nested").schema)
-    if selected is None:
-        assert found is source
-    else:
-        names = ", ".join(f"c{at}" for at in range(columns.count(",") + 1))
-        assert found.text == f"{selected} FROM (SELECT 1 -- one\n) AS given({names})"
-
-
-def test_structs_in_the_values_and_keys_of_maps() -> None:
-    new = query_columns("m MAP<STRUCT<a: INT, b: INT>, STRUCT<c: INT, d: STRUCT<e: INT>>>")
-    wanted = StructType(table_fields(new))
-    given = query_columns("m MAP<STRUCT<a: INT>, STRUCT<d: STRUCT<>>>")
-    assert filled(ReadPlan(text="q", scans=()), given, wanted).text == (
-        "SELECT transform_keys(transform_values(c0, (key_0, item_0) -> CASE WHEN item_0 IS NOT NULL THEN"
-        " named_struct('c', NULL, 'd', CASE WHEN item_0.`d` IS NOT NULL THEN named_struct('e', NULL) END) END),"
-        " (key_0, item_0) -> CASE WHEN key_0 IS NOT NULL THEN named_struct('a', key_0.`a`, 'b', NULL) END) AS `m`"
-        " FROM (q\n) AS given(c0)"
-    )
+@pytest.mark.parametrize(
+    ("paths", "takes_all", "assigned"),
+    [
+        ([], True, "struct<id:int,s:struct<i:struct<a:int,b:int>,j:int>,l:array<struct<a:int>>>"),
+        ([], False, "struct<>"),
+        ([("s",)], False, "struct<s:struct<i:struct<a:int,b:int>,j:int>>"),
+        ([("s", "i", "b"), ("l",)], False, "struct<s:struct<i:struct<b:int>>,l:array<struct<a:int>>>"),
+        ([("s", "i"), ("s", "x")], False, "struct<s:struct<i:struct<a:int,b:int>>>"),
+    ],
+)
+def test_assigned_parts_of_a_source_are_whole_fields_at_their_paths(
+    paths: list[tuple[str, ...]], takes_all: bool, assigned: str
+) -> None:
+    columns = query_columns("id INT, s STRUCT<i: STRUCT<a: INT, b: INT>, j: INT>, l ARRAY<STRUCT<a: INT>>")
+    found = assigned_fields(given_fields(columns), paths, takes_all=takes_all)
+    assert format_sql_type(StructType(tuple(found))) == assigned
