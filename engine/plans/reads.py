@@ -12,6 +12,7 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
 from engine.statements.queries import ExplainMode
 from engine.statements.statement import AnsweredStatement
+from engine.table.given_rows import GivenRows
 from engine.table.scan import Scan
 
 
@@ -34,15 +35,22 @@ class ViewScan:
     """The reader may not read what is below: nothing above it that may fail is evaluated on rows that it leaves out."""
     is_policy: bool = False
     """It is, or is read by, a row filter or column mask, which means the same whatever the session's settings are."""
-    is_volatile: bool = False
-    """Its text is another one each time, so no plan or answer over it is kept."""
     unlisted_columns: tuple[str, ...] = ()
     """Columns of its query that `*` does not show. It reads scans alone, and has no columns of its own then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowScan:
+    """Rows of a statement that are not in files, known as `relation`. No plan or answer over them is kept."""
+
+    relation: str
+    label: str
+    rows: GivenRows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """`text` is the user's text with every relation replaced by the name of one of `scans` or `views`.
+    """`text` is the user's text with every relation replaced by the name of one of `scans`, `views` or `given`.
 
     `views` are in such an order that each comes after those that it reads.
     """
@@ -50,6 +58,7 @@ class ReadPlan:
     text: str
     scans: tuple[Scan, ...]
     views: tuple[ViewScan, ...] = ()
+    given: tuple[RowScan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
