@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
-from hashlib import blake2b
 
 from catalog.entries import ViewEntry
 from engine.bind.bound import BoundView
 from engine.statements.queries import Query
-from engine.table.given_rows import Columns, GivenRows, Row
+from engine.table.given_rows import Columns, GivenRows, Row, fixed_rows
 
 
 def view_of_rows(
@@ -18,12 +16,7 @@ def view_of_rows(
     """The view `entry` with the rows that `make` answers; volatile ones are other rows each time that it is asked."""
     if is_volatile:
         return given_view(entry, GivenRows(columns=columns, make=lambda _: make()))
-    made = cache(lambda: tuple(make()))
-    return given_view(entry, GivenRows(columns=columns, make=lambda _: made(), stamp=lambda: _digest(made())))
-
-
-def _digest(rows: tuple[Row, ...]) -> bytes:
-    return blake2b(repr(rows).encode("utf-8", "surrogatepass"), digest_size=24).digest()
+    return given_view(entry, fixed_rows(columns, make))
 
 
 def given_view(entry: ViewEntry, rows: GivenRows) -> BoundView:

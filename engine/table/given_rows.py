@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
@@ -54,6 +56,16 @@ class GivenRows:
         while block := list(islice(rows, _BATCH_ROWS)):
             arrays = [_array(values, kind) for values, kind in zip(zip(*block, strict=True), types, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names)
+
+
+def fixed_rows(columns: Columns, make: Callable[[], Iterable[Row]]) -> GivenRows:
+    """Rows without keys that `make` answers once, so that an answer over them may be cached."""
+    made = cache(lambda: tuple(make()))
+    return GivenRows(columns=columns, make=lambda _: made(), stamp=lambda: _digest(made()))
+
+
+def _digest(rows: tuple[Row, ...]) -> bytes:
+    return blake2b(repr(rows).encode("utf-8", "surrogatepass"), digest_size=24).digest()
 
 
 def _array(values: Sequence[Any], kind: Any) -> pa.Array:

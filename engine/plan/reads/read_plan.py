@@ -19,7 +19,7 @@ from engine.bind.bound import (
     tables_of,
 )
 from engine.errors.statement_errors import TableWithoutColumns
-from engine.plan.reads.metadata_rows import metadata_query
+from engine.plan.reads.metadata_rows import metadata_query, metadata_rows
 from engine.plan.reads.narrowing import with_needed
 from engine.plan.reads.policies import PolicyTexts, policy_text
 from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
@@ -112,7 +112,7 @@ class Reading:
                 changes_key = (table.snapshot.table_root, feed.versions, table.policy)
                 return self._once(changes_key, lambda: self._policed(table, feed.schema, self._changes(relation)))
             case BoundMetadata(label=label, content=content):
-                return self._add_view(label, metadata_query(content))
+                return self._add_view(label, metadata_query(content, self._given(label, metadata_rows(content))))
             case BoundFiles():
                 self.scans.append(files_scan(self._new_names.new("scan"), relation))
                 return self.scans[-1].relation
