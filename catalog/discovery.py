@@ -179,9 +179,13 @@ class ServedFolder:
         """Folders below `folder` whose names, joined by dots, are `rest`; a folder's own name may hold dots, too."""
         if folder.depth >= DEPTH_MAX:
             return
-        for child in self._prefixes(folder, rest) if exact else self._children(folder):
+        dotted = f"{rest}."
+        for child in self._prefixes(folder, rest) if exact else self._tree.children(folder.location):
             name = child.name if exact else fold(child.name)
-            if not f"{rest}.".startswith(f"{name}.") or self._tree.table_format(child.location):
+            # Names come first, since there may be thousands of folders and few are called so.
+            if not dotted.startswith(f"{name}.") or not self._is_visible(folder, child):
+                continue
+            if self._tree.table_format(child.location):
                 continue
             if rest == name:
                 yield _inner(folder, child)

@@ -75,8 +75,6 @@ SERVER_RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     }
 )
 """Columns with their types, by relation."""
-VOLATILE_RELATIONS = frozenset({"sessions", "queries", "metrics"})
-"""Those whose rows change with each statement, the one that reads them included."""
 
 
 def is_server_schema(schema: SchemaName) -> bool:

@@ -147,6 +147,10 @@ class CatalogView:
     def relations(self, schema: SchemaName, matches: Matcher = matches_all) -> list[Relation]:
         """The tables and views whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
         self.schema(schema)
+        return self._relations_of(schema, matches)
+
+    def _relations_of(self, schema: SchemaName, matches: Matcher) -> list[Relation]:
+        """Of a schema that is there."""
         if is_system_schema(schema):
             return [view for view in system_views(schema) if matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
@@ -176,7 +180,7 @@ class CatalogView:
         """Matching tables and views of matching schemas, as :meth:`find_schemas`."""
         for schema in self.find_schemas(catalog, schemas):
             try:
-                yield from self.relations(schema.name, relations)
+                yield from self._relations_of(schema.name, relations)
             except RestCatalogNotAvailable as error:
                 if catalog:
                     raise

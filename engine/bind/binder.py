@@ -311,15 +311,19 @@ class Binder:
             return audit_rows(self.audit_folder)
         if is_server_schema(entry.name.schema_name):
             return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
-        return information_view(entry, self.view, lambda catalog: self.listed(catalog, matches_all, matches_all))
+        return information_view(entry, self.view, partial(self._readable, is_kept=False))
 
     def _look(self, entry: TableEntry) -> BoundTable:
+        """A table of a long list, with its policies."""
+        return self._policed(self._loaded(entry), None, is_read=False)
+
+    def _loaded(self, entry: TableEntry) -> BoundTable:
         """A table of a long list, which is not kept: all of them may not fit into memory."""
         self._has_looked = True
         with naming(str(entry.name)):
-            snapshot = load(self.formats[entry.format], entry.location, None, self.values)
-        found = BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
-        return self._policed(found, None, is_read=False)
+            pinned = self.pinned.get((entry.format, entry.location, None))
+            snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.values)
+        return BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
         """A name that must be a table's, looked up in `view` if given."""
@@ -379,12 +383,15 @@ class Binder:
         found = tuple(itertools.islice(self.view.find_relations(catalog, schemas, tables), _COMMENTED_MAX + 1))
         return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
 
-    def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[NamedRelation]:
-        """For lists: views by their record alone, tables if log and schema can be read; else ours has a line."""
+    def _readable(self, relations: Iterable[CatalogRelation], *, is_kept: bool = True) -> Iterator[NamedRelation]:
+        """For lists: views by their record alone, tables if log and schema can be read; else ours has a line.
+
+        Tables that are not kept may be more than fit into memory.
+        """
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
-                    found = self._bound(entry.name, entry, None)
+                    found = self._bound(entry.name, entry, None) if is_kept else self._loaded(entry)
                     _ = found.snapshot.schema  # which may have types that only other engines know
                     yield found
                 else:

@@ -30,6 +30,7 @@ from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import TableFormat
+from engine.table.given_rows import GivenRows
 from engine.table.keys import ForeignKey, TableKey, keys_of
 from engine.table.rearrangement import Rearrangement
 from engine.table.scan import FileFormat
@@ -200,8 +201,8 @@ class BoundView:
     functions: tuple[BoundFunction, ...] = ()
     is_hidden: bool = False
     """Whether the principal may not read by itself all that the view reads."""
-    is_volatile: bool = False
-    """Its rows are other ones each time that it is named, so nothing that is made of them is kept."""
+    rows: GivenRows | None = None
+    """Of a view that is not made of a query."""
 
     @property
     def name(self) -> TableName:

@@ -1,15 +1,16 @@
-"""The rows of `information_schema`, which are in hand when a statement that names one of its views is bound.
+"""The rows of `information_schema`.
 
-What only the catalog says is listed without looking into any log.
+What only the catalog says is listed without opening any table. Of columns and constraints the names of catalog, schema
+and table are known before, so only the tables are opened that a query's conditions on these names leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 from catalog.audit_table import SYSTEM_CATALOG
-from catalog.entries import FunctionEntry, SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
 from catalog.policies import PolicyFunction
@@ -17,55 +18,70 @@ from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
-from engine.bind.literal_rows import view_of_rows
+from engine.bind.given_views import given_view, view_of_rows
 from engine.bind.sight import visible_keys
+from engine.table.given_rows import GivenRows, Row
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
 from engine.types.type_sizes import type_sizes
 
-Row = tuple[object, ...]
-Listed = Callable[[], Iterable[NamedRelation]]
-"""The tables and views, each with its log looked into."""
+Opened = Callable[[Iterable[Relation]], Iterable[NamedRelation]]
+"""Opens tables one after the other, without those that cannot be read; views are as their records say."""
+
+_TABLE = ("table_catalog", "table_schema", "table_name")
+_CONSTRAINT = ("constraint_catalog", "constraint_schema")
+_PARTS = {"catalog": 0, "schema": 1, "name": 2}
+"""Of the name of a table, by the last word of a key."""
 
 
-def information_view(
-    entry: ViewEntry, view: CatalogView, listed: Callable[[str | None], Iterable[NamedRelation]]
-) -> BoundView:
-    """One of the views of a catalog, or of all where it is `system`'s; `listed` has what is in one, or in all."""
+def information_view(entry: ViewEntry, view: CatalogView, opened: Opened) -> BoundView:
+    """One of the views of a catalog, or of all where it is `system`'s."""
     is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
     catalog = None if is_system else entry.name.catalog
     name = entry.name.table
-    return view_of_rows(entry, RELATIONS[name], _rows(name, view, catalog, partial(listed, catalog)))
+    if name not in _OF_TABLES:
+        return view_of_rows(entry, RELATIONS[name], partial(_OF_CATALOG[name], view, catalog))
+    keys, make = _OF_TABLES[name]
+    tables = _Tables(view, catalog, opened)
+    rows = GivenRows(
+        columns=RELATIONS[name],
+        keys=keys,
+        objects=partial(tables.names, keys),
+        make=lambda chosen: make(tables, tables.opened(chosen)),
+    )
+    return given_view(entry, rows)
 
 
-def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> Iterable[Row]:
-    make = {
-        "catalog_privileges": partial(_catalog_privileges, view, catalog),
-        "catalogs": partial(_catalogs, view, catalog),
-        "check_constraints": partial(_check_constraints, listed),
-        "catalog_tags": partial(_catalog_tags, view, catalog),
-        "column_masks": partial(_column_masks, view, catalog),
-        "column_tags": partial(_column_tags, view, catalog),
-        "columns": partial(_columns, listed),
-        "constraint_column_usage": partial(_constraint_column_usage, view, listed),
-        "constraint_table_usage": partial(_constraint_table_usage, view, listed),
-        "information_schema_catalog_name": partial(_catalog_names, view, catalog),
-        "key_column_usage": partial(_key_column_usage, view, listed),
-        "referential_constraints": partial(_referential_constraints, view, listed),
-        "parameters": partial(_parameters, view, catalog),
-        "routine_privileges": partial(_routine_privileges, view, catalog),
-        "routines": partial(_routines, view, catalog),
-        "row_filters": partial(_row_filters, view, catalog),
-        "schema_tags": partial(_schema_tags, view, catalog),
-        "table_tags": partial(_table_tags, view, catalog),
-        "schema_privileges": partial(_schema_privileges, view, catalog),
-        "schemata": partial(_schemata, view, catalog),
-        "table_constraints": partial(_table_constraints, view, listed),
-        "table_privileges": partial(_table_privileges, view, catalog),
-        "tables": partial(_tables, view, catalog),
-        "views": partial(_views, view, catalog),
-    }
-    return make[name]()
+class _Tables:
+    """The tables and views of a catalog that the principal may know of, opened when their rows are made."""
+
+    def __init__(self, view: CatalogView, catalog: str | None, opened: Opened) -> None:
+        self.view, self._catalog, self._opened = view, catalog, opened
+        self._primary: dict[TableName, PrimaryKey | None] = {}
+
+    @cached_property
+    def _relations(self) -> list[Relation]:
+        return list(self.view.find_relations(self._catalog, matches_all, matches_all))
+
+    @cached_property
+    def _by_name(self) -> dict[TableName, Relation]:
+        return {relation.name: relation for relation in self._relations}
+
+    def names(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
+        """What columns that are keys have for each table."""
+        places = [_PARTS[key.rpartition("_")[2]] for key in keys]
+        return [tuple(relation.name.parts[at] for at in places) for relation in self._relations]
+
+    def opened(self, chosen: Sequence[int] | None) -> Iterable[NamedRelation]:
+        return self._opened(self._relations if chosen is None else [self._relations[at] for at in chosen])
+
+    def primary_key(self, name: TableName) -> PrimaryKey | None:
+        """That of a table that a foreign key references; None if the table is elsewhere, or no longer has one."""
+        if name not in self._primary:
+            entry = self._by_name.get(name)
+            found = next(iter(self._opened([] if entry is None else [entry])), None)
+            self._primary[name] = primary_key(found.keys) if isinstance(found, BoundTable) else None
+        return self._primary[name]
 
 
 def _catalogs(view: CatalogView, catalog: str | None) -> Iterator[Row]:
@@ -197,8 +213,8 @@ def _privileges(view: CatalogView, entry: SecurableEntry, names: tuple[str, ...]
         yield grant.grantor, str(grant.principal), *names, privilege, "NO", inherited_from
 
 
-def _columns(listed: Listed) -> Iterator[Row]:
-    for relation in listed():
+def _columns(_: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
+    for relation in opened:
         for position, column in enumerate(relation.columns, 1):
             field = relation.snapshot.schema.field(column.name) if isinstance(relation, BoundTable) else None
             yield (
@@ -214,14 +230,14 @@ def _columns(listed: Listed) -> Iterator[Row]:
             )
 
 
-def _type_columns(column: ColumnInfo) -> Row:
+def _type_columns(column: ColumnInfo) -> tuple[object, ...]:
     """The type whole and its name, then lengths and precisions where it has them."""
     sizes = type_sizes(column.type)
     numbers = (sizes.length, sizes.precision, sizes.radix, sizes.scale, sizes.datetime_precision)
     return column.type, sizes.name.upper(), *numbers
 
 
-def _value_columns(field: StructField | None) -> Row:
+def _value_columns(field: StructField | None) -> tuple[object, ...]:
     """Where the values come from: identity, then generation."""
     metadata = {} if field is None else field.metadata
     start = metadata.get("delta.identity.start")
@@ -243,40 +259,35 @@ def _partition_position(relation: NamedRelation, column: str) -> int | None:
     return partitions.index(column) + 1 if column in partitions else None
 
 
-def _checks(listed: Listed) -> Iterator[tuple[BoundTable, str, str]]:
-    for relation in listed():
-        if isinstance(relation, BoundTable):
-            for check in relation.snapshot.checks:
-                yield relation, check.name, check.expression
+def _constrained(opened: Iterable[NamedRelation]) -> Iterator[BoundTable]:
+    return (relation for relation in opened if isinstance(relation, BoundTable))
 
 
-def _check_constraints(listed: Listed) -> Iterator[Row]:
-    for table, name, expression in _checks(listed):
-        yield *table.entry.name.schema_name.parts, name, expression, None
+def _check_constraints(_: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
+    for table in _constrained(opened):
+        for check in table.snapshot.checks:
+            yield *table.entry.name.schema_name.parts, check.name, check.expression, None
 
 
-def _table_constraints(view: CatalogView, listed: Listed) -> Iterator[Row]:
-    tables = _tables_of(listed)
-    for table, name, _ in _checks(lambda: tables):
-        yield *table.entry.name.schema_name.parts, name, *table.entry.name.parts, "CHECK", "NO", "YES"
-    for table, key in _keys(view, tables):
-        kind = "PRIMARY KEY" if isinstance(key, PrimaryKey) else "FOREIGN KEY"
-        yield *table.entry.name.schema_name.parts, key.name, *table.entry.name.parts, kind, "NO", "NO"
+def _table_constraints(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
+    for table in _constrained(opened):
+        schema, name = table.entry.name.schema_name.parts, table.entry.name.parts
+        for check in table.snapshot.checks:
+            yield *schema, check.name, *name, "CHECK", "NO", "YES"
+        for key in visible_keys(tables.view, table):
+            kind = "PRIMARY KEY" if isinstance(key, PrimaryKey) else "FOREIGN KEY"
+            yield *schema, key.name, *name, kind, "NO", "NO"
 
 
-def _tables_of(listed: Listed) -> list[BoundTable]:
-    return [relation for relation in listed() if isinstance(relation, BoundTable)]
-
-
-def _keys(view: CatalogView, tables: Iterable[BoundTable]) -> Iterator[tuple[BoundTable, TableKey]]:
-    for table in tables:
-        for key in visible_keys(view, table):
+def _keys(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[tuple[BoundTable, TableKey]]:
+    for table in _constrained(opened):
+        for key in visible_keys(tables.view, table):
             yield table, key
 
 
-def _constraint_column_usage(view: CatalogView, listed: Listed) -> Iterator[Row]:
+def _constraint_column_usage(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
     """The columns that a key is about: a foreign key is about those that it references."""
-    for table, key in _keys(view, _tables_of(listed)):
+    for table, key in _keys(tables, opened):
         names = (*table.entry.name.schema_name.parts, key.name)
         if isinstance(key, ForeignKey):
             yield from ((*key.parent, column, *names) for column in key.parent_columns)
@@ -284,17 +295,15 @@ def _constraint_column_usage(view: CatalogView, listed: Listed) -> Iterator[Row]
             yield from ((*table.entry.name.parts, column, *names) for column in key.columns)
 
 
-def _constraint_table_usage(view: CatalogView, listed: Listed) -> Iterator[Row]:
-    for table, key in _keys(view, _tables_of(listed)):
+def _constraint_table_usage(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
+    for table, key in _keys(tables, opened):
         about = key.parent if isinstance(key, ForeignKey) else table.entry.name.parts
         yield *table.entry.name.schema_name.parts, key.name, *about
 
 
-def _key_column_usage(view: CatalogView, listed: Listed) -> Iterator[Row]:
-    tables = _tables_of(listed)
-    primary = {table.entry.name: primary_key(table.keys) for table in tables}
-    for table, key in _keys(view, tables):
-        parent = primary.get(TableName(*key.parent)) if isinstance(key, ForeignKey) else None
+def _key_column_usage(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
+    for table, key in _keys(tables, opened):
+        parent = tables.primary_key(TableName(*key.parent)) if isinstance(key, ForeignKey) else None
         for at, column in enumerate(key.columns):
             referenced = None
             if parent is not None and isinstance(key, ForeignKey) and key.parent_columns[at] in parent.columns:
@@ -303,13 +312,43 @@ def _key_column_usage(view: CatalogView, listed: Listed) -> Iterator[Row]:
             yield *names, column, at + 1, referenced
 
 
-def _referential_constraints(view: CatalogView, listed: Listed) -> Iterator[Row]:
+def _referential_constraints(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
     """The name of a primary key is unknown where its table is in another catalog, or no longer has it."""
-    tables = _tables_of(listed)
-    primary = {table.entry.name: primary_key(table.keys) for table in tables}
-    for table, key in _keys(view, tables):
+    for table, key in _keys(tables, opened):
         if isinstance(key, ForeignKey):
-            parent = primary.get(TableName(*key.parent))
+            parent = tables.primary_key(TableName(*key.parent))
             unique = (*key.parent[:2], None if parent is None else parent.name)
             rules = ("NONE", "NO ACTION", "NO ACTION")
             yield *table.entry.name.schema_name.parts, key.name, *unique, *rules
+
+
+_OF_TABLES: Mapping[str, tuple[tuple[str, ...], Callable[[_Tables, Iterable[NamedRelation]], Iterable[Row]]]] = {
+    "check_constraints": (_CONSTRAINT, _check_constraints),
+    "columns": (_TABLE, _columns),
+    "constraint_column_usage": (_CONSTRAINT, _constraint_column_usage),
+    "constraint_table_usage": (_CONSTRAINT, _constraint_table_usage),
+    "key_column_usage": ((*_CONSTRAINT, *_TABLE), _key_column_usage),
+    "referential_constraints": (_CONSTRAINT, _referential_constraints),
+    "table_constraints": ((*_CONSTRAINT, *_TABLE), _table_constraints),
+}
+"""Those that tables are opened for: columns that are known before, and the rows."""
+
+_OF_CATALOG: Mapping[str, Callable[[CatalogView, str | None], Iterable[Row]]] = {
+    "catalog_privileges": _catalog_privileges,
+    "catalog_tags": _catalog_tags,
+    "catalogs": _catalogs,
+    "column_masks": _column_masks,
+    "column_tags": _column_tags,
+    "information_schema_catalog_name": _catalog_names,
+    "parameters": _parameters,
+    "routine_privileges": _routine_privileges,
+    "routines": _routines,
+    "row_filters": _row_filters,
+    "schema_privileges": _schema_privileges,
+    "schema_tags": _schema_tags,
+    "schemata": _schemata,
+    "table_privileges": _table_privileges,
+    "table_tags": _table_tags,
+    "tables": _tables,
+    "views": _views,
+}

@@ -1,4 +1,4 @@
-"""The rows of the views of `system.gateway`, as they are when a statement is bound.
+"""The rows of the views of `system.gateway`, as they are when a query is about to run.
 
 Sessions, statements and metrics are the front ends' to tell, which show everybody what is theirs. Of a table everybody
 who may know of it learns its name and format; where it is, who manages it; what its log says, who may read all of it:
@@ -9,19 +9,20 @@ has the error's condition in its row.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import matches_all
-from catalog.server_views import SERVER_RELATIONS, VOLATILE_RELATIONS
+from catalog.server_views import SERVER_RELATIONS
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, BoundView
-from engine.bind.literal_rows import view_of_rows
+from engine.bind.given_views import given_view, view_of_rows
 from engine.bind.sight import is_hidden
 from engine.runtime.activity import ActivitySource, QueryRow, SessionRow
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
+from engine.table.given_rows import Columns, GivenRows
 
 TEXT_MAX, TEXTS_MAX = 4096, 2 << 20
 """Characters of a statement's text, and of all that one query is given; older statements have none beyond it."""
@@ -37,27 +38,16 @@ def server_rows(
     look: Callable[[TableEntry], BoundTable],
 ) -> BoundView:
     """The view `entry` with its rows; `look` opens the log of a table, and raises `SqlError`."""
-    name = entry.name.table
-    rows = _rows(name, view, identity, activity, look)
-    return view_of_rows(entry, SERVER_RELATIONS[name], rows, is_volatile=name in VOLATILE_RELATIONS)
-
-
-def _rows(
-    name: str,
-    view: CatalogView,
-    identity: Identity,
-    activity: ActivitySource,
-    look: Callable[[TableEntry], BoundTable],
-) -> Iterable[_Row]:
-    match name:
+    columns = SERVER_RELATIONS[entry.name.table]
+    match entry.name.table:
         case "sessions":
-            return map(_values, activity.sessions(identity))
+            return view_of_rows(entry, columns, lambda: map(_values, activity.sessions(identity)), is_volatile=True)
         case "queries":
-            return _queries(activity.queries(identity))
+            return view_of_rows(entry, columns, lambda: _queries(activity.queries(identity)), is_volatile=True)
         case "tables":
-            return _tables(view, look)
+            return given_view(entry, _tables(columns, view, look))
         case _:
-            return _metrics(activity.metrics())
+            return view_of_rows(entry, columns, lambda: _metrics(activity.metrics()), is_volatile=True)
 
 
 def _values(row: SessionRow | QueryRow) -> _Row:
@@ -79,11 +69,23 @@ def _metrics(families: Iterable[MetricFamily]) -> Iterator[_Row]:
             yield family.name + sample.suffix, family.kind, dict(sample.labels), sample.value, family.description
 
 
-def _tables(view: CatalogView, look: Callable[[TableEntry], BoundTable]) -> Iterator[_Row]:
-    for entry in view.find_relations(None, matches_all, matches_all):
-        if isinstance(entry, TableEntry):
+def _tables(columns: Columns, view: CatalogView, look: Callable[[TableEntry], BoundTable]) -> GivenRows:
+    found: list[TableEntry] = []
+
+    def names() -> list[tuple[str, ...]]:
+        found[:] = (
+            entry for entry in view.find_relations(None, matches_all, matches_all) if isinstance(entry, TableEntry)
+        )
+        return [entry.name.parts for entry in found]
+
+    def make(chosen: Sequence[int] | None) -> Iterator[_Row]:
+        if chosen is None:
+            names()
+        for entry in found if chosen is None else [found[at] for at in chosen]:
             location = entry.location if view.tells_all(entry) else None
             yield *entry.name.parts, entry.owner, entry.format, location, *_state(view, entry, look)
+
+    return GivenRows(columns=columns, make=make, keys=("table_catalog", "table_schema", "table_name"), objects=names)
 
 
 def _state(view: CatalogView, entry: TableEntry, look: Callable[[TableEntry], BoundTable]) -> _Row:

@@ -1,6 +1,6 @@
 """Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters,
-and how much is that? And, while it runs: may so many more bytes of its result be on the disk? Which credentials has a
-catalog lent for the files of a table?
+and how much is that? Which rows are there that are in no files? And, while it runs: may so many more bytes of its
+result be on the disk? Which credentials has a catalog lent for the files of a table?
 
 What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
 here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
@@ -26,8 +26,10 @@ from engine.errors.table_errors import naming
 from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import ScanLimitExceeded
 from engine.exec.filters import read_filters
+from engine.exec.given_answers import GivenAnswers
 from engine.exec.questions import QuestionServer
 from engine.exec.scan import file_list
+from engine.plans.reads import ReadPlan
 from engine.pruning.estimates import Estimate
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
@@ -78,14 +80,20 @@ class Asked:
         scan_bytes_max: int = 0,
         disk: Reservation | None = None,
         on_question: Callable[[FileQuestion], None] | None = None,
+        given: GivenAnswers | None = None,
     ) -> None:
         """`disk` are the bytes of its result's files (None: without a bound)."""
         self._scans, self._profile, self._on_question = scans, profile, on_question
+        self._given = given or GivenAnswers()
         self._counted = ScannedBytes(scan_bytes_max)
         self._disk = disk or Reservation(None, "")
-        self.failure: Exception | None = None
+        self._failure: Exception | None = None
 
-    def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
+    @property
+    def failure(self) -> Exception | None:
+        return self._failure or self._given.failure
+
+    def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
         """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them; or
         how many more bytes may be written of the result; or what Hadoop is told for the files of a lease.
         """
@@ -94,6 +102,8 @@ class Asked:
                 return _lent(question["lease"], question["place"])
             if "disk_bytes" in question:
                 return {"granted": self._disk.take(question["disk_bytes"], question["needed"])}
+            if "given" in question:
+                return self._given.answer(question)
             scan = self._scans[question["scan"]]
             with naming(scan.label):
                 if "estimate" in question:
@@ -104,7 +114,7 @@ class Asked:
                 files = file_list(scan, rows)
                 return files if chosen is None or not chosen.is_part else files.replace_schema_metadata(IS_PART)
         except Exception as error:
-            self.failure = error
+            self._failure = error
             raise
 
     def _chosen(self, scan: Scan, question: dict[str, Any]) -> ChosenFiles | None:
@@ -162,7 +172,7 @@ class FileLists:
     def serving(
         self,
         context: StatementContext,
-        scans: Sequence[Scan],
+        plan: ReadPlan,
         announced: AnnouncedResult | None = None,
         disk: Reservation | None = None,
     ) -> Iterator[Asked]:
@@ -170,7 +180,12 @@ class FileLists:
         the bytes of its result's files.
         """
         asked = self._running[context.statement_id] = Asked(
-            scans, context.profile, context.scan_bytes_max, disk, context.on_files_asked
+            plan.scans,
+            context.profile,
+            context.scan_bytes_max,
+            disk,
+            context.on_files_asked,
+            GivenAnswers(plan.given, context.cancel),
         )
         if announced is not None:
             self._announced[context.statement_id] = announced
@@ -180,7 +195,7 @@ class FileLists:
             del self._running[context.statement_id]
             self._announced.pop(context.statement_id, None)
 
-    def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any]:
+    def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
         asked = self._running.get(question["statement"])
         if asked is None and "lease" in question:  # of a task that removes its files, after its statement
             return _lent(question["lease"], question["place"])

@@ -36,6 +36,7 @@ from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import SparkRestarting
 from engine.exec.file_lists import Asked
 from engine.exec.frame import read_columns, read_examination, read_result
+from engine.exec.given_answers import given_request
 from engine.exec.process import SparkProcess
 from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
@@ -44,7 +45,7 @@ from engine.exec.variables import parameter_request, read_assignment, read_varia
 from engine.plans.expression_checks import Examination
 from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
 from engine.plans.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
-from engine.plans.reads import QueryColumn, ReadPlan
+from engine.plans.reads import QueryColumn, ReadPlan, RowScan, ViewScan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, string_rows
@@ -52,6 +53,7 @@ from engine.runtime.variables import Assignment
 from engine.spool.spool import Spool
 from engine.sql.query.splice import own_aliases
 from engine.statements.queries import ExplainMode
+from engine.table.scan import Scan
 
 _RUNS_MAX = 4
 """How often a call is made where Spark is ended under it each time."""
@@ -345,7 +347,7 @@ class ExecSession:
         try:
             with (
                 temporary_folder(process.spool_dir / context.statement_id) as folder,
-                process.file_lists.serving(context, plan.scans, call.announced, disk) as asked,
+                process.file_lists.serving(context, plan, call.announced, disk) as asked,
                 process.watching(context),
                 _own_failure(asked),
                 _reached(process, _labels(plan), _own_texts(plan, context)),
@@ -439,6 +441,7 @@ def _request(
         "text": plan.text,
         "scans": scan_requests(plan.scans),
         "views": [asdict(view) for view in plan.views],
+        "given": [given_request(given) for given in plan.given],
         "parameters": [parameter_request(parameter) for parameter in parameters],
         "variables": variables_request(context.variables),
         "spool": str(folder),
@@ -460,7 +463,8 @@ def _own_texts(plan: ReadPlan, context: StatementContext) -> frozenset[str] | No
 
 def _labels(plan: ReadPlan) -> dict[str, str]:
     """What messages call a scan or a view by its name here, or by its folder as Spark spells it."""
-    names = {scan.relation: scan.label for scan in plan.scans} | {view.relation: view.label for view in plan.views}
+    named: tuple[Scan | ViewScan | RowScan, ...] = (*plan.scans, *plan.views, *plan.given)
+    names = {each.relation: each.label for each in named}
     folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
     aliases = {alias: names[name] for alias, name in own_aliases(plan.text).items() if name in names}
     return names | aliases | {folder: scan.label for scan, folder in folders}

@@ -75,10 +75,11 @@ def read_key(
     plan: ReadPlan, facts: SessionFacts, context: StatementContext, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
     """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now; or
-    none would be asked for again, since a view has other rows each time.
+    rows that are other ones each time.
     """
     texts = (plan.text, *(view.text for view in plan.views))
-    if any(scan.pin is None for scan in plan.scans) or any(view.is_volatile for view in plan.views):
+    stamps = [given.rows.stamp for given in plan.given]
+    if any(scan.pin is None for scan in plan.scans) or None in stamps:
         return None
     if any(map(_means_now, texts)):
         return None
@@ -88,6 +89,7 @@ def read_key(
     asked = (
         plan.text if names_by_text else _plain(plan.text),
         plan.views,
+        tuple((given.relation, stamp and stamp()) for given, stamp in zip(plan.given, stamps, strict=True)),
         tuple((scan.relation, scan.label, scan.name, scan.table_root, scan.metadata) for scan in plan.scans),
         settings,
         tuple(parameters),

@@ -12,6 +12,7 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
 from engine.statements.queries import ExplainMode
 from engine.statements.statement import AnsweredStatement
+from engine.table.given_rows import GivenRows
 from engine.table.scan import Scan
 
 
@@ -36,15 +37,22 @@ class ViewScan:
     """Spark's settings under which it is analyzed besides the server's: those that were captured when it was created.
     None: the session's own.
     """
-    is_volatile: bool = False
-    """Its text is another one each time, so no plan or answer over it is kept."""
     unlisted_columns: tuple[str, ...] = ()
     """Columns of its query that `*` does not show. It reads scans alone, and has no columns of its own then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowScan:
+    """Rows of a statement that are not in files, known as `relation`. No plan or answer over them is kept."""
+
+    relation: str
+    label: str
+    rows: GivenRows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """`text` is the user's text with every relation replaced by the name of one of `scans` or `views`.
+    """`text` is the user's text with every relation replaced by the name of one of `scans`, `views` or `given`.
 
     `views` are in such an order that each comes after those that it reads.
     """
@@ -52,6 +60,7 @@ class ReadPlan:
     text: str
     scans: tuple[Scan, ...]
     views: tuple[ViewScan, ...] = ()
+    given: tuple[RowScan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

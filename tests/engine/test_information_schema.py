@@ -10,7 +10,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from catalog.entries import TableEntry
 from catalog.errors import SqlError
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundTable
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
@@ -177,3 +180,54 @@ def test_the_schema_is_read_only(session: LakeSession, lake: Path, text: str, co
         rows(session, text)
     assert condition in raised.value.condition, raised.value
     assert not (lake / "information_schema").exists()
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the tables whose logs are opened for a list."""
+    names: list[str] = []
+
+    def note(binder: Binder, entry: TableEntry) -> BoundTable:
+        names.append(entry.name.table)
+        return loaded(binder, entry)
+
+    loaded = Binder._loaded
+    monkeypatch.setattr(Binder, "_loaded", note)
+    return names
+
+
+OPENED: list[tuple[str, set[str], int]] = [
+    ("columns WHERE table_schema = 'shop' AND table_name = 'made'", {"made"}, 7),
+    ("columns WHERE table_name LIKE 'it%' AND table_catalog = current_catalog()", {"items"}, 2),
+    ("columns WHERE table_schema = 'nowhere'", set(), 0),
+    ("check_constraints WHERE constraint_schema = 'broken'", {"t"}, 0),
+    ("check_constraints WHERE constraint_schema = 'SHOP'", set(), 0),
+    ("check_constraints WHERE lower(constraint_schema) = 'shop'", {"made", "items", "parent", "child"}, 1),
+    ("table_constraints WHERE table_name = 'made'", {"made"}, 1),
+    ("table_constraints WHERE constraint_name = 'positive' AND table_name <> 't'",
+     {"made", "items", "parent", "child"}, 1),
+    ("constraint_column_usage WHERE table_name = 'parent' AND constraint_schema = 'shop'",
+     {"made", "items", "parent", "child"}, 2),
+    ("constraint_table_usage WHERE constraint_schema = 'broken'", {"t"}, 0),
+    ("key_column_usage WHERE table_name = 'child' AND position_in_unique_constraint = 1", {"child", "parent"}, 1),
+    ("referential_constraints WHERE constraint_schema = 'shop' AND unique_constraint_name = 'key'",
+     {"made", "items", "parent", "child"}, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "names", "count"), OPENED, ids=[text for text, *_ in OPENED])
+def test_tables_that_conditions_leave_are_opened(
+    keyed: LakeSession, opened: list[str], text: str, names: set[str], count: int
+) -> None:
+    found = rows(keyed, f"SELECT * FROM information_schema.{text}")
+    assert set(opened) == names and len(found) == count
+
+
+@pytest.fixture(scope="module")
+def keyed(session: LakeSession) -> Iterator[LakeSession]:
+    """With two tables that keys relate."""
+    rows(session, "CREATE TABLE parent (id BIGINT NOT NULL, CONSTRAINT key PRIMARY KEY (id))")
+    rows(session, "CREATE TABLE child (id BIGINT, CONSTRAINT ref FOREIGN KEY (id) REFERENCES parent)")
+    yield session
+    rows(session, "DROP TABLE child")
+    rows(session, "DROP TABLE parent")

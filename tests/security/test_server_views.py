@@ -10,7 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.entries import TableEntry
 from catalog.server_views import SERVER_RELATIONS
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundTable
 from engine.exec.session import SparkDriver
 from engine.main import LakeEngine
 from gateway.activity import ServerActivity
@@ -158,3 +161,46 @@ def test_the_schema_is_reserved(house: House) -> None:
 def test_a_table_of_the_short_name_wins(house: House) -> None:
     house.lake.table("system/queries")
     assert [row["col_name"] for row in house.rows("root", "DESCRIBE system.queries")] == ["id", "ssn"]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The names of the tables of lists whose logs are opened."""
+    names: list[str] = []
+
+    def note(binder: Binder, entry: TableEntry) -> BoundTable:
+        names.append(entry.name.table)
+        return loaded(binder, entry)
+
+    loaded = Binder._loaded
+    monkeypatch.setattr(Binder, "_loaded", note)
+    yield names
+
+
+OPENED = [
+    ("ann", "true", {"open", "seen", "filtered", "broken"}),
+    ("root", "true", {"open", "seen", "filtered", "broken", "unknown"}),
+    ("ann", "table_name = 'open'", {"open"}),
+    ("ann", "upper(table_name) IN ('OPEN', 'UNKNOWN')", {"open"}),
+    ("ann", "table_name = 'unknown'", set()),
+    ("root", "table_name = 'unknown'", {"unknown"}),
+    ("ann", "if(table_name = 'unknown', raise_error('it is there'), true)", {"open", "seen", "filtered", "broken"}),
+]
+
+
+@pytest.mark.parametrize("relation", ["information_schema.columns", "system.gateway.tables"])
+@pytest.mark.parametrize(("who", "condition", "names"), OPENED, ids=lambda case: str(case)[:40])
+def test_only_tables_that_are_visible_are_opened_or_meet_conditions(
+    house: House, opened: list[str], relation: str, who: str, condition: str, names: set[str]
+) -> None:
+    text = f"SELECT DISTINCT table_name FROM {relation} WHERE table_schema = 'shop' AND {condition}"
+    assert house.state(who, text) is OperationState.FINISHED
+    assert set(opened) == names and len(opened) == len(names)
+    found = {row["table_name"] for row in house.rows(who, text)}
+    assert found == names - ({"broken"} if relation == "information_schema.columns" else set())
+
+
+def test_a_condition_that_fails_for_a_table_fails_for_who_may_see_it(house: House) -> None:
+    text = "SELECT count(*) FROM information_schema.columns WHERE if(table_name = 'unknown', raise_error('x'), true)"
+    assert house.state("root", text) is OperationState.FAILED
+    assert house.state("ann", text) is OperationState.FINISHED

@@ -92,10 +92,11 @@ final class KeptPlans {
   }
 
   private static String key(SparkSession spark, Request request, String meaning) throws GeneralSecurityException {
+    if (request.given.size() > 0) return null;
     for (int i = 0; i < request.scans.length; i++) if (request.scans[i].format != null) return null;
     if (!isTimeless(request.text)) return null;
     for (int i = 0; i < request.views.length; i++) {
-      if (request.views[i].isVolatile || !isTimeless(request.views[i].text)) return null;
+      if (!isTimeless(request.views[i].text)) return null;
     }
     Map settings = spark.sessionState().conf().settings();
     String set;

@@ -187,6 +187,8 @@ final class PlanGuard {
     }
 
     private void ensureOwnScan(LogicalRelation leaf) {
+      GivenRows given = GivenRows.of(leaf);
+      if (given != null && given.statementId().equals(statementId)) return;
       if (leaf.relation() instanceof HadoopFsRelation) {
         FileIndex index = ((HadoopFsRelation) leaf.relation()).location();
         if (index instanceof ListedFileIndex && ((ListedFileIndex) index).statementId().equals(statementId)) return;

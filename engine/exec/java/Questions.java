@@ -2,11 +2,13 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.BufferedInputStream;
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
 /** What Python answers while Spark plans, from any thread; see engine/exec/questions.py for what goes over the wire. */
@@ -27,6 +29,26 @@ final class Questions {
       String failure = line(in);
       if (!failure.equals("null")) throw new IllegalStateException("no list of files: " + failure);
       return FileList.read(in, constants, timeZone);
+    } finally {
+      socket.close();
+    }
+  }
+
+  /** Adds the Arrow messages of an answer to `messages`; the number of their rows. */
+  long messages(JsonNode question, List messages) throws IOException {
+    Socket socket = ask(question);
+    try {
+      DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));
+      String failure = line(in);
+      if (!failure.equals("null")) throw new IllegalStateException("no rows: " + failure);
+      long rows = 0;
+      for (int more = in.readInt(), length = in.readInt(); more >= 0; more = in.readInt(), length = in.readInt()) {
+        byte[] message = new byte[length];
+        in.readFully(message);
+        messages.add(message);
+        rows += more;
+      }
+      return rows;
     } finally {
       socket.close();
     }

@@ -34,6 +34,8 @@ final class Request {
   final String text;
   final Scan[] scans;
   final View[] views;
+  /** Rows that are in no files ({@link GivenRows}). */
+  final JsonNode given;
   final JsonNode parameters;
   final Variables variables;
   final String spoolPath;
@@ -72,6 +74,7 @@ final class Request {
     JsonNode stored = node.get("views");
     views = new View[stored.size()];
     for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
+    given = node.get("given");
     ((ObjectNode) node).remove(OF_ONE_RUN);
     meaning = node.toString();
     rest = node;
@@ -94,10 +97,15 @@ final class Request {
     return false;
   }
 
+  String givenName(int number) {
+    return ((JsonNode) given.get(number)).get("relation").textValue();
+  }
+
   Set relations() {
     Set names = new HashSet();
     for (int i = 0; i < scans.length; i++) names.add(scans[i].relation.toLowerCase(Locale.ROOT));
     for (int i = 0; i < views.length; i++) names.add(views[i].relation.toLowerCase(Locale.ROOT));
+    for (int i = 0; i < given.size(); i++) names.add(givenName(i).toLowerCase(Locale.ROOT));
     return names;
   }
 
@@ -278,8 +286,6 @@ final class Request {
     final boolean hidden;
     /** Spark's settings under which it is analyzed besides the server's; null: the session's own. */
     final Map settings;
-    /** Its text is another one each time. */
-    final boolean isVolatile;
     final Set unlisted = new HashSet();
     final String[] sources;
     final String[] names;
@@ -292,7 +298,6 @@ final class Request {
       barrier = node.get("is_barrier").booleanValue();
       hidden = node.get("is_hidden").booleanValue();
       settings = node.get("settings").isNull() ? null : pairs(node.get("settings"));
-      isVolatile = node.get("is_volatile").booleanValue();
       for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
         unlisted.add(((JsonNode) names.next()).textValue());
       }

@@ -1,5 +1,6 @@
 package deltagateway;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -197,6 +198,9 @@ final class Statement {
 
   /** Of the query that was analyzed, and of the texts that it was made of. */
   private String repeatable() {
+    for (int i = 0; i < request.given.size(); i++) {
+      if (!((JsonNode) request.given.get(i)).get("is_repeatable").booleanValue()) return Repeatability.NEVER;
+    }
     return Repeatability.both(named, Repeatability.of(asked));
   }
 
@@ -239,16 +243,16 @@ final class Statement {
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 
-  /** What is to run: with the statement's time for now. */
+  /** What is to run: with the statement's time for now, over the rows that are given. */
   QueryExecution atItsTime(QueryExecution analyzed) {
     LogicalPlan plan = analyzed.analyzed();
-    LogicalPlan fixed = new StatementTime(request.instantMicros).fixed(plan);
+    LogicalPlan fixed = GivenRows.placed(spark, new StatementTime(request.instantMicros).fixed(plan));
     return fixed == plan ? analyzed : planned(fixed);
   }
 
   /** Whether one like it is the same but for its files. */
   boolean isSameAgain(QueryExecution enforced) {
-    if (RowEnforcer.isLiteral(enforced.analyzed()) || atItsTime(enforced) != enforced) return false;
+    if (request.given.size() > 0 || RowEnforcer.isLiteral(enforced.analyzed()) || atItsTime(enforced) != enforced) return false;
     return !Repeatability.both(repeatable(), Repeatability.of(enforced.analyzed())).equals(Repeatability.NEVER);
   }
 
@@ -271,6 +275,11 @@ final class Statement {
       for (int i = 0; i < request.scans.length; i++) {
         String name = request.scans[i].relation;
         relations.add(name, new TableScan(spark, (ListedFileIndex) files.get(name)).relation());
+      }
+      for (int i = 0; i < request.given.size(); i++) {
+        JsonNode given = (JsonNode) request.given.get(i);
+        GivenRows rows = new GivenRows(spark, session.questions(), request.id, i, given, timeZone);
+        relations.add(request.givenName(i), rows.relation());
       }
       for (int i = 0; i < request.views.length; i++) {
         Request.View view = request.views[i];

@@ -82,7 +82,8 @@ final class TableScan {
     }
 
     public boolean isDefinedAt(Object node) {
-      return node instanceof LogicalRelation && scan((LogicalRelation) node).isMoreThan((LogicalRelation) node);
+      if (!(node instanceof LogicalRelation) || GivenRows.of(node) != null) return false;
+      return scan((LogicalRelation) node).isMoreThan((LogicalRelation) node);
     }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {

@@ -1,4 +1,4 @@
-"""Rows of the metadata of a table, as the text of a query: one JSON literal that Spark takes apart.
+"""Rows of the metadata of a table: an object of JSON each, which a query takes apart.
 
 Spark's JSON has maps with keys of text alone, so others come as lists of pairs. How it spells times depends on the
 settings of a session; how text is cast does not, so times come as text.
@@ -9,32 +9,34 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from engine.table.given_rows import GivenRows, fixed_rows
 from engine.table.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import ddl_type
 
+_TEXT = "value"
 _TIMES = frozenset([PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ])
 
 
-def metadata_query(table: MetadataTable) -> str:
-    """A query that answers the rows under the names of their columns."""
+def metadata_rows(table: MetadataTable) -> GivenRows:
+    """The rows as texts."""
+    return fixed_rows([(_TEXT, "string")], lambda: ((json.dumps(row, ensure_ascii=False),) for row in table.rows))
+
+
+def metadata_query(table: MetadataTable, rows: str) -> str:
+    """A query that answers the rows under the names of their columns, over the relation `rows` of their texts."""
     fields = ", ".join(f"{_quoted(field)}: {ddl_type(_in_json(field.data_type))}" for field in table.schema.fields)
     typed = ", ".join(
         f"CAST({_quoted(field)} AS {ddl_type(_paired(field.data_type))}) AS {_quoted(field)}"
         for field in table.schema.fields
     )
     shown = ", ".join(f"{_shown(field)} AS {_quoted(field)}" for field in table.schema.fields)
-    rows = _literal(json.dumps(table.rows, ensure_ascii=False))
-    read = f"SELECT inline(from_json({rows}, 'ARRAY<STRUCT<{_escaped(fields)}>>'))"
+    read = f"SELECT inline(array(from_json({_TEXT}, 'STRUCT<{_escaped(fields)}>'))) FROM {rows}"
     return f"SELECT {shown} FROM (SELECT {typed} FROM ({read}))"
 
 
 def _quoted(field: StructField) -> str:
     return "`" + field.name.replace("`", "``") + "`"
-
-
-def _literal(text: str) -> str:
-    return f"'{_escaped(text)}'"
 
 
 def _escaped(text: str) -> str:

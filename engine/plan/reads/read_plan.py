@@ -19,16 +19,17 @@ from engine.bind.bound import (
     tables_of,
 )
 from engine.errors.statement_errors import TableWithoutColumns
-from engine.plan.reads.metadata_rows import metadata_query
+from engine.plan.reads.metadata_rows import metadata_query, metadata_rows
 from engine.plan.reads.narrowing import with_needed
 from engine.plan.reads.policies import PolicyTexts, policy_text
 from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
-from engine.plans.reads import ReadPlan, ViewScan
+from engine.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.bodies import expression_in
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
+from engine.table.given_rows import GivenRows
 from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import StructType
 
@@ -37,7 +38,7 @@ def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequen
     """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name."""
     reading = Reading(Names(texts_of(query, relations)))
     text = reading.spliced(query, with_needed(query, relations), others)
-    return with_row_ids_if_asked(ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views)))
+    return with_row_ids_if_asked(reading.plan(text))
 
 
 def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
@@ -80,9 +81,14 @@ class Reading:
         self._new_names = names
         self.scans: list[Scan] = []
         self.views: list[ViewScan] = []
+        self.given: list[RowScan] = []
         self._names: dict[Hashable, str] = {}
         self._is_policy = False
         """What is read now is read by a policy."""
+
+    def plan(self, text: str) -> ReadPlan:
+        """Of a text that names what was read."""
+        return ReadPlan(text=text, scans=tuple(self.scans), views=tuple(self.views), given=tuple(self.given))
 
     def spliced(
         self,
@@ -106,10 +112,12 @@ class Reading:
                 changes_key = (table.snapshot.table_root, feed.versions, table.policy)
                 return self._once(changes_key, lambda: self._policed(table, feed.schema, self._changes(relation)))
             case BoundMetadata(label=label, content=content):
-                return self._add_view(label, metadata_query(content))
+                return self._add_view(label, metadata_query(content, self._given(label, metadata_rows(content))))
             case BoundFiles():
                 self.scans.append(files_scan(self._new_names.new("scan"), relation))
                 return self.scans[-1].relation
+            case BoundView(entry=entry, rows=GivenRows() as rows):
+                return self._once(entry.name, lambda: self._given(relation.label, rows))
             case BoundView(entry=entry):
                 # A view that a policy reads has no policies below it, and one of the same name elsewhere may have.
                 policies = tuple(table.policy for table in tables_of((relation,)))
@@ -205,9 +213,12 @@ class Reading:
                 temporary=is_temporary(view.name),
                 is_hidden=view.is_hidden,
                 settings=view.entry.settings,
-                is_volatile=view.is_volatile,
             )
         )
+
+    def _given(self, label: str, rows: GivenRows) -> str:
+        self.given.append(RowScan(relation=self._new_names.new("rows"), label=label, rows=rows))
+        return self.given[-1].relation
 
     def _add_view(self, label: str, text: str) -> str:
         """A view of the statement's own: the changes of a table, or its metadata."""

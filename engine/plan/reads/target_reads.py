@@ -97,7 +97,7 @@ class TargetReading:
 
     def beside_target(self, text: str) -> ReadPlan:
         """A read of a text that does not name the table as the one that changes."""
-        plan = ReadPlan(text=text, scans=tuple(self._reading.scans), views=tuple(self._reading.views))
+        plan = self._reading.plan(text)
         return with_row_ids_if_asked(plan)
 
     def read_places(self, text: str, *, is_once: bool) -> TargetRead:

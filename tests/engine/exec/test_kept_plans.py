@@ -13,13 +13,14 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.exec.session import ExecSession
-from engine.plans.reads import ReadPlan, ViewScan
+from engine.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import Repeatable
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
+from engine.table.given_rows import GivenRows
 from engine.table.scan import ChosenFiles, TableRead
 from tests.engine.exec.scans import DataFile, write_scan
 
@@ -71,10 +72,10 @@ def test_time_that_is_evaluated_in_a_view_is_seen(spark: ExecSession) -> None:
         assert ran(spark, ReadPlan(text="SELECT * FROM v", scans=(), views=(view,))) == (Repeatable.NEVER, False)
 
 
-def test_a_plan_over_a_view_that_changes_each_time_is_not_kept(spark: ExecSession) -> None:
-    view = ViewScan(relation="v", label="v", text="SELECT 1 AS n", columns=(), is_volatile=True)
+def test_a_plan_over_rows_that_are_given_is_not_kept(spark: ExecSession) -> None:
+    given = RowScan(relation="r", label="r", rows=GivenRows(columns=[("n", "int")], make=lambda _: [(1,)]))
     for _ in range(2):
-        assert ran(spark, ReadPlan(text="SELECT * FROM v", scans=(), views=(view,))) == (Repeatable.ALWAYS, False)
+        assert ran(spark, ReadPlan(text="SELECT * FROM r", scans=(), given=(given,))) == (Repeatable.NEVER, False)
 
 
 def test_a_name_of_the_session_counts_wherever_it_is(spark: ExecSession) -> None:
