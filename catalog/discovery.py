@@ -104,12 +104,12 @@ class ServedFolder:
         self.ensure_there()
         for folder in self._folders(schema, exact=True):
             child = self._child(folder, table)
-            if child is not None and (listed := self._listed(folder, child)) is not None:
+            if child is not None and (listed := self._existing(folder, child)) is not None:
                 return listed
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child in self._children(folder):
-                if fold(child.name) == fold(table) and (listed := self._listed(folder, child)) is not None:
+                if fold(child.name) == fold(table) and (listed := self._existing(folder, child)) is not None:
                     found.setdefault((folder.schema, child.name), listed)
         if len(found) > 1:
             candidates = ", ".join(sorted(f"{schema_}.{table_}" for schema_, table_ in found))
@@ -161,10 +161,20 @@ class ServedFolder:
     def _has_table(self, folder: _Folder) -> bool:
         return any(self._listed(folder, child) is not None for child in self._children(folder))
 
-    def _listed(self, folder: _Folder, child: Child) -> TableEntry | None:
-        """The table that a folder is, unless it is none, or is not listed."""
+    def _existing(self, folder: _Folder, child: Child) -> TableEntry | None:
+        """The table in a folder, as it is now; None if there is none, or if it is not listed.
+
+        What is refused or left out because a table exists is decided by this.
+        """
         format_ = self._tree.table_format(child.location)
         if format_ is None or self._tree.is_unlisted(child.location):
+            return None
+        return _entry(folder, child, format_)
+
+    def _listed(self, folder: _Folder, child: Child) -> TableEntry | None:
+        """As `_existing`, for lists."""
+        format_ = self._tree.listed_format(child.location)
+        if format_ is None or not self._tree.is_listed(child.location):
             return None
         return _entry(folder, child, format_)
 
@@ -185,7 +195,7 @@ class ServedFolder:
             # Names come first, since there may be thousands of folders and few are called so.
             if not dotted.startswith(f"{name}.") or not self._is_visible(folder, child):
                 continue
-            if self._tree.table_format(child.location):
+            if self._tree.listed_format(child.location):
                 continue
             if rest == name:
                 yield _inner(folder, child)
@@ -212,7 +222,7 @@ class ServedFolder:
             yield folder
             if folder.depth < DEPTH_MAX:
                 inner = [_inner(folder, child) for child in self._children(folder)]
-                waiting += [each for each in reversed(inner) if self._tree.table_format(each.location) is None]
+                waiting += [each for each in reversed(inner) if self._tree.listed_format(each.location) is None]
 
     def _children(self, folder: _Folder) -> Iterator[Child]:
         return (child for child in self._tree.children(folder.location) if self._is_visible(folder, child))

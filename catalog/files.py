@@ -100,13 +100,21 @@ class Tree(Protocol):
         ...
 
     def table_format(self, location: str) -> str | None:
-        """The format of the table there: Delta where a version is in the folder's log, whatever lies beside it, Iceberg
-        where its metadata does; None where there is no table.
+        """The format of the table in a folder, as it is now: Delta if the folder's log has a version, whatever else is
+        in the folder, Iceberg if its metadata has one; None if there is no table.
         """
         ...
 
+    def listed_format(self, location: str) -> str | None:
+        """As `table_format`, for lists of tables: may be as old as what `children` returns."""
+        ...
+
     def is_unlisted(self, location: str) -> bool:
-        """Whether the folder is marked as one that is not listed by itself."""
+        """Whether the folder is marked as one that is not listed by itself, as it is now."""
+        ...
+
+    def is_listed(self, location: str) -> bool:
+        """Whether the folder of a table has no such mark, for lists: may be as old as what `children` returns."""
         ...
 
     def ensure_there(self) -> None:
@@ -233,6 +241,12 @@ class LocalTree:
         if _holds(f"{location}/{LOG_FOLDER}", is_version):
             return DELTA
         return ICEBERG if _holds(f"{location}/{METADATA_FOLDER}", is_metadata) else None
+
+    def listed_format(self, location: str) -> str | None:
+        return self.table_format(location)
+
+    def is_listed(self, location: str) -> bool:
+        return not self.is_unlisted(location)
 
     def is_unlisted(self, location: str) -> bool:
         return os.path.lexists(f"{location}/{UNLISTED_MARK}")

@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 from typing import assert_never
 
 from catalog.errors import CatalogBusy, SqlError, TableAlreadyExists
+from catalog.remote import look_again, one_look
 from engine.analyze.analyze import analyze
 from engine.authorize.accesses import access_of
 from engine.authorize.authorize import authorize
@@ -116,6 +117,18 @@ def run_statement(
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
+    with one_look():
+        return _run(statement, state, sources, executor, context, parameters)
+
+
+def _run(
+    statement: RoadStatement,
+    state: SessionState,
+    sources: EngineSources,
+    executor: ExecSession,
+    context: StatementContext,
+    parameters: Sequence[Parameter],
+) -> Outcome:
     context.profile.forget_cached()
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
     written = statement.inner if isinstance(statement, ExplainWrite) else statement
@@ -267,6 +280,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
     run, cancel, began_ms = way.run, way.run.context.cancel, way.run.context.now_ms()
     cancel.reopen()  # behind the commit of another statement or step, or an attempt that was lost
+    look_again()
     enter = run.context.profile.enter
     enter(Stage.BIND)
     bound = _bound(statement, way)

@@ -35,7 +35,6 @@ def entries_from(fs: Any, scheme: str, path: str, start: str) -> list[dict[str, 
 
 
 def _whole(fs: Any, path: str, start: str) -> Entries:
-    fs.invalidate_cache(path)  # a cached listing would hide other writers' commits
     yield from fs.ls(path, detail=True)
 
 

@@ -1,20 +1,12 @@
 """Put-if-absent: the one primitive that makes commits atomic, per storage scheme.
 
-A commit is a file that must appear whole, and for one writer only. Each scheme has its own way, and nothing is emulated
-by check-then-write; a scheme that is not in the table below is refused for writing.
-
-========================  =============================================================================================
-local folders             a synced temporary file, hard-linked to its name: `link` fails where the name exists
-memory                    a lock of this process, which is all that can see it
-S3                        `If-None-Match: *` (s3fs from 2024.10)
-Google Cloud Storage      `ifGenerationMatch=0`
-Azure                     `If-None-Match: *`, which is `overwrite=False` there
-========================  =============================================================================================
+A commit is a file that must appear whole, and for one writer only. A local file is a synced temporary file that is
+hard-linked to its name: `link` fails if the name exists. Object stores have conditional puts
+(:mod:`catalog.conditional_put`). Nothing is emulated by check-then-write; a scheme without either is not written.
 
 Three outcomes. True: the file is ours. False: a file of that name exists. `OSError`: *unknown*. And even False is not
 proof that another writer won: the clients of object stores repeat a request whose answer was lost, and the repetition
-finds the file of the first. A caller that needs certainty compares what the file holds
-(as Delta's committer does).
+finds the file of the first. A caller that needs certainty compares what the file holds (as Delta's committer does).
 """
 
 from __future__ import annotations
@@ -22,34 +14,21 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from catalog.conditional_put import CONDITIONS, put_if_absent
 from engine.storage.errors import StorageNotWritable
 
 TEMPORARY_SUFFIX = ".tmp"
-
-_memory_lock = threading.Lock()
-
-_CONDITIONS: Mapping[str, Mapping[str, Any]] = {
-    "s3": {"mode": "create"},
-    "s3a": {"mode": "create"},
-    "gs": {"mode": "create"},
-    "gcs": {"mode": "create"},
-    "abfs": {"overwrite": False},
-    "abfss": {"overwrite": False},
-    "az": {"overwrite": False},
-}
-"""Scheme -> the arguments that make fsspec's `pipe_file` conditional."""
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 def ensure_scheme_writable(scheme: str) -> None:
     """Raises `StorageNotWritable` unless `scheme` has an atomic put-if-absent."""
-    if scheme != "memory" and scheme not in _CONDITIONS:
+    if scheme not in CONDITIONS:
         raise StorageNotWritable(f"{scheme}://", "the scheme has no atomic put-if-absent")
 
 
@@ -71,17 +50,7 @@ def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
 def put_fsspec(fs: Any, scheme: str, path: str, data: bytes) -> bool:
     """The same on a file system of fsspec."""
     ensure_scheme_writable(scheme)
-    if scheme == "memory":
-        with _memory_lock:
-            if fs.exists(path):
-                return False
-            fs.pipe_file(path, data)
-            return True
-    try:
-        fs.pipe_file(path, data, **_CONDITIONS[scheme])
-    except FileExistsError:
-        return False
-    return True
+    return put_if_absent(fs, scheme, path, data)
 
 
 def replace_local(path: str, data: bytes) -> None:

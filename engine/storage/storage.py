@@ -31,11 +31,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
-import fsspec
-
 from catalog.client_errors import as_os_errors
+from catalog.conditional_put import open_file_system
 from catalog.credentials import options_for
 from catalog.other_tables import NO_OTHER_TABLES, OtherTables
+from catalog.remote import forget_listings
 from engine.storage.confinement import Confinement
 from engine.storage.listing import entries_from
 from engine.storage.paths import resolve_path
@@ -374,7 +374,7 @@ class FsspecStorage(Storage):
         self.root = url.rstrip("/")
         self.allowed_roots = None if allowed_roots is None else tuple(allowed_roots)
         self.scheme = self.root.partition("://")[0]
-        self.fs, _ = fsspec.core.url_to_fs(self.root, **dict(options or {}))
+        self.fs = open_file_system(self.root, options or {})
 
     def list_names(self, directory: str, start: str = "") -> list[str]:
         return [status.name for status in self.list_files(directory, start)]
@@ -436,11 +436,13 @@ class FsspecStorage(Storage):
 
     @as_os_errors()
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
-        return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
+        with self._listing_anew(name):
+            return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
 
     @as_os_errors()
     def write(self, name: str, data: bytes) -> None:
-        self.fs.pipe_file(self.path_of(name), data)
+        with self._listing_anew(name):
+            self.fs.pipe_file(self.path_of(name), data)
 
     @contextmanager
     def open_output(self, name: str) -> Iterator[BinaryIO]:
@@ -453,8 +455,17 @@ class FsspecStorage(Storage):
 
     @as_os_errors()
     def delete(self, name: str) -> None:
-        with suppress(FileNotFoundError):
+        with self._listing_anew(name), suppress(FileNotFoundError):
             self.fs.rm_file(self.path_of(name))
+
+    @contextmanager
+    def _listing_anew(self, name: str) -> Iterator[None]:
+        """Around a write of a file that decides whether the table is listed; its outcome may be unknown."""
+        try:
+            yield
+        finally:
+            if _decides_listing(name):
+                forget_listings(self.root)
 
     def delete_empty_folder(self, name: str) -> bool:
         return False
@@ -463,13 +474,21 @@ class FsspecStorage(Storage):
     def delete_tree(self) -> None:
         for folder in (*map(self.path_of, VERSION_FOLDERS), self.root):
             for _ in range(_REMOVALS_MAX):
-                self.fs.invalidate_cache(folder)
                 paths = self.fs.find(folder)
                 if not paths:
                     break
                 for path in paths:  # `rm` would take stars and brackets in names for patterns
                     with suppress(FileNotFoundError):
                         self.fs.rm_file(path)
+        forget_listings(self.root)
+
+
+def _decides_listing(name: str) -> bool:
+    """Whether a file makes a folder a table, or hides it: a first version, or the mark."""
+    folder, _, base = name.rpartition("/")
+    if folder == LOG_FOLDER:
+        return base == f"{0:020}.json"
+    return base == UNLISTED_MARK or (folder == METADATA_FOLDER and base.startswith(("v1.", "00000-")))
 
 
 def _remove_folder(folder: str) -> None:

@@ -437,6 +437,12 @@ class CountingTree:
     def ensure_there(self) -> None:
         self._inner.ensure_there()
 
+    def listed_format(self, location: str) -> str | None:
+        return self.table_format(location)
+
+    def is_listed(self, location: str) -> bool:
+        return not self.is_unlisted(location)
+
 
 def test_looking_up_a_name_lists_nothing_and_asks_little(lake: Path) -> None:
     for number in range(200):

@@ -1,8 +1,11 @@
 """A small S3, as a process: `python -m tests.rest.s3_server`, which prints its port. Buckets are there when asked for.
 
 It checks the signature of each request (version 4), its session token, and that the key is for the object
-(`tests.rest.s3_keys`): anything else is 403. GET /-/requests tells which key asked for what, and how that ended;
-POST /-/slow says for how many seconds each GET of an object waits. Objects are in memory.
+(`tests.rest.s3_keys`): anything else is 403. GET /-/requests returns which key requested what, and the status;
+POST /-/slow sets the number of seconds that each GET of an object waits. POST /-/faults sets faults: a JSON list of
+`{"method", "path": a regular expression, "kind", "skip", "count"}`, where `kind` is `lose` (the request is carried out
+and not answered), `reset` (neither), or a status that is answered instead. `skip` matching requests pass first. Objects
+are in memory. As in MinIO, the answer to a conditional put that fails does not name the condition.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import hashlib
 import hmac
 import json
 import re
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,11 +38,13 @@ class Store:
         self.parts: dict[str, dict[int, bytes]] = {}
         self.requests: list[tuple[str, str, str, int]] = []
         self.slow_s = 0.0
+        self.faults: list[dict[str, Any]] = []
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     store: Store
+    is_lost = False
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing."""
@@ -67,6 +73,9 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/-/slow":
             self.store.slow_s = float(data)
             return self._answer(200)
+        if url.path == "/-/faults":
+            self.store.faults = json.loads(data)
+            return self._answer(200)
         query = {key: values[0] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
         path = unquote(url.path).strip("/") if "/" in url.path.strip("/") else unquote(url.path).strip("/") + "/"
         asked = path + query.get("prefix", "") if path.endswith("/") else path
@@ -77,12 +86,35 @@ class Handler(BaseHTTPRequestHandler):
             return self._answer(403, message)
         if self.command == "GET" and not path.endswith("/"):
             time.sleep(self.store.slow_s)
+        fault = self._fault(asked)
+        if fault is not None and fault != "lose":
+            self._note(key, asked, 0 if fault == "reset" else int(fault))
+            if fault == "reset":
+                return self._reset()
+            return self._answer(int(fault), b"<Error><Code>SlowDown</Code></Error>")
+        self.is_lost = fault == "lose"
         if "aws-chunked" in self.headers.get("Content-Encoding", "") or "STREAMING" in self.headers.get(
             "x-amz-content-sha256", ""
         ):
             data = _unchunked(data)
         with self.store.lock:
             self._route(path, query, data, key, asked)
+
+    def _fault(self, path: str) -> str | None:
+        with self.store.lock:
+            for fault in self.store.faults:
+                if self.command != fault["method"] or re.search(fault["path"], path) is None or not fault["count"]:
+                    continue
+                if fault.get("skip", 0):
+                    fault["skip"] -= 1
+                    continue
+                fault["count"] -= 1
+                return str(fault["kind"])
+        return None
+
+    def _reset(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     def _note(self, key: str | None, path: str, status: int) -> None:
         self.store.requests.append((key or "", self.command, path, status))
@@ -145,6 +177,8 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 status, body, headers = 404, b"<Error><Code>NoSuchKey</Code></Error>", {}
         self._note(key, asked, status)
+        if self.is_lost:
+            return self._reset()
         self._answer(status, body, headers)
 
     def _put(self, path: str, data: bytes) -> None:

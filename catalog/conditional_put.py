@@ -1,0 +1,78 @@
+"""Opens file systems of fsspec, and creates files on them that must not exist yet.
+
+A conditional put must be one step on the server, or two writers can both succeed. fsspec has arguments for it, but what
+they do is up to each file system: on some it is a check followed by a write. Only these schemes are known to do it in
+one step (or, in memory, under our lock); all others are read but not written:
+
+========================  =============================================================================================
+`s3`, `s3a`               `If-None-Match: *` (s3fs from 2024.10)
+`gs`, `gcs`               `ifGenerationMatch=0`
+`abfs`, `abfss`, `az`     `If-None-Match: *`, which is `overwrite=False` in adlfs
+`memory`                  this process only; for tests
+========================  =============================================================================================
+
+fsspec's cache of listings is off: it lacks files that other servers wrote, and those that this one put conditionally.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import fsspec
+
+CONDITIONS: Mapping[str, Mapping[str, Any]] = {
+    "s3": {"mode": "create"},
+    "s3a": {"mode": "create"},
+    "gs": {"mode": "create"},
+    "gcs": {"mode": "create"},
+    "abfs": {"overwrite": False},
+    "abfss": {"overwrite": False},
+    "az": {"overwrite": False},
+    "memory": {},
+}
+"""Scheme -> the arguments that make fsspec's `pipe_file` conditional."""
+
+_PRECONDITION_FAILED = 412
+_memory_lock = threading.Lock()
+
+
+def open_file_system(url: str, options: Mapping[str, Any]) -> Any:
+    """The file system of a URL, without a cache of listings. Raises ImportError, ValueError."""
+    return fsspec.core.url_to_fs(url, **{"use_listings_cache": False, **options})[0]
+
+
+def put_if_absent(fs: Any, scheme: str, path: str, data: bytes) -> bool:
+    """Creates a file; returns False if one of this name exists. `scheme` is one of `CONDITIONS`.
+
+    Any other exception means that the outcome is unknown. Even False does not mean that another writer won: clients
+    repeat a request whose answer was lost, and the repetition finds the file of the first.
+    """
+    if scheme == "memory":
+        with _memory_lock:
+            if fs.exists(path):
+                return False
+            fs.pipe_file(path, data)
+            return True
+    try:
+        fs.pipe_file(path, data, **CONDITIONS[scheme])
+    except FileExistsError:
+        return False
+    except Exception as error:
+        if _is_precondition_failed(error):
+            return False
+        raise
+    return True
+
+
+def _is_precondition_failed(error: BaseException | None) -> bool:
+    """Whether a store answered 412. MinIO, Ceph and R2 do not name the condition, so that s3fs raises OSError."""
+    while error is not None:
+        response = getattr(error, "response", None)
+        metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+        status = getattr(error, "status", None) or getattr(error, "status_code", None)
+        if _PRECONDITION_FAILED in (metadata.get("HTTPStatusCode"), status):
+            return True
+        error = error.__cause__
+    return False

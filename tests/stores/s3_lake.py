@@ -1,0 +1,83 @@
+"""A lake on an S3-like store in a process of its own, whose requests are counted and fail on demand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from catalog.credentials import Credential, use_credentials
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from engine.main import EngineOptions, open_sources
+from engine.runtime.identity import Identity
+from engine.runtime.session_state import SessionState
+from tests.engine.bare_lake import BareLake
+from tests.paths import ROOT
+from tests.rest.s3_keys import give_out
+
+BUCKET = "bucket"
+
+
+class S3Server:
+    """See `tests.rest.s3_server`."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.rest.s3_server"]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def requests(self) -> list[tuple[str, str, int]]:
+        """Method, path and status of the requests since the last call."""
+        with urllib.request.urlopen(f"{self.url}/-/requests") as answer:
+            return [(method, path, status) for _, method, path, status in json.load(answer)]
+
+    def fail(self, *faults: dict[str, Any]) -> None:
+        request = urllib.request.Request(f"{self.url}/-/faults", json.dumps(faults).encode(), method="POST")
+        urllib.request.urlopen(request).close()
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class S3Lake(BareLake):
+    """A server over a lake below `place` in the bucket; several of them are several servers over one lake."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        root = f"s3://{BUCKET}/{place}"
+        options = EngineOptions(lake_folder=f"{root}/lake", catalog_folder=f"{root}/catalog")
+        self.sources = open_sources(options)
+        self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+
+    def other(self) -> S3Lake:
+        """Another server over the same lake, which has listed nothing yet."""
+        return S3Lake(self.place)
+
+    def names(self, schema: str) -> list[str]:
+        return sorted(name for _, name, *_ in self.rows(f"SHOW TABLES IN {schema}"))
+
+
+@contextmanager
+def s3_server() -> Iterator[S3Server]:
+    """A store whose keys this process has."""
+    server = S3Server()
+    keys = give_out(BUCKET, 3600)
+    options = {
+        "key": keys["s3.access-key-id"],
+        "secret": keys["s3.secret-access-key"],
+        "token": keys["s3.session-token"],
+        "client_kwargs": {"endpoint_url": server.url, "region_name": "us-east-1"},
+        "skip_instance_cache": True,
+    }
+    use_credentials([Credential(name="store", urls=(f"s3://{BUCKET}",), options=options)])
+    try:
+        yield server
+    finally:
+        use_credentials([])
+        server.stop()

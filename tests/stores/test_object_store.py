@@ -1,0 +1,124 @@
+"""The catalog and logs on an object store: what this server changed is known at once, and lost answers are settled."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from tests.stores.s3_lake import S3Lake, S3Server, s3_server
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[S3Server]:
+    with s3_server() as server:
+        yield server
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def lake(store: S3Server) -> S3Lake:
+    """An empty lake with the schema `s`."""
+    return new_lake(store)
+
+
+def new_lake(store: S3Server) -> S3Lake:
+    store.fail()
+    lake = S3Lake(f"lake{next(_numbers)}")
+    lake.answer("CREATE SCHEMA s")
+    return lake
+
+
+CREATIONS = {
+    "CREATE TABLE": "CREATE TABLE {table} (id BIGINT, again INT)",
+    "IF NOT EXISTS": "CREATE TABLE IF NOT EXISTS {table} (id BIGINT, again INT)",
+    "OR REPLACE": "CREATE OR REPLACE TABLE {table} (id BIGINT, again INT)",
+    "Iceberg": "CREATE TABLE {table} (id BIGINT, again INT) USING iceberg",
+}
+
+
+@pytest.mark.parametrize("case", CREATIONS)
+def test_table_is_created_after_a_listing_showed_the_one_that_was_dropped(lake: S3Lake, case: str) -> None:
+    lake.answer("CREATE TABLE s.a (id BIGINT)")
+    assert lake.names("s") == ["a"]
+    lake.answer("DROP TABLE s.a")
+    assert lake.names("s") == []
+    lake.answer(CREATIONS[case].format(table="s.a"))
+    assert [name for name, *_ in lake.rows("SHOW COLUMNS IN s.a")] == ["id", "again"]
+    assert lake.other().names("s") == ["a"]
+
+
+@pytest.mark.parametrize("case", CREATIONS)
+def test_another_server_created_the_table_since_the_listing(lake: S3Lake, case: str) -> None:
+    assert lake.names("s") == []
+    lake.other().answer("CREATE TABLE s.a (id BIGINT)")
+    if case in ("CREATE TABLE", "Iceberg"):
+        error = lake.refuse(CREATIONS[case].format(table="s.a"))
+        assert error.condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    else:
+        lake.answer(CREATIONS[case].format(table="s.a"))
+    columns = [name for name, *_ in lake.rows("SHOW COLUMNS IN s.a")]
+    assert columns == (["id", "again"] if case == "OR REPLACE" else ["id"])
+
+
+CHANGES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
+    # before; the statement; a query, and its answer if the statement took effect
+    "CREATE SCHEMA": ((), "CREATE SCHEMA more", "SHOW SCHEMAS LIKE 'more'", "[('more',)]"),
+    "CREATE TABLE": ((), "CREATE TABLE s.a (id BIGINT)", "SHOW COLUMNS IN s.a", "[('id',)]"),
+    "CREATE Iceberg TABLE": (
+        (),
+        "CREATE TABLE s.a (id BIGINT) USING iceberg",
+        "SHOW COLUMNS IN s.a",
+        "[('id',)]",
+    ),
+    "ALTER TABLE": (
+        ("CREATE TABLE s.a (id BIGINT)",),
+        "ALTER TABLE s.a ADD COLUMNS (x INT)",
+        "SHOW COLUMNS IN s.a",
+        "[('id',), ('x',)]",
+    ),
+    "DROP TABLE": (
+        ("CREATE TABLE s.a (id BIGINT)", "CREATE TABLE s.b (id BIGINT)"),
+        "DROP TABLE s.a",
+        "SHOW TABLES IN s",
+        "[('s', 'b', False)]",
+    ),
+}
+FAULTS = {"the answer is lost": "lose", "the connection is reset": "reset", "the store is busy": "503"}
+
+
+_SLOW = [pytest.param(fault, marks=pytest.mark.slow) for fault in FAULTS if FAULTS[fault] != "lose"]
+
+
+@pytest.mark.parametrize("fault", ["the answer is lost", *_SLOW])
+@pytest.mark.parametrize("case", CHANGES)
+def test_statement_whose_put_failed_once(store: S3Server, case: str, fault: str) -> None:
+    """Each put of the statement in turn: the client repeats it, and the statement has its effect."""
+    before, statement, query, expected = CHANGES[case]
+    number, puts = 0, 1
+    while number < puts:
+        lake = new_lake(store)
+        for text in before:
+            lake.answer(text)
+        store.fail({"method": "PUT", "path": ".", "kind": FAULTS[fault], "skip": number, "count": 1})
+        store.requests()
+        lake.answer(statement)
+        puts = sum(method == "PUT" for method, _, _ in store.requests())
+        store.fail()
+        for server in (lake, lake.other()):
+            assert str(server.rows(query)) == expected, f"put {number}"
+        lake.answer("DROP TABLE IF EXISTS s.a")
+        assert "a" not in lake.other().names("s")
+        number += 1
+    assert number > 1
+
+
+def test_store_that_refuses_every_put_is_named_and_nothing_is_changed(lake: S3Lake, store: S3Server) -> None:
+    store.fail({"method": "PUT", "path": "catalog/", "kind": "403", "count": 1000})
+    assert lake.refuse("CREATE SCHEMA more").condition == "CATALOG_NOT_WRITABLE"
+    store.fail()
+    assert lake.rows("SHOW SCHEMAS LIKE 'more'") == []
+    lake.answer("CREATE SCHEMA more")
