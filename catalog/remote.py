@@ -77,7 +77,7 @@ class RemoteFiles:
     @as_os_errors()
     def create(self, path: str, data: bytes) -> bool:
         if self._scheme not in CONDITIONS:
-            raise StoreSchemeNotSupported(self._scheme, ", ".join(("file", *CONDITIONS)))
+            raise StoreSchemeNotSupported(self._scheme, ", ".join(("file", *sorted(CONDITIONS))))
         return put_if_absent(self._fs, self._scheme, self._full(path), data)
 
     @as_os_errors()
