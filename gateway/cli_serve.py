@@ -118,7 +118,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
-    """Where any port was asked for, the one that was in use before a crash: clients connect to it again."""
+    """Sets ports that may be any to those in use before a crash: clients connect to these again."""
     server, former = config.server, lifeline.ports
     thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
     return replace(config, server=replace(server, thrift_port=thrift, http_port=http))

@@ -20,7 +20,10 @@ _EXIT = 1
 
 @dataclass(frozen=True, slots=True)
 class Lifeline:
-    """`restarts` is how often the parent has started the server again after a crash, `ports` are those before."""
+    """The socket to the parent.
+
+    `restarts` is how often it has started the server again after a crash, `ports` are those before.
+    """
 
     restarts: int = 0
     ports: dict[str, int] = field(default_factory=dict)
@@ -34,9 +37,9 @@ class Lifeline:
 
 
 def take_lifeline() -> Lifeline:
-    """The socket that the parent gave, which is watched from now on: with its end this process ends at once.
+    """Takes the socket that the parent gave and watches it from now on: with its end this process ends at once.
 
-    A server without a parent, in a test say, is one of its own.
+    Without a parent, in a test say, nothing is watched.
     """
     text = os.environ.pop(VARIABLE, None)
     if text is None:
@@ -52,7 +55,7 @@ def take_lifeline() -> Lifeline:
 
 
 def has_parent() -> bool:
-    """Whether this process is a server that a parent has started."""
+    """Returns whether this process is a server that a parent has started."""
     return VARIABLE in os.environ
 
 

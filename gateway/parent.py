@@ -144,7 +144,7 @@ class _Parent:
 
 
 def _wake_by_signals() -> socket.socket:
-    """A socket from which the numbers of signals can be read that arrive from now on."""
+    """Returns a socket from which the numbers of signals can be read that arrive from now on."""
     wakes, written = socket.socketpair()
     wakes.setblocking(False)
     written.setblocking(False)
@@ -157,11 +157,11 @@ def _wake_by_signals() -> socket.socket:
 
 
 def _nothing(number: int, frame: object) -> None:
-    """For signals that `set_wakeup_fd` tells of."""
+    """Does nothing: `set_wakeup_fd` tells of the signal."""
 
 
 def _told(ours: socket.socket) -> Mapping[str, object]:
-    """What a child that has ended told before: objects of JSON, a line each."""
+    """Reads what a child that has ended told before: objects of JSON, a line each."""
     ours.setblocking(False)
     content = b""
     with suppress(OSError):

@@ -225,7 +225,7 @@ class Server:
         return ports
 
     def _thrift_listener(self, parts: ExitStack) -> socket.socket | None:
-        """After a crash clients connect again before Spark is there: they wait in the port's backlog."""
+        """Opens the Thrift port early after a crash: clients that connect before Spark is there wait in its backlog."""
         if not self._lifecycle.restarts:
             return None
         return parts.enter_context(listen(self._config.server.host, self._config.server.thrift_port))

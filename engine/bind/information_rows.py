@@ -35,7 +35,7 @@ _PARTS = {"catalog": 0, "schema": 1, "name": 2}
 
 
 def information_view(entry: ViewEntry, view: CatalogView, opened: Opened) -> BoundView:
-    """One of the views of a catalog, or of all where it is `system`'s."""
+    """Returns one of the views of a catalog, or of all catalogs if it is `system`'s."""
     is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
     catalog = None if is_system else entry.name.catalog
     name = entry.name.table
@@ -68,7 +68,7 @@ class _Tables:
         return {relation.name: relation for relation in self._relations}
 
     def names(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
-        """What columns that are keys have for each table."""
+        """Returns the values of the columns `keys` for each table."""
         places = [_PARTS[key.rpartition("_")[2]] for key in keys]
         return [tuple(relation.name.parts[at] for at in places) for relation in self._relations]
 
@@ -76,7 +76,7 @@ class _Tables:
         return self._opened(self._relations if chosen is None else [self._relations[at] for at in chosen])
 
     def primary_key(self, name: TableName) -> PrimaryKey | None:
-        """That of a table that a foreign key references; None if the table is elsewhere, or no longer has one."""
+        """Returns that of a table that a foreign key references; None if it is elsewhere, or no longer has one."""
         if name not in self._primary:
             entry = self._by_name.get(name)
             found = next(iter(self._opened([] if entry is None else [entry])), None)

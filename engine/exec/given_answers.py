@@ -13,7 +13,7 @@ from engine.plans.reads import RowScan
 
 
 class GivenAnswers:
-    """Of one statement, on whose thread it is made."""
+    """The answers of one statement, on whose thread it is made."""
 
     def __init__(self, given: Sequence[RowScan] = (), cancel: CancelToken | None = None) -> None:
         self._given, self._cancel = given, cancel or CancelToken()
@@ -21,7 +21,7 @@ class GivenAnswers:
         self.failure: Exception | None = None
 
     def answer(self, question: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        """The keys of all objects, or the rows of the objects at the positions `chosen` (None: of all)."""
+        """Answers with the keys of all objects, or the rows of the objects at the positions `chosen` (None: of all)."""
         rows, context = self._given[question["given"]].rows, self._context.copy()
         try:
             if "chosen" not in question:
@@ -39,7 +39,7 @@ class GivenAnswers:
 
 
 def given_request(given: RowScan) -> dict[str, Any]:
-    """What `GivenRows.java` reads."""
+    """Returns what `GivenRows.java` reads."""
     columns = ", ".join(f"{name} {kind}" for name, kind in given.rows.columns)
     return {
         "relation": given.relation,

@@ -140,6 +140,7 @@ class StoredBatch:
 
     @property
     def value_bytes(self) -> int:
+        """The share of its rows in the message's body."""
         return self.stored_bytes * self.num_rows // max(1, self.stored_rows)
 
     def slice(self, offset: int, length: int) -> StoredBatch:

@@ -35,7 +35,7 @@ _ARROW_TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GivenRows:
-    """`columns` have timestamps in ms since the epoch and maps as dictionaries.
+    """Rows with their columns; timestamps are in ms since the epoch, maps are dictionaries.
 
     `keys` are columns of type string whose values are known of all objects, and `objects` answers these, a tuple for
     each. `make` answers the rows of the objects at these positions, or of all (None). Without keys all rows are made.
@@ -49,7 +49,7 @@ class GivenRows:
     """A digest of all rows, by which an answer over them is cached; None: none is."""
 
     def batches(self, chosen: Sequence[int] | None) -> Iterator[pa.RecordBatch]:
-        """The rows of the objects at these positions, a few thousand at a time, as Spark takes them."""
+        """Makes the rows of the objects at these positions, a few thousand at a time."""
         names = [name for name, _ in self.columns]
         types = [_ARROW_TYPES[kind] for _, kind in self.columns]
         rows = iter(self.make(chosen))
@@ -59,7 +59,7 @@ class GivenRows:
 
 
 def fixed_rows(columns: Columns, make: Callable[[], Iterable[Row]]) -> GivenRows:
-    """Rows without keys that `make` answers once, so that an answer over them may be cached."""
+    """Returns rows without keys, which `make` answers once, so that an answer over them may be cached."""
     made = cache(lambda: tuple(make()))
     return GivenRows(columns=columns, make=lambda _: made(), stamp=lambda: _digest(made()))
 

@@ -61,7 +61,7 @@ def _validity_bytes(values: pa.Array) -> int:
 
 
 def _has_lists(kind: pa.DataType) -> bool:
-    """Whether the type has lists at any depth, or is nested in another way than a struct."""
+    """Returns whether the type has lists at any depth, or is nested in another way than a struct."""
     if isinstance(kind, pa.BaseExtensionType):
         return _has_lists(kind.storage_type)
     if pa.types.is_dictionary(kind):

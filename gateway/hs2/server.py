@@ -109,7 +109,7 @@ class Connection:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Opens the port; raises OSError where it cannot be had."""
+    """Opens the port; raises OSError if it cannot be had."""
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
     return socket.create_server((host, port), family=family, backlog=_BACKLOG)
 

@@ -19,12 +19,12 @@ _TIMES = frozenset([PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.T
 
 
 def metadata_rows(table: MetadataTable) -> GivenRows:
-    """The rows as texts."""
+    """Returns the rows as texts."""
     return fixed_rows([(_TEXT, "string")], lambda: ((json.dumps(row, ensure_ascii=False),) for row in table.rows))
 
 
 def metadata_query(table: MetadataTable, rows: str) -> str:
-    """A query that answers the rows under the names of their columns, over the relation `rows` of their texts."""
+    """Returns a query that answers the rows under their names, over the relation `rows` of their texts."""
     fields = ", ".join(f"{_quoted(field)}: {ddl_type(_in_json(field.data_type))}" for field in table.schema.fields)
     typed = ", ".join(
         f"CAST({_quoted(field)} AS {ddl_type(_paired(field.data_type))}) AS {_quoted(field)}"
