@@ -2,8 +2,10 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -31,7 +33,7 @@ import org.apache.spark.sql.types.BooleanType;
  */
 final class Dictionaries {
   /** Of a column that was not found. */
-  private static final Long UNKNOWN = Long.valueOf(-1);
+  private static final Count UNKNOWN = new Count(-1, false, false);
 
   /** Of a column without a dictionary, which writers leave away where values seldom repeat: what Postgres assumes. */
   private static final long MANY = 200;
@@ -42,7 +44,7 @@ final class Dictionaries {
   /** Files: there are few tables of which somebody asks. */
   private static final int KEPT_MAX = 1_000;
 
-  /** Path -> column, as the file calls it -> number. */
+  /** Path -> column, as the file calls it -> {@link Count}. */
   private static final Map KEPT = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) {
     protected boolean removeEldestEntry(Map.Entry eldest) {
       return size() > KEPT_MAX;
@@ -51,20 +53,54 @@ final class Dictionaries {
 
   private Dictionaries() {}
 
-  /** Of those of the columns of an estimated scan of which nobody counted the values: column -> number. */
-  static Map counts(LogicalRelation leaf, ListedFileIndex files, Set names) {
+  /**
+   * Of those of the columns of an estimated scan of which nobody counted the values: column -> number. `valued` are those
+   * that filters compare with values, `joined` those by which rows are joined.
+   *
+   * A join by columns of few values makes many rows of few, and must not be taken for one by a key. So of the latter there
+   * is a number unless something says that their values seldom repeat: a writer gave up a dictionary because it grew, or
+   * the table has about as many rows as there are numbers between the lowest and the highest.
+   */
+  static Map counts(LogicalRelation leaf, ListedFileIndex files, Set valued, Set joined) {
     Map physical = new HashMap();
+    Map counts = new HashMap();
+    Set dense = new HashSet();
     Request.Scan scan = files.scan();
     Estimate estimate = files.estimate();
-    if (estimate.largest == null || scan.hidden || scan.format != null) return physical;
     for (int i = 0; i < scan.read.length(); i++) {
       String name = scan.read.fields()[i].name();
-      JsonNode known = names.contains(name) ? estimate.columns.get(name) : null;
-      if (known == null || !known.get("distinct").isNull() || files.isKey(name)) continue;
-      if (scan.read.fields()[i].dataType() instanceof BooleanType) continue; // which has no dictionary
-      physical.put(name, scan.physical.fields()[i].name());
+      boolean isJoined = joined.contains(name);
+      JsonNode known = isJoined || valued.contains(name) && !files.isKey(name) ? estimate.columns.get(name) : null;
+      if (known == null || isCounted(known.get("distinct"), isJoined, estimate)) continue;
+      boolean isBoolean = scan.read.fields()[i].dataType() instanceof BooleanType; // which has no dictionary
+      if (isDense(known, estimate)) dense.add(name);
+      if (!isBoolean) physical.put(name, scan.physical.fields()[i].name());
     }
-    return physical.isEmpty() ? physical : counts(leaf, scan, scan.tableRoot().resolve(estimate.largest), physical);
+    Map found = new HashMap();
+    if (estimate.largest != null && !scan.hidden && scan.format == null && !physical.isEmpty()) {
+      found = counts(leaf, scan, scan.tableRoot().resolve(estimate.largest), physical);
+    }
+    for (Object each : physical.keySet()) {
+      Count count = (Count) found.get(each);
+      if (!joined.contains(each) && count != null || count != null && count.isWhole) {
+        counts.put(each, Long.valueOf(count.number));
+      } else if (joined.contains(each) && !dense.contains(each) && (count == null || !count.isGivenUp)) {
+        counts.put(each, Long.valueOf(EstimatedRelation.FEW_VALUES));
+      }
+    }
+    return counts;
+  }
+
+  /** Numbers of which a key has all, or about half. */
+  private static boolean isDense(JsonNode known, Estimate estimate) {
+    if (known.get("low").isNull() || known.get("high").isNull()) return false;
+    BigDecimal width = new BigDecimal(known.get("high").asText()).subtract(new BigDecimal(known.get("low").asText()));
+    return width.compareTo(BigDecimal.valueOf(2 * estimate.rows.longValue())) < 0;
+  }
+
+  /** As many as there are rows is only what they cannot exceed. */
+  private static boolean isCounted(JsonNode distinct, boolean isJoined, Estimate estimate) {
+    return !distinct.isNull() && !(isJoined && distinct.longValue() >= estimate.rows.longValue());
   }
 
   /** `physical`: column -> what the file calls it. */
@@ -87,8 +123,7 @@ final class Dictionaries {
     Map found = new HashMap();
     for (Object each : physical.entrySet()) {
       Map.Entry column = (Map.Entry) each;
-      Long count = (Long) kept.get(column.getValue());
-      if (!count.equals(UNKNOWN)) found.put(column.getKey(), count);
+      if (kept.get(column.getValue()) != UNKNOWN) found.put(column.getKey(), kept.get(column.getValue()));
     }
     return found;
   }
@@ -110,23 +145,36 @@ final class Dictionaries {
         ColumnChunkMetaData chunk = (ColumnChunkMetaData) each;
         String[] names = chunk.getPath().toArray();
         if (names.length != 1 || !counts.containsKey(names[0])) continue;
-        counts.put(names[0], Long.valueOf(count(reader, group, chunk)));
+        counts.put(names[0], count(reader, group, chunk));
       }
     } finally {
       reader.close();
     }
   }
 
-  private static long count(ParquetFileReader reader, BlockMetaData group, ColumnChunkMetaData chunk) {
+  private static Count count(ParquetFileReader reader, BlockMetaData group, ColumnChunkMetaData chunk) {
     long atLeast = Math.min(MANY, group.getRowCount());
-    if (!chunk.hasDictionaryPage() || isLarge(chunk)) return atLeast;
+    if (!chunk.hasDictionaryPage() || isLarge(chunk)) return new Count(atLeast, false, chunk.hasDictionaryPage());
     ColumnDescriptor column =
         reader.getFileMetaData().getSchema().getColumnDescription(chunk.getPath().toArray());
     DictionaryPage page = reader.getNextDictionaryReader().readDictionaryPage(column);
-    if (page == null) return atLeast;
+    if (page == null) return new Count(atLeast, false, false);
     EncodingStats pages = chunk.getEncodingStats();
     boolean isWhole = pages == null || !pages.hasNonDictionaryEncodedPages();
-    return Math.max(page.getDictionarySize(), isWhole ? 1 : atLeast);
+    return new Count(Math.max(page.getDictionarySize(), isWhole ? 1 : atLeast), isWhole, !isWhole);
+  }
+
+  /** How many values differ: all of a row group, or only some because its writer gave up the dictionary or made none. */
+  private static final class Count {
+    final long number;
+    final boolean isWhole;
+    final boolean isGivenUp;
+
+    Count(long number, boolean isWhole, boolean isGivenUp) {
+      this.number = number;
+      this.isWhole = isWhole;
+      this.isGivenUp = isGivenUp;
+    }
   }
 
   private static boolean isLarge(ColumnChunkMetaData chunk) {

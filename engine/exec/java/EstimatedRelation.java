@@ -28,6 +28,7 @@ import org.apache.spark.sql.types.FloatType$;
 import org.apache.spark.sql.types.IntegerType$;
 import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.ShortType$;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.TimestampType$;
 
@@ -38,14 +39,15 @@ import org.apache.spark.sql.types.TimestampType$;
  * statistics only if they are of one that it knows, and bounds only if their numbers are finite. How many values of a
  * text or a floating point number differ no log says: where rows are joined or grouped by it, it is taken for
  * a key; else, so that a condition on it is not thought to leave next to nothing, for one of a few values. Only where joins
- * are ordered is it asked how many are in one of the files ({@link Dictionaries}): to join in a worse order costs little,
+ * are ordered is it asked how many are in one of the files ({@link Dictionaries}), of numbers by which rows are joined too:
+ * to join in a worse order costs little, unless a join multiplies rows because what was taken for a key has few values;
  * but what is broadcast because few values were taken to be rare has to fit into memory when one of them is not.
  *
  * It is public, for Spark copies it by its constructor. A copy that Spark makes otherwise may be a plain relation, whose
  * size is still that of the files that are left.
  */
 public final class EstimatedRelation extends LogicalRelation {
-  private static final long FEW_VALUES = 3;
+  static final long FEW_VALUES = 3;
   private static final AttributeMap NO_STATISTICS = AttributeMap$.MODULE$.apply(Scala.seq(new ArrayList()));
 
   EstimatedRelation(LogicalRelation leaf, ListedFileIndex files) {
@@ -109,8 +111,9 @@ public final class EstimatedRelation extends LogicalRelation {
       Attribute column = (Attribute) output().apply(i);
       if (guessed.contains(column.exprId())) unbounded.add(column.name());
     }
-    if (counted().isEmpty() && unbounded().equals(unbounded)) return this;
-    return new EstimatedRelation(this, FilesLeft.index(this).ordered(unbounded));
+    ListedFileIndex ordered = FilesLeft.index(this).ordered(unbounded);
+    if (counted().equals(ordered.counted()) && unbounded().equals(unbounded)) return this;
+    return new EstimatedRelation(this, ordered);
   }
 
   public Statistics computeStats() {
@@ -125,20 +128,24 @@ public final class EstimatedRelation extends LogicalRelation {
       if (known == null || !hasStatistics(column.dataType())) continue;
       long rows = estimate.rows.longValue();
       Long counted = (Long) counted().get(column.name());
-      long unknown = files.isKey(column.name()) ? Long.MAX_VALUE : counted == null ? FEW_VALUES : counted.longValue();
-      ColumnStat found = statistics(known, column.dataType(), rows, unknown, unbounded().contains(column.name()));
-      columns.add(new scala.Tuple2(column, found));
+      long unknown = files.isKey(column.name()) ? Long.MAX_VALUE : FEW_VALUES;
+      ColumnStat found = statistics(
+          known, column.dataType(), rows, counted, unknown, unbounded().contains(column.name()));
+      // Spark takes it that nothing is joined by columns without bounds, but for texts.
+      boolean isBounded = found.min().isDefined() && found.max().isDefined() || isText(column.dataType());
+      if (isBounded || !files.isJoinKey(column.name())) columns.add(new scala.Tuple2(column, found));
     }
     AttributeMap byColumn = AttributeMap$.MODULE$.apply(Scala.seq(columns));
     return new Statistics(
         big(Math.max(estimate.bytes, 1)), new scala.Some(big(estimate.rows.longValue())), byColumn, false);
   }
 
-  /** `unknown` is how many values differ where nothing is known. */
-  private static ColumnStat statistics(JsonNode known, DataType type, long rows, long unknown, boolean isUnbounded) {
+  /** `counted` is how many values differ in one of the files, `unknown` how many do where nothing is known. */
+  private static ColumnStat statistics(
+      JsonNode known, DataType type, long rows, Long counted, long unknown, boolean isUnbounded) {
     long nulls = known.get("nulls").isNull() ? 0 : Math.min(known.get("nulls").longValue(), rows);
-    long distinct = Math.min(unknown, rows - nulls);
-    if (!known.get("distinct").isNull()) distinct = known.get("distinct").longValue();
+    long distinct = Math.min(counted == null ? unknown : counted.longValue(), rows - nulls);
+    if (counted == null && !known.get("distinct").isNull()) distinct = known.get("distinct").longValue();
     scala.Option size = new scala.Some(Long.valueOf(type.defaultSize()));
     return new ColumnStat(
         new scala.Some(big(Math.max(Math.min(distinct, rows), 1))),
@@ -158,6 +165,10 @@ public final class EstimatedRelation extends LogicalRelation {
   private Statistics ofUnknownRows(long rows) {
     scala.math.BigInt bytes = big(rows).$times(EstimationUtils$.MODULE$.getSizePerRow(output(), NO_STATISTICS));
     return new Statistics(bytes.max(big(1)), Scala.none(), NO_STATISTICS, false);
+  }
+
+  private static boolean isText(DataType type) {
+    return type instanceof StringType || type.equals(BinaryType$.MODULE$);
   }
 
   private static boolean hasStatistics(DataType type) {

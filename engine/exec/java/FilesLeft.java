@@ -52,8 +52,9 @@ final class FilesLeft {
   private final List filters = new ArrayList();
   private final List columns = new ArrayList();
   private final List isSure = new ArrayList();
-  /** Ids of the columns by which rows are joined or grouped. */
-  private final Set keys = new HashSet();
+  /** Ids of the columns by which rows are joined, and of those by which they are grouped. */
+  private final Set joinKeys = new HashSet();
+  private final Set groupKeys = new HashSet();
   private boolean joins;
   private boolean multiplies;
 
@@ -62,10 +63,10 @@ final class FilesLeft {
   }
 
   private void add(LogicalPlan plan) {
-    if (plan instanceof Aggregate) addKeys(Scala.list(((Aggregate) plan).groupingExpressions()));
+    if (plan instanceof Aggregate) addKeys(Scala.list(((Aggregate) plan).groupingExpressions()), groupKeys);
     if (plan instanceof Join) {
       joins = true;
-      addKeys(Scala.list(plan.expressions()));
+      addKeys(Scala.list(plan.expressions()), joinKeys);
       multiplies |= ExtractEquiJoinKeys$.MODULE$.unapply((Join) plan).isEmpty();
     }
     if (plan instanceof Expand) multiplies |= ((Expand) plan).projections().size() > FEW_ROWS;
@@ -117,14 +118,14 @@ final class FilesLeft {
     }
   }
 
-  private void addKeys(List expressions) {
+  private static void addKeys(List expressions, Set keys) {
     for (int i = 0; i < expressions.size(); i++) {
       scala.collection.Iterator all = ((Expression) expressions.get(i)).references().iterator();
       while (all.hasNext()) keys.add(((Attribute) all.next()).exprId());
     }
   }
 
-  private Set keysOf(LogicalRelation leaf) {
+  private static Set keysOf(LogicalRelation leaf, Set keys) {
     Set names = new HashSet();
     for (int i = 0; i < leaf.output().size(); i++) {
       Attribute column = (Attribute) leaf.output().apply(i);
@@ -180,8 +181,11 @@ final class FilesLeft {
       if (index(leaf).estimate() != null) continue;
       scala.collection.immutable.Seq known = (scala.collection.immutable.Seq) filters.get(i);
       Set asked = ((Boolean) isSure.get(i)).booleanValue() ? (Set) columns.get(i) : new HashSet();
-      ListedFileIndex files = index(leaf).estimated(known, asked, keysOf(leaf));
-      if (relations.size() >= ORDERED_MIN) files = files.counted(Dictionaries.counts(leaf, files, valued(known)));
+      Set joined = keysOf(leaf, joinKeys);
+      ListedFileIndex files = index(leaf).estimated(known, asked, joined, keysOf(leaf, groupKeys));
+      if (relations.size() >= ORDERED_MIN) {
+        files = files.counted(Dictionaries.counts(leaf, files, valued(known), joined));
+      }
       estimated.put(leaf, new EstimatedRelation(leaf, files));
     }
     return estimated;

@@ -3,6 +3,7 @@ package deltagateway;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
@@ -36,14 +37,15 @@ public final class ListedFileIndex implements FileIndex {
   private final TableRoot root;
   private final FileListing listing;
   private final Estimate estimate;
-  private final Set keys;
+  private final Set joinKeys;
+  private final Set groupKeys;
   /** Column -> how many of its values differ in one of the files ({@link Dictionaries}). */
   private final Map counted;
   /** Columns of which the plan is not to know between which bounds they are. */
   private final Set unbounded;
 
   ListedFileIndex(String statementId, Request.Scan scan, FileListing listing) {
-    this(statementId, scan, listing, null, null, NOTHING_COUNTED, Collections.emptySet());
+    this(statementId, scan, listing, null, null, null, NOTHING_COUNTED, Collections.emptySet());
   }
 
   private ListedFileIndex(
@@ -51,7 +53,8 @@ public final class ListedFileIndex implements FileIndex {
       Request.Scan scan,
       FileListing listing,
       Estimate estimate,
-      Set keys,
+      Set joinKeys,
+      Set groupKeys,
       Map counted,
       Set unbounded) {
     this.statementId = statementId;
@@ -59,33 +62,51 @@ public final class ListedFileIndex implements FileIndex {
     this.root = scan.tableRoot();
     this.listing = listing;
     this.estimate = estimate;
-    this.keys = keys;
+    this.joinKeys = joinKeys;
+    this.groupKeys = groupKeys;
     this.counted = counted;
     this.unbounded = unbounded;
   }
 
-  /** The same files, with what is known of those that filters leave, in a query that joins or groups rows by `keys`. */
-  ListedFileIndex estimated(scala.collection.immutable.Seq filters, Set columns, Set keys) {
-    return with(listing.estimate(filters, columns), keys, NOTHING_COUNTED, Collections.emptySet());
+  /** The same files, with what is known of those that filters leave, in a query that joins or groups rows by columns. */
+  ListedFileIndex estimated(
+      scala.collection.immutable.Seq filters, Set columns, Set joinKeys, Set groupKeys) {
+    Estimate found = listing.estimate(filters, columns);
+    return new ListedFileIndex(
+        statementId, scan, listing, found, joinKeys, groupKeys, NOTHING_COUNTED, Collections.emptySet());
   }
 
   /** With what is known of those of a plan that was kept: it was made of tables of the same sizes. */
   ListedFileIndex estimatedAs(ListedFileIndex before) {
-    return with(before.estimate, before.keys, before.counted, before.unbounded);
+    return new ListedFileIndex(
+        statementId,
+        scan,
+        listing,
+        before.estimate,
+        before.joinKeys,
+        before.groupKeys,
+        before.counted,
+        before.unbounded);
   }
 
   /** With numbers that are good enough to order joins by. */
   ListedFileIndex counted(Map counted) {
-    return with(estimate, keys, counted, unbounded);
+    return with(counted, unbounded);
   }
 
-  /** For all that comes after joins are ordered: without what is good enough for that alone. */
+  /**
+   * For all that comes after joins are ordered: without what is good enough for that alone. Too few values of a column by
+   * which rows are joined are: the rows of the join are taken to be more than they are.
+   */
   ListedFileIndex ordered(Set unbounded) {
-    return with(estimate, keys, NOTHING_COUNTED, unbounded);
+    Map left = new HashMap(counted);
+    left.keySet().retainAll(joinKeys);
+    left.keySet().removeAll(groupKeys);
+    return with(left, unbounded);
   }
 
-  private ListedFileIndex with(Estimate estimate, Set keys, Map counted, Set unbounded) {
-    return new ListedFileIndex(statementId, scan, listing, estimate, keys, counted, unbounded);
+  private ListedFileIndex with(Map counted, Set unbounded) {
+    return new ListedFileIndex(statementId, scan, listing, estimate, joinKeys, groupKeys, counted, unbounded);
   }
 
   /** See {@link #counted(Map)}. */
@@ -100,7 +121,12 @@ public final class ListedFileIndex implements FileIndex {
 
   /** Whether rows are joined or grouped by a column of an estimated scan. */
   boolean isKey(String column) {
-    return keys.contains(column);
+    return joinKeys.contains(column) || groupKeys.contains(column);
+  }
+
+  /** Whether rows are joined by it. */
+  boolean isJoinKey(String column) {
+    return joinKeys.contains(column);
   }
 
   /** Of the files that the filters leave; null where nothing was asked. */
