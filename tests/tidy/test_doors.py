@@ -24,7 +24,7 @@ DOORS = {
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
     "fastavro": r"engine/iceberg/manifests/avro\.py$",
-    "fsspec": r"engine/storage/storage\.py$|catalog/(file_store|remote)\.py$",
+    "fsspec": r"catalog/conditional_put\.py$",
 }
 # Comes with a library that is declared.
 OPTIONAL = {"opentelemetry": "otel"}
