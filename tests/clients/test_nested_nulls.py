@@ -33,14 +33,15 @@ Read = Callable[[RealServer, str], list[list[Any]]]
 @pytest.fixture(scope="module", params=["delta", "iceberg"])
 def table(server: RealServer, request: pytest.FixtureRequest) -> Iterator[str]:
     """A row for each level, with its number."""
-    http, name = server.http(), f"nested_nulls.{request.param}"
+    http, schema = server.http(), f"nested_nulls_{request.param}"
+    name = f"{schema}.t"
     columns = ", ".join(f"c{at} {kind.sql}" for at, kind in enumerate(KINDS))
-    http.run("CREATE SCHEMA IF NOT EXISTS nested_nulls")
+    http.run(f"CREATE SCHEMA {schema}")
     http.run(f"CREATE TABLE {name} (n INT, {columns}) USING {request.param}")
     for level, row in enumerate(ROWS):
         http.run(f"INSERT INTO {name} SELECT {level}, {', '.join(cell.sql for cell in row)}")
     yield name
-    http.run(f"DROP TABLE {name}")
+    http.run(f"DROP SCHEMA {schema} CASCADE")
 
 
 def of_file(server: RealServer, text: str, format_: str) -> bytes:

@@ -231,3 +231,50 @@ def keyed(session: LakeSession) -> Iterator[LakeSession]:
     yield session
     rows(session, "DROP TABLE child")
     rows(session, "DROP TABLE parent")
+
+
+USES: list[tuple[tuple[str, ...], str, list[tuple[Any, ...]]]] = [
+    (("INSERT INTO used SELECT column_name, 1 FROM {columns}",), "SELECT s FROM used", [("id",)]),
+    (("CREATE OR REPLACE TABLE used USING {format} AS SELECT column_name AS s, 1 AS n FROM {columns}",),
+     "SELECT s FROM used", [("id",)]),
+    (("INSERT INTO used VALUES ('id', 1), ('x', 2)",
+      "DELETE FROM used WHERE s IN (SELECT column_name FROM {columns})"), "SELECT s FROM used", [("x",)]),
+    (("INSERT INTO used VALUES ('id', 1)", "UPDATE used SET n = (SELECT 5 + count(*) FROM {columns}) WHERE s = 'id'"),
+     "SELECT * FROM used", [("id", 6)]),
+    (("INSERT INTO used VALUES ('id', 1)",
+      "MERGE INTO used USING (SELECT * FROM information_schema.columns WHERE table_name IN ('parent', 'seen')) x "
+      "ON used.s = x.column_name WHEN MATCHED THEN UPDATE SET n = 7 "
+      "WHEN NOT MATCHED THEN INSERT (s, n) VALUES (column_name, 8)"),
+     "SELECT * FROM used ORDER BY s", [("id", 7), ("n", 8)]),
+    (("INSERT OVERWRITE used SELECT table_name, 1 FROM information_schema.tables WHERE table_name = 'parent'",),
+     "SELECT s FROM used", [("parent",)]),
+    ((), "BEGIN DECLARE n BIGINT DEFAULT 0; FOR r AS SELECT column_name FROM {columns} DO SET n = n + 1; END FOR; "
+         "SELECT n; END", [(1,)]),
+    ((), "EXECUTE IMMEDIATE 'SELECT count(*) FROM information_schema.columns WHERE table_name = ?' USING 'parent'",
+     [(1,)]),
+    (("CREATE OR REPLACE FUNCTION width(t STRING) RETURNS BIGINT "
+      "RETURN (SELECT count(*) FROM information_schema.columns WHERE table_name = t)",), "SELECT width('parent')",
+     [(1,)]),
+    (("DECLARE OR REPLACE w BIGINT", "SET VAR w = (SELECT count(*) FROM {columns})"), "SELECT w", [(1,)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("format_", ["delta", "iceberg"])
+@pytest.mark.parametrize(("texts", "query", "expected"), USES, ids=[(*texts, query)[-1] for texts, query, _ in USES])
+def test_in_every_kind_of_statement(
+    keyed: LakeSession, format_: str, texts: tuple[str, ...], query: str, expected: list[tuple[Any, ...]]
+) -> None:
+    columns = "information_schema.columns WHERE table_name = 'parent'"
+    rows(keyed, f"CREATE OR REPLACE TABLE used (s STRING, n INT) USING {format_}")
+    try:
+        for text in texts:
+            rows(keyed, text.format(columns=columns, format=format_))
+        assert rows(keyed, query.format(columns=columns)) == expected
+    finally:
+        rows(keyed, "DROP TABLE used")
+
+
+def test_a_plan_that_is_shown_names_the_relation(session: LakeSession, opened: list[str]) -> None:
+    ((plan,),) = rows(session, "EXPLAIN SELECT * FROM information_schema.columns WHERE table_name = 'made'")
+    assert "Scan `spark_catalog`.`information_schema`.`columns`" in plan and "deltagateway" not in plan
+    assert opened == []

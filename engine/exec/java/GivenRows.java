@@ -56,6 +56,7 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
   private final Questions questions;
   private final String statementId;
   private final int number;
+  private final String name;
   private final StructType schema;
   private final List keys = new ArrayList();
   private final String timeZone;
@@ -69,6 +70,7 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
     this.questions = questions;
     this.statementId = statementId;
     this.number = number;
+    this.name = given.get("relation").textValue();
     this.schema = StructType.fromDDL(given.get("columns").textValue());
     for (int i = 0; i < given.get("keys").size(); i++) {
       keys.add(((JsonNode) given.get("keys").get(i)).textValue());
@@ -100,6 +102,11 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
       }
     }
     return (LogicalPlan) plan.transformDownWithSubqueries(new Placing());
+  }
+
+  /** In plans that are shown, where the name is replaced by what users call the relation. */
+  public String toString() {
+    return name;
   }
 
   public SQLContext sqlContext() {

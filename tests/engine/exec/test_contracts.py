@@ -40,6 +40,14 @@ IMPLEMENTED = {
         "rootPaths()",
         "sizeInBytes()",
     },
+    "org.apache.spark.sql.sources.BaseRelation": {
+        "needConversion()",
+        "schema()",
+        "sizeInBytes()",
+        "sqlContext()",
+        "unhandledFilters(Filter[])",
+    },
+    "org.apache.spark.sql.sources.TableScan": {"buildScan()"},
     "org.apache.spark.internal.io.FileCommitProtocol": {
         "abortJob(JobContext)",
         "abortTask(TaskAttemptContext)",
@@ -64,7 +72,7 @@ CALLED = {
     "FileFormatWriter$OutputSpec,Configuration,Seq,Option,Seq,Map,int,Function0)",
     f"{DATASOURCES}.WriteJobDescription": "(String,SerializableConfiguration,OutputWriterFactory,Seq,Seq,Seq,Option,"
     "String,Map,long,String,Seq)",
-    "org.apache.spark.sql.execution.arrow.ArrowConverters$": "toBatchIterator(Iterator,StructType,long,String,boolean,"
+    "org.apache.spark.sql.execution.arrow.ArrowConverters$": "fromBatchIterator(Iterator,StructType,String,boolean,"
     "boolean,TaskContext)",
     "org.apache.spark.sql.internal.SessionState": "executePlan(LogicalPlan,Enumeration$Value)",
     "org.apache.spark.sql.execution.SQLExecution$": "withNewExecutionId(QueryExecution,Option,Function0)",
