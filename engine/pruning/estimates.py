@@ -6,8 +6,8 @@ known of every file is not known.
 
 How many values of a column differ no log says. In a partition column they are counted; in others somebody may have
 counted them (`engine.pruning.distinct_counts`), and whole numbers, decimals and dates cannot be more than lie between
-the lowest and the highest, nor more than there are rows. Where the rows are the lower bound, nothing is known: Java
-looks into a file before it believes that a join by such a column does not multiply rows (`Dictionaries.java`).
+the lowest and the highest, nor more than there are rows. If the rows are the lower of the two, nothing is known: Java
+looks into a file before it takes a join by such a column for one that does not multiply rows (`Dictionaries.java`).
 
 Protocol: "Per-file Statistics", "Deletion Vectors".
 """
