@@ -11,10 +11,10 @@ RUN := $(BIN)/python -m
 SERVE_ARGS ?=
 CONSOLE := $(wildcard $(addprefix gateway/http/console/,*.* src/*)) deploy/build_console.py
 SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
-SQL_TESTS_URL := https://repo1.maven.org/maven2/org/apache/spark/spark-sql_2.13/4.2.0/spark-sql_2.13-4.2.0-tests.jar
+SQL_TESTS_ARTIFACT := org.apache.spark:spark-sql_2.13:4.2.0:jar:tests
 SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb
 ICEBERG_RUNTIME := $(ICEBERG_ORACLE)/iceberg-spark-runtime.jar
-ICEBERG_RUNTIME_URL := https://repo1.maven.org/maven2/org/apache/iceberg/iceberg-spark-runtime-4.1_2.13/1.12.0/iceberg-spark-runtime-4.1_2.13-1.12.0.jar
+ICEBERG_RUNTIME_ARTIFACT := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0
 ICEBERG_RUNTIME_SHA256 := 3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82
 TEST_ARGS ?=
 PROCESSES ?= 2
@@ -88,10 +88,7 @@ $(ORACLE)/.installed: Makefile
 	@touch $@
 
 $(SQL_TESTS): # Spark's own SQL tests
-	@mkdir -p $(ORACLE)
-	@curl --fail --silent --show-error --location --output $@.part $(SQL_TESTS_URL)
-	@echo "$(SQL_TESTS_SHA256)  $@.part" | sha256sum --check --quiet
-	@mv $@.part $@
+	@$(PYTHON) -m tests.maven $(SQL_TESTS_ARTIFACT) $@ $(SQL_TESTS_SHA256)
 
 $(ICEBERG_ORACLE)/.installed: Makefile
 	@$(PYTHON) -m venv $(ICEBERG_ORACLE)
@@ -99,10 +96,7 @@ $(ICEBERG_ORACLE)/.installed: Makefile
 	@touch $@
 
 $(ICEBERG_RUNTIME):
-	@mkdir -p $(ICEBERG_ORACLE)
-	@curl --fail --silent --show-error --location --output $@.part $(ICEBERG_RUNTIME_URL)
-	@echo "$(ICEBERG_RUNTIME_SHA256)  $@.part" | sha256sum --check --quiet
-	@mv $@.part $@
+	@$(PYTHON) -m tests.maven $(ICEBERG_RUNTIME_ARTIFACT) $@ $(ICEBERG_RUNTIME_SHA256)
 
 $(REST_ORACLE)/.installed: tests/oracle/rest_server/pom.xml
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(REST_ORACLE)

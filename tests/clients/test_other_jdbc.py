@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,18 +15,18 @@ from tests.clients.conftest import Served
 from tests.clients.drivers import JARS, column, error_of_cancelled, read_result, start_jvm
 from tests.clients.test_behavior import VALUES
 from tests.clients.test_jdbc import LISTS
+from tests.maven import take_jar
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.clients, pytest.mark.oracle]
 
-MAVEN = "https://repo1.maven.org/maven2"
 FOLDER = ROOT / ".oracle" / "drivers"
 JANINO = ("janino", "commons-compiler")
 
 
 @dataclass(frozen=True)
 class Package:
-    path: str
+    artifact: str
     sha256: str
     driver: str
     scheme: str
@@ -39,21 +37,21 @@ class Package:
 HIVE = "org.apache.hive.jdbc.HiveDriver"
 PACKAGES = {
     "hive-3": Package(
-        "org/apache/hive/hive-jdbc/3.1.3/hive-jdbc-3.1.3-standalone.jar",
+        "org.apache.hive:hive-jdbc:3.1.3:jar:standalone",
         "2f99f0912136d2d3ee72b26c5fa628c1edf3aac24908da21d3f5a92926074ec0",
         HIVE,
         "hive2",
         tells_counts=False,
     ),
     "hive-4": Package(
-        "org/apache/hive/hive-jdbc/4.0.1/hive-jdbc-4.0.1-standalone.jar",
+        "org.apache.hive:hive-jdbc:4.0.1:jar:standalone",
         "5d74bb0130aae6a8a2fad9cf5ffa1608974a55f1013464334490f7e06311959e",
         HIVE,
         "hive2",
         tells_counts=True,
     ),
     "kyuubi": Package(
-        "org/apache/kyuubi/kyuubi-hive-jdbc-shaded/1.9.2/kyuubi-hive-jdbc-shaded-1.9.2.jar",
+        "org.apache.kyuubi:kyuubi-hive-jdbc-shaded:1.9.2",
         "cf1fd1ab6b38b678d38647ab9674b73c54289eaf1121c25faaa70e18c0b052af",
         "org.apache.kyuubi.jdbc.KyuubiHiveDriver",
         "kyuubi",
@@ -63,15 +61,8 @@ PACKAGES = {
 
 
 def jar(package: Package) -> Path:
-    """The package, downloaded once."""
-    file = FOLDER / package.path.rpartition("/")[2]
-    if not file.exists():
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        with urllib.request.urlopen(f"{MAVEN}/{package.path}", timeout=300) as answer:
-            content = answer.read()
-        assert hashlib.sha256(content).hexdigest() == package.sha256
-        file.write_bytes(content)
-    return file
+    """The package, fetched once."""
+    return take_jar(package.artifact, FOLDER / f"{package.artifact.replace(':', '-')}.jar", package.sha256)
 
 
 def classpath(package: Package) -> str:
