@@ -442,9 +442,11 @@ def _depth_behind(text: str, depth: int) -> int:
 
 
 def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:
-    """The tree of one query. Raises `SyntaxFailure`, or a `SqlError` for what is known and refused."""
+    """The tree of one query. Raises `SyntaxFailure`, `StatementTooComplex`, or a `SqlError` for what is refused."""
     try:
         trees = _Parser(dialect=_DIALECT).parse(normalize(tokens), text)
+    except RecursionError:
+        raise StatementTooComplex() from None
     except _BUGS:
         raise SyntaxFailure("the query cannot be read", tokens[0].start if tokens else 0) from None
     tree = trees[0] if trees else None
