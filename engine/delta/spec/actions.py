@@ -37,6 +37,9 @@ class _Wire:
     WIRE_NAME: ClassVar[str]
     """The key under which the value travels."""
 
+    HOLDS_ANY_JSON: ClassVar[bool] = False
+    """Whether a field may have a value of any type. One of another type than expected is kept in `extra`."""
+
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """The value inside the wrapper: for ``{"txn": {...}}`` the inner object. Raises `MalformedLogEntry`."""
@@ -50,10 +53,15 @@ class _Wire:
                 try:
                     arguments[attribute] = parse(item)
                 except (TypeError, ValueError) as error:
-                    raise MalformedLogEntry(cls.WIRE_NAME, f"field {name}: {error}") from error
+                    if not cls.HOLDS_ANY_JSON:
+                        raise MalformedLogEntry(cls.WIRE_NAME, f"field {name}: {error}") from error
             elif required:
                 raise MalformedLogEntry(cls.WIRE_NAME, f"the required field {name} is missing")
-        extra = {name: item for name, item in value.items() if name not in known and item is not None}
+        extra = {
+            name: item
+            for name, item in value.items()
+            if item is not None and (name not in known or known[name][0] not in arguments)
+        }
         if extra:
             arguments["extra"] = extra
         return cls(**arguments)
@@ -240,9 +248,13 @@ class DomainMetadata(_Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitInfo(_Wire):
-    """Who made the commit and how. Any JSON is legal, so the values of parameters and metrics are not interpreted."""
+    """Provenance of a commit. It may be any JSON object, so a field of another type than expected is only kept.
+
+    Protocol: "Commit Provenance Information".
+    """
 
     WIRE_NAME = "commitInfo"
+    HOLDS_ANY_JSON = True
 
     in_commit_timestamp: int | None = None
     """Milliseconds since the epoch; the commit's own time where that feature is enabled."""

@@ -8,7 +8,7 @@ again; those who commit later see the log. A statement that finds the log of one
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, tzinfo
@@ -114,8 +114,8 @@ def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> No
         info = parse_commit_info(storage.read_bytes(f"{LOG_FOLDER}/{commit_name(0)}"), commit_name(0))
     except (OSError, MalformedLogEntry):
         info = None
-    said = {} if info is None or info.operation != plan.description.name else info.operation_parameters or {}
-    if said.get(SOURCE_STAMP) != plan.description.parameters[SOURCE_STAMP]:
+    said = info.operation_parameters if info is not None and info.operation == plan.description.name else None
+    if not isinstance(said, Mapping) or said.get(SOURCE_STAMP) != plan.description.parameters[SOURCE_STAMP]:
         raise FolderOfTwoTables(source.label, "CONVERT TO DELTA", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
 
 

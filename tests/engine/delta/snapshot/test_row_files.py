@@ -55,4 +55,5 @@ def test_capabilities(snapshot: Snapshot) -> None:
         Capability.DELETED_ROW_MARKS,
         Capability.UPDATED_ROW_MARKS,
         Capability.MERGED_ROW_MARKS,
+        Capability.NAMED_FIELDS,
     ]
