@@ -21,6 +21,8 @@ class Case:
     asks: tuple[str, ...] = ()
     """Queries or DESCRIBE statements that answer the same rows, names and types included."""
     has_feed: bool = False
+    is_read: bool = True
+    """Whether both engines read all rows of both tables, besides what is asked."""
 
 
 def made(columns: str, *steps: str, clauses: str = "", asks: tuple[str, ...] = (), **properties: str) -> Case:

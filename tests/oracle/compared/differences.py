@@ -12,11 +12,30 @@ from tests.oracle.compared.runner import OURS, THEIRS, Made
 
 def differences(case: str, ours: Made, theirs: Made) -> list[str]:
     """A line for each."""
+    return _unexplained(case, _pairs(ours, theirs))
+
+
+def told_differences(case: str, ours: Made, theirs: Made) -> list[str]:
+    """Returns a line for each difference in the outcomes of the steps, and in the answers to what the case asks."""
+    return _unexplained(case, [*_outcomes(ours, theirs), *_told(ours, theirs)])
+
+
+def _unexplained(case: str, pairs: list[tuple[str, Any, Any]]) -> list[str]:
     found = []
-    for path, own, other in _pairs(ours, theirs):
+    for path, own, other in pairs:
         if own != other and not is_explained(case, path, own, other):
             found.append(f"{path}: ours {own!r}, theirs {other!r}")
     return found
+
+
+def _outcomes(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
+    outcomes = enumerate(zip(ours.outcomes, theirs.outcomes, strict=True))
+    return [(f"outcome {number}", own, other) for number, (own, other) in outcomes]
+
+
+def _told(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
+    asked = dict.fromkeys([*ours.told, *theirs.told])
+    return [(what, ours.told.get(what, ABSENT), theirs.told.get(what, ABSENT)) for what in asked]
 
 
 def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
@@ -24,17 +43,13 @@ def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
 
     Both tables have the same rows, as we read them; and both engines read the same in each.
     """
-    pairs: list[tuple[str, Any, Any]] = [
-        (f"outcome {number}", *outcomes)
-        for number, outcomes in enumerate(zip(ours.outcomes, theirs.outcomes, strict=True))
-    ]
+    pairs = _outcomes(ours, theirs)
     nothing: Flat = {}
     for version, commits in enumerate(zip_longest(ours.commits, theirs.commits, fillvalue=nothing)):
         own, other = commits
         paths = dict.fromkeys([*own, *other])
         pairs += [(f"{version} {path}", own.get(path, ABSENT), other.get(path, ABSENT)) for path in paths]
-    asked = dict.fromkeys([*ours.told, *theirs.told])
-    pairs += [(what, ours.told.get(what, ABSENT), theirs.told.get(what, ABSENT)) for what in asked]
+    pairs += _told(ours, theirs)
     for read in (what for what in ours.reads if what.endswith(OURS)):
         pairs.append((f"{read} and {THEIRS}", ours.reads[read], ours.reads[read.removesuffix(OURS) + THEIRS]))
     pairs += [(f"{what}, by us and by delta-spark", answer, theirs.reads[what]) for what, answer in ours.reads.items()]

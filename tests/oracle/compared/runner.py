@@ -123,7 +123,7 @@ def _our_names(name: str) -> dict[str, str]:
 def _reads(case: Case, tables: Mapping[str, str]) -> dict[str, str]:
     """What is asked -> in which words; `tables` are the names of the two tables."""
     reads = {}
-    for schema in (OURS, THEIRS):
+    for schema in (OURS, THEIRS) if case.is_read else ():
         name = tables.get(schema, "")
         reads[f"rows of {schema}"] = exact_rows(name)
         if case.has_feed:
