@@ -51,6 +51,16 @@ class AuthenticationIncomplete(SqlError, condition="AUTHENTICATION_INCOMPLETE", 
 
 
 @dataclass(eq=False)
+class AuthenticationNotUsed(SqlError, condition="AUTHENTICATION_NOT_USED", sqlstate="F0000"):
+    setting: str
+    method: str
+    template = (
+        "The setting {setting} has a value, but authentication.methods does not contain {method}: clients would log in "
+        "without it. Add {method} to authentication.methods, or remove {setting}."
+    )
+
+
+@dataclass(eq=False)
 class DirectoryInTheClear(SqlError, condition="DIRECTORY_IN_THE_CLEAR", sqlstate="F0000"):
     url: str
     template = (

@@ -156,9 +156,15 @@ def _strings(value: Any) -> Sequence[str]:
     return found
 
 
+_SECONDS_MAX = 1 << 40
+"""Of claims that are times: some 34,000 years, so that milliseconds are a whole number of 64 bits."""
+
+
 def _seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _Refused("a time is no number")
+    if not abs(value) <= _SECONDS_MAX:  # also NaN
+        raise _Refused("a time is out of range")
     return float(value)
 
 

@@ -1,7 +1,7 @@
 """The authenticator that a configuration asks for, and what is refused at the start.
 
 an address that other machines reach, without authentication or TLS (`listening.py` has the exceptions)
-a method without what it needs; anonymous beside another method (`config.py`)
+a method without what it needs; settings of a method that is not used; anonymous with another method (`config.py`)
 a catalog or a secret below the lake or an allowed root, which are the folders that clients read and write
 a file of secrets that others on this machine can read
 """
@@ -30,7 +30,7 @@ from gateway.authenticators.tokens import Tokens
 from gateway.config import Config, Risk
 from gateway.listening import ensure_may_listen, is_loopback
 from gateway.reloads import OnReload, ignore_reload
-from gateway.start_errors import AuthenticationIncomplete, DirectoryInTheClear, SecretInLake
+from gateway.start_errors import AuthenticationIncomplete, AuthenticationNotUsed, DirectoryInTheClear, SecretInLake
 
 
 def make_authenticator(
@@ -43,6 +43,7 @@ def make_authenticator(
     of `open_issuer`.
     """
     section, server = config.authentication, config.server
+    _ensure_used(config)
     authenticates = Method.ANONYMOUS not in section.methods
     ensure_may_listen(
         server.host,
@@ -74,6 +75,20 @@ def make_authenticator(
         ),
         Acting(_proxy_rules(config), passwords),
     )
+
+
+def _ensure_used(config: Config) -> None:
+    """Raises `AuthenticationNotUsed` for settings of a method that is not one of `authentication.methods`."""
+    section = config.authentication
+    settings = (
+        ("authentication.password_file", section.password_file, Method.PASSWORD),
+        ("authentication.token_file", section.token_file, Method.TOKEN),
+        ("jwt.issuer", config.jwt.issuer, Method.JWT),
+        ("ldap.urls", config.ldap.urls, Method.LDAP),
+    )
+    for name, value, method in settings:
+        if value and method not in section.methods:
+            raise AuthenticationNotUsed(name, method)
 
 
 def _password_method(config: Config, on_reload: OnReload) -> PasswordMethod | None:

@@ -34,7 +34,8 @@ def test_a_good_configuration(users: Path) -> None:
     assert isinstance(chain, Chain)
     assert chain.rules == Rules(admins=frozenset({"ann"}), admin_groups=frozenset({"ops"}))
     assert (users.parent / "catalog").stat().st_mode & 0o777 == 0o700
-    assert build(users, authentication__methods=["anonymous"], lake__catalog_folder="") == Anonymous()
+    anonymous = {"authentication__methods": ["anonymous"], "authentication__password_file": ""}
+    assert build(users, lake__catalog_folder="", **anonymous) == Anonymous()
 
 
 @pytest.mark.parametrize(
@@ -50,8 +51,19 @@ def test_a_good_configuration(users: Path) -> None:
         ({"lake__folder": "s3://b/lake", "lake__catalog_folder": "s3://b/lake/.catalog"}, "SECRET_IN_LAKE"),
         ({"lake__catalog_folder": "{folder}/open"}, "SECRET_READABLE_BY_OTHERS"),
         ({"lake__catalog_folder": "{folder}/users"}, "SECRET_UNUSABLE"),
+        ({"authentication__methods": ["anonymous"]}, "AUTHENTICATION_NOT_USED"),
+        ({"authentication__token_file": "{folder}/tokens"}, "AUTHENTICATION_NOT_USED"),
+        ({"jwt__issuer": "https://example.com"}, "AUTHENTICATION_NOT_USED"),
+        ({"ldap__urls": ["ldaps://example.com"]}, "AUTHENTICATION_NOT_USED"),
         ({"server__host": "0.0.0.0"}, "HOST_NOT_LOOPBACK"),
-        ({"server__host": "0.0.0.0", "authentication__methods": ["anonymous"]}, "HOST_NOT_LOOPBACK"),
+        (
+            {
+                "server__host": "0.0.0.0",
+                "authentication__methods": ["anonymous"],
+                "authentication__password_file": "",
+            },
+            "HOST_NOT_LOOPBACK",
+        ),
         ({"server__tls_certificate": "{folder}/open.pem"}, "SECRET_READABLE_BY_OTHERS"),
         ({"server__tls_certificate": "{folder}/lake/key.pem"}, "SECRET_IN_LAKE"),
     ],
@@ -96,4 +108,5 @@ def test_a_server_for_the_network(users: Path, tmp_path: Path) -> None:
     chain = build(users, server__host="0.0.0.0", server__accepted_risks=[Risk.CLEARTEXT])
     assert isinstance(chain, Chain) and chain.rules.takes_plaintext
     anybody = {"authentication__methods": ["anonymous"], "server__accepted_risks": list(Risk)}
+    anybody |= {"authentication__password_file": ""}
     assert build(users, server__host="0.0.0.0", **anybody) == Anonymous(is_open=True)
