@@ -22,6 +22,7 @@ from engine.plans.file_writes import WriteTarget
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.results import ResultStream
 from engine.spool.spool import Spool
 from tests.gateway.http.conftest import eventually
 
@@ -57,6 +58,11 @@ class JavaSession:
         self.calls.append("write")
         self._ensure_well()
         return "[]"
+
+    def run(self, request: str) -> bytes:
+        self.calls.append("run")
+        self._ensure_well()
+        raise ValueError("a second run")
 
     def checkWrite(self, request: str, target: str) -> None:
         self.calls.append("checkWrite")
@@ -304,3 +310,25 @@ def test_cancelled_statement_is_not_run_again(spark: Spark) -> None:
     with pytest.raises(StatementCancelled):
         write(session, context)
     assert eventually(lambda: len(spark.runs) == 2) and not spark.runs[1].sessions
+
+
+def test_streamed_query_is_run_again_only_before_its_client_was_offered_rows(spark: Spark) -> None:
+    """Rows that a client may have read cannot be taken back, and a second run may have others first."""
+    session, told = ExecSession(spark.supervisor, spark.results), list[ResultStream]()
+    context = StatementContext(identity=Identity("ann"), on_rows=told.append)
+    session.set_setting("a", "1")
+    first = spark.runs[0]
+    first.sessions[0].fault = lambda: ended_for_others(spark, first)
+    with pytest.raises(ValueError, match="a second run"):
+        session.stream_query(PLAN, context)
+
+    def offered_before() -> Exception:
+        header = {"columns": [], "time_zone": "UTC"}
+        second.file_lists._announced[context.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
+        return ended_for_others(spark, second)
+
+    second = spark.runs[1]
+    second.sessions[0].fault = offered_before
+    with pytest.raises(SparkRestarting):
+        session.stream_query(PLAN, context)
+    assert len(told) == 1 and eventually(lambda: len(spark.runs) == 3) and not spark.runs[2].sessions
