@@ -223,7 +223,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
         writers={DEFAULT_FORMAT: DeltaWriter(), ICEBERG: IcebergWriter()},
         tokens=options.tokens,
         audit_folder=options.audit_folder,
-        files=DeltaFileSource(open_table),
+        files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         results=results,

@@ -9,6 +9,7 @@ those under which it was created.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from catalog.entries import FunctionEntry
@@ -52,6 +53,10 @@ _OF_TIMES = ("time", "date", "hour", "minute", "second", "current", "now", "unix
 _TIME_ZONE = "spark.sql.session.timeZone"
 
 
+_SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
+"""The first one of a view is no subquery."""
+
+
 def ensure_settings_fit(bound: BoundStatement) -> None:
     """Raises `PolicyForbidsSetting`, `FunctionForbidsSetting`."""
     _ensure_functions_fit(bound)
@@ -89,7 +94,7 @@ def _of_views(relations: Sequence[BoundRelation]) -> Iterator[str]:
     for relation in relations:
         named = relation.relation if isinstance(relation, BoundInBody) else relation
         if isinstance(named, BoundView):
-            yield named.query.text
+            yield _SELECT.sub("", named.query.text, count=1)
             yield from _of_views(named.relations)
 
 

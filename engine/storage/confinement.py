@@ -57,6 +57,7 @@ from engine.types.arrow_types import Array, RecordBatch
 FILE_BYTES_MAX = 1 << 40
 """More than any data file has. Spark plans a task for every 128 MB of what a file is said to have."""
 
+_OWN_LINKS_MAX = 10_000
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
 _LOCAL_AUTHORITIES = ("", "localhost")
 
@@ -96,6 +97,8 @@ class Confinement:
         )
         self._prefixes = tuple(place.rstrip("/") + "/" for place in self.places.allowed)
         self._excluded_prefixes = tuple(place.rstrip("/") + "/" for place in self.places.excluded)
+        self._own_links: set[tuple[int, int, int, int]] = set()
+        """Files all of whose names were found in the table's folder: device, inode, names, time of the last change."""
         self._has_inner_tables = bool(self._excluded_prefixes) or others.is_table is not None
 
     # --- Paths as texts ---
@@ -249,6 +252,9 @@ class Confinement:
 
         A commit has two names while it is put (`put_local`), both in its folder, which is searched first.
         """
+        known = (status.st_dev, status.st_ino, status.st_nlink, status.st_ctime_ns)
+        if known in self._own_links:
+            return
         real = real_path(place)
         root = next((each for each in (self._real_root, *self._real_sources) if _is_below(real, (each,))), None)
         missing = status.st_nlink - _count_links(os.path.dirname(real), status)
@@ -256,6 +262,8 @@ class Confinement:
             missing = status.st_nlink - sum(_count_links(folder, status) for folder, _, _ in os.walk(root))
         if missing > 0 and os.stat(real).st_nlink > 1:
             raise LogPathNotAllowed(self.root, place)
+        if missing <= 0 and len(self._own_links) < _OWN_LINKS_MAX:
+            self._own_links.add(known)
 
 
 class _Looks(Enum):

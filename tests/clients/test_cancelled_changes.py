@@ -27,7 +27,7 @@ from tests.gateway.http.conftest import eventually
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
-FILES = 3000
+FILES = 10_000
 """That are copied, or removed: many more than go between two looks at a folder."""
 ROWS = 500_000
 

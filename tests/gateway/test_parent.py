@@ -17,7 +17,8 @@ from tests.gateway.http.conftest import eventually
 from tests.paths import ROOT
 
 PARENT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 from gateway import parent
 parent._PAUSES_S = tuple(map(float, sys.argv[1].split(",")))
 sys.exit(parent.watch([sys.executable, "-c", sys.argv[2], *sys.argv[3:]]))

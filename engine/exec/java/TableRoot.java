@@ -6,6 +6,8 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 
@@ -20,6 +22,10 @@ import org.apache.hadoop.fs.Path;
 final class TableRoot implements Serializable {
   private static final Pattern URI = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*:/.*", Pattern.DOTALL);
   private static final Pattern LEADS_UP = Pattern.compile("(.*/)?\\.\\.(/.*)?", Pattern.DOTALL);
+
+  private static final int OWN_LINKS_MAX = 10_000;
+  /** Files, as they were last changed, all of whose names were found in the table's folder. */
+  private static final Set OWN_LINKS = ConcurrentHashMap.newKeySet();
 
   private final String root;
   private final String[] allowed;
@@ -116,9 +122,14 @@ final class TableRoot implements Serializable {
       Object links = java.nio.file.Files.getAttribute(file, "unix:nlink", new java.nio.file.LinkOption[0]);
       int others = ((Integer) links).intValue();
       if (others == 1) return false;
+      java.nio.file.LinkOption[] none = new java.nio.file.LinkOption[0];
+      String known = root + "\n" + java.nio.file.Files.getAttribute(file, "fileKey", none) + " " + others + " "
+          + java.nio.file.Files.getAttribute(file, "unix:ctime", none);
+      if (OWN_LINKS.contains(known)) return false;
       for (int i = 0; i < realRoots.length && others > 0; i++) {
         if (file.startsWith(realRoots[i])) others -= names(file, realRoots[i].toFile());
       }
+      if (others <= 0 && OWN_LINKS.size() < OWN_LINKS_MAX) OWN_LINKS.add(known);
       return others > 0;
     } catch (IOException missing) {
       return false;

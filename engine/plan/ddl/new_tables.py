@@ -58,7 +58,7 @@ def _field(column: ColumnDef, settings: Settings) -> StructField:
     return StructField(column.parts[-1], kind.data_type, column.nullable, present)
 
 
-def table_changes(statement: CreateTable, settings: Settings) -> tuple[DefinitionChange, ...]:
+def table_changes(statement: CreateTable, settings: Settings = ()) -> tuple[DefinitionChange, ...]:
     """Properties, constraints, the comment and clustering, as changes of a table without them."""
     named = checks_of(statement)
     constraints = tuple(
