@@ -47,4 +47,4 @@ class TokenLifetimeInvalid(SqlError, condition="TOKEN_LIFETIME_INVALID", sqlstat
 @dataclass(eq=False)
 class TokenNotAllowed(SqlError, condition="TOKEN_NOT_ALLOWED", sqlstate="42501"):
     reason: str
-    template = "No token can be made here: {reason}."
+    template = "The request for a token is rejected: {reason}."

@@ -49,7 +49,12 @@ def visible_tokens(store: TokenStore | None, identity: Identity) -> tuple[TokenE
 
 
 def revoke_token(store: TokenStore | None, identity: Identity, token_id: str) -> None:
-    """Raises :class:`~catalog.secret_errors.TokenNotFound`, also for a token of somebody else."""
+    """Revokes a token; a login by a token for reading may revoke that token alone.
+
+    Raises `TokenNotFound`, also for a token of somebody else, and `TokenNotAllowed`.
+    """
+    if Scope.SQL not in identity.scopes and not (identity.method is Method.TOKEN and identity.client_id == token_id):
+        raise TokenNotAllowed("the token of this login is for reading only, and can revoke no other token")
     ensure_tokens(store).revoke(token_id, None if identity.is_admin else identity.principal)
 
 

@@ -101,6 +101,12 @@ def test_a_token_makes_none_that_can_do_more(house: SecureHouse) -> None:
     answer = house.ask("POST", f"{TOKENS}/create", {}, **bearer(reading))
     assert (answer.status, answer.body["error_code"]) == (403, "PERMISSION_DENIED")
     administrators, _ = create(house, "zoë", scope="read-only")
+    for token in (reading, administrators):
+        answer = house.ask("POST", f"{TOKENS}/delete", {"token_id": made["token_id"]}, **bearer(token))
+        assert (answer.status, answer.body["error_code"]) == (403, "PERMISSION_DENIED")
+    own, own_id = create(house, scope="read-only")
+    assert house.ask("POST", f"{TOKENS}/delete", {"token_id": own_id}, **bearer(own)).status == 200
+    assert house.ask("POST", f"{TOKENS}/delete", {"token_id": made["token_id"]}, **basic("ann")).status == 200
     assert house.ask("GET", f"{TOKENS}/list", **bearer(administrators)).body["token_infos"][0]["scope"] == "read-only"
 
 
