@@ -37,6 +37,9 @@ class OtherTables:
 
 NO_OTHER_TABLES = OtherTables()
 
+_FOUND_MAX = 10_000
+"""Answers of earlier generations of the catalog that are kept: tables that were dropped are among them."""
+
 
 class OtherTablesFinder:
     """Thread-safe. `newest` returns the newest state that is known, without asking the store."""
@@ -47,14 +50,17 @@ class OtherTablesFinder:
         self._newest, self._served = newest, served
         self._trusted = tuple(trusted_roots)
         self._trusted_locations = tuple(map(configured_location, self._trusted))
-        self._index = _Index(newest(), ())
+        state = newest()
+        self._index = _Index(state, _locations(state))
 
     def find(self, location: str) -> OtherTables:
         """Returns the same object as long as nothing changes for the location."""
         state = self._newest()
         index = self._index
         if index.state is not state:
-            self._index = index = _Index(state, _locations(state), before=index.before | index.found)
+            is_small = len(index.before) + len(index.found) < _FOUND_MAX
+            known = index.before | index.found if is_small else index.found
+            self._index = index = _Index(state, _locations(state), known)
         found = index.found.get(location)
         if found is None:
             fresh, before = self._find(location, index), index.before.get(location)
