@@ -135,6 +135,10 @@ class Catalog:
         """The newest generation: one read of the store."""
         return self._view(self._store.load())
 
+    def known_view(self) -> CatalogView:
+        """The newest generation that this server knows, without a request to the store."""
+        return self._view(self._store.newest())
+
     def _view(self, state: CatalogState, asked: AskedSources | None = None) -> CatalogView:
         """`asked` has what REST catalogs are asked; without it they are asked whatever is looked for."""
         own: dict[CatalogName, NameSource] = {} if self._served is None else {DEFAULT_CATALOG_NAME: self._served}

@@ -63,6 +63,7 @@ from engine.statements.catalog import CreateView
 from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import Vacuum
 from engine.statements.merges import Merge
+from engine.statements.queries import Query
 from engine.statements.tables import CloneTable, CreateMode, CreateTable
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
 from engine.statements.writes import Delete, Insert, MultiInsert, Update
@@ -264,7 +265,8 @@ def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
     The catalog is read before the tables are: where it changed in between, all is looked up again. Raises
     `CatalogBusy`.
     """
-    binder = Binder(way.state, way.sources)
+    names_nothing = isinstance(statement, Query) and not statement.relations and not statement.calls
+    binder = Binder(way.state, way.sources, names_nothing=names_nothing)
     for _ in range(_BINDINGS_MAX):
         while isinstance(bound := bind(statement, binder), Unevaluated):
             binder.values[bound.expressions] = way.run.values_of(bound.expressions)

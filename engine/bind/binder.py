@@ -98,10 +98,12 @@ class Binder:
     a view are looked up in what its owner may know of, who may know more.
     """
 
-    def __init__(self, state: SessionState, sources: Sources) -> None:
+    def __init__(self, state: SessionState, sources: Sources, *, names_nothing: bool = False) -> None:
+        """`names_nothing`: the statement names nothing that the catalog has, so the store is not read."""
         self.state, self.formats = state, sources.formats
         self._catalog = sources.catalog
-        self.view = seen_by(sources.catalog.view(), state.identity)
+        view = sources.catalog.known_view() if names_nothing else sources.catalog.view()
+        self.view = seen_by(view, state.identity)
         self.functions = Functions(self.view, state.identity)
         self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
         self.values: dict[str, tuple[Any, ...]] = {}

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.statement import parse_statement, run_statement
+from tests.security.guarded_lake import NoSpark, Reached
 from tests.stores.s3_lake import S3Lake, S3Server, s3_server
 
 
@@ -122,3 +126,15 @@ def test_store_that_refuses_every_put_is_named_and_nothing_is_changed(lake: S3La
     store.fail()
     assert lake.rows("SHOW SCHEMAS LIKE 'more'") == []
     lake.answer("CREATE SCHEMA more")
+
+
+def test_query_that_names_nothing_sends_no_request(lake: S3Lake, store: S3Server) -> None:
+    for text, requests in (("SELECT 1", 0), ("SELECT abs(-1), current_date()", 0), ("SELECT is_member('x')", 1)):
+        store.requests()
+        with pytest.raises(Reached):
+            run_statement(parse_statement(text), lake.state, lake.sources, NoSpark(), _context())  # type: ignore[arg-type]
+        assert len(store.requests()) == requests, text
+
+
+def _context() -> StatementContext:
+    return StatementContext(identity=Identity("ann"))
