@@ -72,6 +72,7 @@ def s3_server() -> Iterator[S3Server]:
         "key": keys["s3.access-key-id"],
         "secret": keys["s3.secret-access-key"],
         "token": keys["s3.session-token"],
+        "config_kwargs": {"retries": {"total_max_attempts": 1}},  # s3fs repeats requests too, and sooner
         "client_kwargs": {"endpoint_url": server.url, "region_name": "us-east-1"},
         "skip_instance_cache": True,
     }
