@@ -67,7 +67,7 @@ def put_if_absent(fs: Any, scheme: str, path: str, data: bytes) -> bool:
 
 
 def _is_precondition_failed(error: BaseException | None) -> bool:
-    """Whether a store answered 412. MinIO, Ceph and R2 do not name the condition, so that s3fs raises OSError."""
+    """Returns whether a store answered 412. MinIO, Ceph and R2 do not name the condition: s3fs raises OSError."""
     while error is not None:
         response = getattr(error, "response", None)
         metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}

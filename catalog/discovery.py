@@ -78,7 +78,7 @@ class ServedFolder:
         self._tree.ensure_there()
 
     def is_table(self, location: str) -> bool:
-        """Whether a folder, at a canonical location below the served one, holds a table."""
+        """Returns whether a folder, at a canonical location below the served one, holds a table."""
         return self._tree.table_format(location) is not None
 
     def own_table(self) -> TableEntry | None:
@@ -172,7 +172,7 @@ class ServedFolder:
         return _entry(folder, child, format_)
 
     def _listed(self, folder: _Folder, child: Child) -> TableEntry | None:
-        """As `_existing`, for lists."""
+        """Returns what `_existing` does, for lists."""
         format_ = self._tree.listed_format(child.location)
         if format_ is None or not self._tree.is_listed(child.location):
             return None

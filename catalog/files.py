@@ -106,15 +106,15 @@ class Tree(Protocol):
         ...
 
     def listed_format(self, location: str) -> str | None:
-        """As `table_format`, for lists of tables: may be as old as what `children` returns."""
+        """Returns what `table_format` does, for lists of tables: it may be as old as what `children` returns."""
         ...
 
     def is_unlisted(self, location: str) -> bool:
-        """Whether the folder is marked as one that is not listed by itself, as it is now."""
+        """Returns whether the folder is marked as one that is not listed by itself, as it is now."""
         ...
 
     def is_listed(self, location: str) -> bool:
-        """Whether the folder of a table has no such mark, for lists: may be as old as what `children` returns."""
+        """Returns whether a table's folder has no such mark, for lists: it may be as old as what `children` returns."""
         ...
 
     def ensure_there(self) -> None:

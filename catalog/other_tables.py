@@ -30,9 +30,9 @@ class OtherTables:
     sources: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     is_table: Callable[[str], bool] | None = None
-    """Whether a folder below the table's own is a table that the catalog has without a record; None: there are none."""
+    """Returns whether a folder below the table's own is a table without a record in the catalog; None: none is."""
     accepts_hard_links: bool = False
-    """Whether files may have a second name outside of the table's folder."""
+    """True if files may have a second name outside of the table's folder."""
 
 
 NO_OTHER_TABLES = OtherTables()

@@ -38,7 +38,7 @@ LISTING_KEPT_S = 5.0
 """Object stores have no modification time of a folder, so what was listed is believed for this long."""
 
 _VERSIONS = "0"
-"""What the names of all versions begin with."""
+"""The first character of the names of all versions."""
 
 _PAGE_KEYS = 50
 """Names in one answer; a log's first ones are versions, but for checksums that were left behind."""
@@ -198,7 +198,7 @@ class RemoteTree:
         return bool(self._fs.isdir(path)) if page is None else page.has_any
 
     def _has_file(self, folder: str, prefix: str, is_sought: Callable[[str], bool]) -> bool:
-        """Whether a folder has a file that is sought, whose name begins with `prefix`.
+        """Returns whether a folder has a file that is sought, whose name begins with `prefix`.
 
         A folder that this server has no access to has none: it is no table of its own.
         """
@@ -228,7 +228,7 @@ class RemoteTree:
 
 T = TypeVar("T")
 _look: ContextVar[dict[tuple[str, str], Any] | None] = ContextVar("look", default=None)
-"""What the store answered to a statement about folders: (kind of question, folder) -> answer."""
+"""Answers of the store to a statement about folders: (kind of question, folder) -> answer."""
 
 
 @contextmanager

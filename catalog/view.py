@@ -150,7 +150,7 @@ class CatalogView:
         return self._relations_of(schema, matches)
 
     def _relations_of(self, schema: SchemaName, matches: Matcher) -> list[Relation]:
-        """Of a schema that is there."""
+        """Returns the relations of a schema that exists."""
         if is_system_schema(schema):
             return [view for view in system_views(schema) if matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 VARIABLE = "DELTA_GATEWAY_PARENT"
-"""Of the environment: JSON with the socket's descriptor, the number of restarts, and what was told before."""
+"""The environment variable: JSON with the socket's descriptor, the number of restarts, and the facts sent before."""
 _PR_SET_PDEATHSIG = 1
 _EXIT = 1
 

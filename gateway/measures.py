@@ -25,7 +25,7 @@ _PAGE_BYTES = resource.getpagesize()
 
 
 def server_metrics(lifecycle: Lifecycle) -> Iterator[MetricFamily]:
-    """Of a server that starts or runs. Returns at once, also where Spark does not answer."""
+    """Returns the metrics of a server that starts or runs, immediately even if Spark does not answer."""
     registry = lifecycle.registry
     is_up = registry is not None and lifecycle.phase is Phase.READY and registry.engine.unready_reason is None
     yield gauge("gateway_up", "1 while statements are taken.", is_up)

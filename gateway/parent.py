@@ -35,13 +35,13 @@ from gateway.lifeline import VARIABLE, has_parent
 from gateway.log_format import LogFormat, format_step
 
 EXIT_CRASHED = 3
-"""As of a server that cannot go on: systemd and the like start it again."""
+"""The exit code of a server that cannot go on, so that systemd starts it again."""
 CRASHES_MAX, CRASHES_WITHIN_S = 5, 600.0
 _PAUSES_S = (0.0, 1.0, 4.0, 16.0, 60.0)
 """Before the child is started again, by the number of crashes shortly before."""
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _DIED_OF = 128
-"""As shells have it: the exit code of a process that ended by signal N is this and N."""
+"""Added to the number of the signal that ended a process, this is its exit code, as in shells."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -65,7 +65,7 @@ class _Parent:
         self._is_ending = False
         self._crashes: deque[float] = deque()
         self._facts: dict[str, object] = {}
-        """What the child has told: the ports in use and the form of log lines."""
+        """Facts that the child has sent: the ports in use and the form of log lines."""
         self._count = 0
         self._wakes = _wake_by_signals()
 

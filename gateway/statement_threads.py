@@ -113,7 +113,7 @@ class StatementThreads:
         return self._limits.statements_running_max - self._admission.running - kept
 
     def _stuck(self) -> Counter[tuple[str, GroupRules]]:
-        """How many statements, by user and group, were abandoned for longer than cancelling takes."""
+        """Returns the number of statements, by user and group, that were abandoned for longer than cancelling takes."""
         grace_s = self._limits.abandoned_grace_s
         since = time.monotonic() - grace_s
         stuck = Counter(self._owners(operation) for operation, began in self._abandoned.items() if began < since)

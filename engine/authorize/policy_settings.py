@@ -49,7 +49,7 @@ _DEPENDS: dict[str, tuple[str, ...]] = {
 
 
 _OF_TIMES = ("time", "date", "hour", "minute", "second", "current", "now", "unix", "cast", "::")
-"""What a body or a type has in it whose value may depend on the time zone."""
+"""Words of bodies and types whose values may depend on the time zone."""
 _TIME_ZONE = "spark.sql.session.timeZone"
 
 

@@ -202,7 +202,7 @@ class BoundView:
     is_hidden: bool = False
     """Whether the principal may not read by itself all that the view reads."""
     rows: GivenRows | None = None
-    """Of a view that is not made of a query."""
+    """The rows of a view that is not made of a query."""
 
     @property
     def name(self) -> TableName:

@@ -31,7 +31,7 @@ Opened = Callable[[Iterable[Relation]], Iterable[NamedRelation]]
 _TABLE = ("table_catalog", "table_schema", "table_name")
 _CONSTRAINT = ("constraint_catalog", "constraint_schema")
 _PARTS = {"catalog": 0, "schema": 1, "name": 2}
-"""Of the name of a table, by the last word of a key."""
+"""The part of a table's name, by the last word of a key."""
 
 
 def information_view(entry: ViewEntry, view: CatalogView, opened: Opened) -> BoundView:
@@ -331,7 +331,7 @@ _OF_TABLES: Mapping[str, tuple[tuple[str, ...], Callable[[_Tables, Iterable[Name
     "referential_constraints": (_CONSTRAINT, _referential_constraints),
     "table_constraints": ((*_CONSTRAINT, *_TABLE), _table_constraints),
 }
-"""Those that tables are opened for: columns that are known before, and the rows."""
+"""Relations that tables are opened for: columns that are known before, and the rows."""
 
 _OF_CATALOG: Mapping[str, Callable[[CatalogView, str | None], Iterable[Row]]] = {
     "catalog_privileges": _catalog_privileges,

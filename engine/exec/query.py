@@ -56,7 +56,7 @@ from engine.statements.queries import ExplainMode
 from engine.table.scan import Scan
 
 _RUNS_MAX = 4
-"""How often a call is made where Spark is ended under it each time."""
+"""The number of times that a call is made if Spark ends under it each time."""
 
 A = TypeVar("A")
 R = TypeVar("R")

@@ -142,7 +142,7 @@ class Supervisor(Generic[P]):
         return process
 
     def was_condemned(self, process: P) -> bool:
-        """Whether `process` was well when it was killed: what ran in it did not cause its end."""
+        """Returns whether `process` was well when it was killed: what ran in it did not cause its end."""
         return process is self._condemned_process
 
     def restart(self, reason: str) -> None:

@@ -99,7 +99,7 @@ class OrderColumn:
 
 
 class FieldMatching(StrEnum):
-    """How a value's fields of structs, at any depth, become those of a column; names match without regard to case."""
+    """Ways to match the fields of structs, at any depth, with a column's; names match without regard to case."""
 
     POSITION = "position"
     NAME = "name"

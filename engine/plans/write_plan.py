@@ -104,7 +104,7 @@ class WritePlan:
     """The names of the query's columns, where these and not positions say which is which."""
     fields: FieldMatching = FieldMatching.POSITION
     assigns: bool = False
-    """Whether the values are those that an UPDATE, or a clause of a MERGE, assigns."""
+    """True if the values are those that an UPDATE, or a clause of a MERGE, assigns."""
     static_partitions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Partition column -> SQL text of its value, from the PARTITION clause."""
     replaces: str | None = None

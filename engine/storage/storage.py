@@ -484,7 +484,7 @@ class FsspecStorage(Storage):
 
 
 def _decides_listing(name: str) -> bool:
-    """Whether a file makes a folder a table, or hides it: a first version, or the mark."""
+    """Returns whether a file makes a folder a table, or hides it: a first version, or the mark."""
     folder, _, base = name.rpartition("/")
     if folder == LOG_FOLDER:
         return base == f"{0:020}.json"

@@ -157,7 +157,7 @@ def _strings(value: Any) -> Sequence[str]:
 
 
 _SECONDS_MAX = 1 << 40
-"""Of claims that are times: some 34,000 years, so that milliseconds are a whole number of 64 bits."""
+"""The largest time in a claim: some 34,000 years, so that milliseconds are a whole number of 64 bits."""
 
 
 def _seconds(value: Any) -> float:

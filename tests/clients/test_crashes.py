@@ -39,7 +39,7 @@ def rows(port: int) -> list[tuple[int]]:
 
 
 def answers(port: int) -> bool:
-    """Whether the Thrift port gives the table's rows to a client that connects now."""
+    """Returns whether the Thrift port gives the table's rows to a client that connects now."""
     try:
         return rows(port) == [(1,), (2,)]
     except (TTransportException, OSError):

@@ -95,7 +95,7 @@ def pyhive(server: RealServer, text: str) -> list[list[Any]]:
 
 
 def measured(table: pa.Table) -> pa.Table:
-    """As clients may measure it, whose process must not end by that either."""
+    """Measures values as clients may; their process must not end either."""
     assert table.nbytes >= 0
     return table
 

@@ -96,7 +96,7 @@ def test_view_has_the_rows_of_its_creation(people: People, changed: object, case
 
 
 def test_view_keeps_the_settings_of_its_creator(people: People, changed: object) -> None:
-    """As a view in the catalog, as one of the session, and through another view."""
+    """Reads it as a view in the catalog, as one of the session, and through another view."""
     _set(people, "ann", ((ANSI, "false"), (SIZE, "true")))
     text = "SELECT id FROM s.t WHERE size(tags) = -1"
     people.rows("ann", f"CREATE VIEW s.legacy AS {text}")

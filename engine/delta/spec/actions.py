@@ -38,7 +38,7 @@ class _Wire:
     """The key under which the value travels."""
 
     HOLDS_ANY_JSON: ClassVar[bool] = False
-    """Whether a field may have a value of any type. One of another type than expected is kept in `extra`."""
+    """True if a field may have a value of any type. One of another type than expected is kept in `extra`."""
 
     @classmethod
     def from_json(cls, value: Json) -> Self:

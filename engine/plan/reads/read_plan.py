@@ -87,7 +87,7 @@ class Reading:
         """What is read now is read by a policy."""
 
     def plan(self, text: str) -> ReadPlan:
-        """Of a text that names what was read."""
+        """Returns the plan of a text that names what was read."""
         return ReadPlan(text=text, scans=tuple(self.scans), views=tuple(self.views), given=tuple(self.given))
 
     def spliced(

@@ -189,7 +189,7 @@ def _completed(value: str, given: DataType, old: str, own: DataType) -> str:
 
 
 def _lacks_field(own: DataType, given: DataType) -> bool:
-    """Whether a struct of `given` lacks a field that `own` has; elements of arrays and maps are values of their own."""
+    """Returns whether a struct of `given` lacks a field of `own`; elements of arrays and maps are not looked into."""
     if not isinstance(own, StructType) or not isinstance(given, StructType):
         return False
     pairs = [(each, given.field(each.name)) for each in own.fields]

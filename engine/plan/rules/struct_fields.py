@@ -1,4 +1,4 @@
-"""How the fields of structs in the rows of an INSERT become those of the table's columns.
+"""Rules by which the fields of structs in the rows of an INSERT become those of the table's columns.
 
 With BY NAME they match by name. With a list of columns, or if the query's columns have other names than the table's, as
 those of VALUES do, they match by position. A query whose columns have the table's names, in its order, also names the
@@ -24,7 +24,7 @@ from engine.types.widening import is_widening
 
 
 def depends_on_names(rules: TableRules, statement: Insert) -> bool:
-    """Whether the names of the query's columns decide how fields match."""
+    """Returns whether the names of the query's columns decide how fields match."""
     if statement.by_name or statement.columns or not rules.has(Capability.NAMED_FIELDS):
         return False
     return any(_has_struct(column.data_type) for column in rules.schema.fields)
@@ -59,7 +59,7 @@ def _has_struct(data_type: DataType) -> bool:
 
 
 def _lacks_field(own: DataType, given: DataType) -> bool:
-    """Whether a struct of `given` has not all fields that the one of `own` has."""
+    """Returns whether a struct of `given` has not all fields that the one of `own` has."""
     match own, given:
         case StructType(fields), StructType():
             pairs = [(field, given.field(field.name)) for field in fields]
@@ -73,7 +73,7 @@ def _lacks_field(own: DataType, given: DataType) -> bool:
 
 
 def _is_cast(own: DataType, given: DataType, widens: bool) -> bool:
-    """Whether values of `given` are cast where their fields have the names of those of `own`; NULL never is."""
+    """Returns whether values of `given` are cast if fields match by name; NULL never is."""
     match own, given:
         case StructType(fields), StructType():
             pairs = [(field, given.field(field.name)) for field in fields]

@@ -208,7 +208,7 @@ MULTIPLYING: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", MULTIPLYING)
 def test_join_that_multiplies_rows_is_not_chosen_before_joins_by_a_key(name: str, tables: LakeSession) -> None:
-    """As in TPC-DS 85: nothing in a log says that a column has few values."""
+    """TPC-DS 85 has such a join: nothing in a log says that a column has few values."""
     values, made = MULTIPLYING[name]
     rows_of = f"SELECT id AS k, {values} AS m, id % 3 = 0 AS e FROM range(1000)"
     run(tables, "DROP TABLE IF EXISTS halves")

@@ -308,7 +308,7 @@ def test_rows_count_on_the_disk_while_they_are_written(spark: ExecSession, tmp_p
     ],
 )
 def test_empty_lists_have_their_first_offset(spark: ExecSession, text: str) -> None:
-    """Which readers in C++ read in any case, those of clients too."""
+    """Readers in C++ read the offsets in any case, those of clients too."""
     for batch in query(spark, text).to_batches():
         for column in batch.columns:
             assert 0 not in offset_sizes(column)

@@ -1,4 +1,4 @@
-"""How the fields of structs match in an INSERT, by what the query's columns are."""
+"""Matching of the fields of structs in an INSERT, by the types of the query's columns."""
 
 from __future__ import annotations
 
