@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from catalog.discovery import ServedFolder
 from catalog.entries import TableEntry
@@ -88,14 +88,14 @@ class _Index:
     """Locations of one state's tables, sorted by their spelling in the store."""
 
     state: CatalogState
-    locations: Iterable[str]
+    locations: InitVar[Iterable[str]]
     before: dict[str, OtherTables] = field(default_factory=dict)
     """Found at earlier generations; used again if equal, since what was checked against it stays checked."""
     found: dict[str, OtherTables] = field(default_factory=dict)
     _sorted: list[tuple[str, str]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._sorted = sorted((in_store(location), location) for location in self.locations)
+    def __post_init__(self, locations: Iterable[str]) -> None:
+        self._sorted = sorted((in_store(location), location) for location in locations)
 
     def below(self, folder: str) -> list[str]:
         """The locations strictly below a folder."""

@@ -157,11 +157,11 @@ def _wake_by_signals() -> socket.socket:
 
 
 def _nothing(number: int, frame: object) -> None:
-    """Does nothing: `set_wakeup_fd` tells of the signal."""
+    """Does nothing: `set_wakeup_fd` reports the signal."""
 
 
 def _told(ours: socket.socket) -> Mapping[str, object]:
-    """Reads what a child that has ended told before: objects of JSON, a line each."""
+    """Reads the facts that a child sent before it ended: objects of JSON, a line each."""
     ours.setblocking(False)
     content = b""
     with suppress(OSError):

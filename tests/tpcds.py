@@ -52,7 +52,7 @@ def spark_text(text: str) -> str:
 
 
 def are_equal(ours: pa.Table, theirs: pa.Table) -> bool:
-    """Whether two answers have the same rows in any order. Numbers are compared as doubles, as DuckDB divides them."""
+    """Compares two answers without order. Numbers are compared as doubles, as DuckDB divides them."""
     left, right = _sorted_rows(ours), _sorted_rows(theirs)
     return len(left) == len(right) and all(map(_are_equal_rows, left, right))
 

@@ -52,7 +52,6 @@ _OF_TIMES = ("time", "date", "hour", "minute", "second", "current", "now", "unix
 """Words of bodies and types whose values may depend on the time zone."""
 _TIME_ZONE = "spark.sql.session.timeZone"
 
-
 _SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
 """The first one of a view is no subquery."""
 
@@ -90,11 +89,12 @@ def _texts(expression: BoundExpression) -> Iterator[str]:
 
 
 def _of_views(relations: Sequence[BoundRelation]) -> Iterator[str]:
-    """The texts of views, and of those that they read."""
+    """The texts of views, of the functions that they call, and of the views that they read."""
     for relation in relations:
         named = relation.relation if isinstance(relation, BoundInBody) else relation
         if isinstance(named, BoundView):
             yield _SELECT.sub("", named.query.text, count=1)
+            yield from (piece for call in named.query.inlined for piece in call.pieces if isinstance(piece, str))
             yield from _of_views(named.relations)
 
 

@@ -35,7 +35,7 @@ def _values(answer: dict[str, Any]) -> str:
 
 
 def _answers(cases: list[tuple[str, str | None, str]], folder: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What came of each statement, and what the table has after it."""
+    """The outcome of each statement, and the rows of the table after it."""
     steps = [step for at, case in enumerate(cases) for step in _steps(f"c.default.t{at}", *case)]
     found = ask_iceberg_spark(steps, folder)
     return list(zip(found[2::4], found[3::4], strict=True))

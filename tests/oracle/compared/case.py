@@ -22,7 +22,7 @@ class Case:
     """Queries or DESCRIBE statements that answer the same rows, names and types included."""
     has_feed: bool = False
     is_read: bool = True
-    """Whether both engines read all rows of both tables, besides what is asked."""
+    """Returns whether both engines read all rows of both tables, in addition to the case's own checks."""
 
 
 def made(columns: str, *steps: str, clauses: str = "", asks: tuple[str, ...] = (), **properties: str) -> Case:
