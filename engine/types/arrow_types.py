@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, assert_never
 
 import pyarrow as pa
 
-from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 RecordBatch: TypeAlias = Any
 Array: TypeAlias = Any
@@ -51,3 +51,26 @@ def arrow_type(data_type: DataType) -> Any:
 def arrow_schema(schema: StructType) -> Any:
     """The `pyarrow.Schema` of a table's rows."""
     return pa.schema([pa.field(item.name, arrow_type(item.data_type), item.nullable) for item in schema.fields])
+
+
+_BY_ARROW_TYPE: Mapping[Any, PrimitiveType] = {
+    arrow: data_type for data_type, arrow in _PRIMITIVES.items() if data_type is not PrimitiveType.VARIANT
+}
+
+
+def table_type(arrow: Any) -> DataType:
+    """Returns the type of the log that `arrow_type` gives `arrow` for. Raises `KeyError` for any other Arrow type."""
+    if pa.types.is_struct(arrow):
+        return table_schema(arrow)
+    if pa.types.is_map(arrow):
+        return MapType(table_type(arrow.key_type), table_type(arrow.item_type), arrow.item_field.nullable)
+    if pa.types.is_list(arrow):
+        return ArrayType(table_type(arrow.value_type), arrow.value_field.nullable)
+    if pa.types.is_decimal128(arrow):
+        return DecimalType(arrow.precision, arrow.scale)
+    return _BY_ARROW_TYPE[arrow]
+
+
+def table_schema(fields: Any) -> StructType:
+    """Returns the log's schema of an Arrow schema or struct; the inverse of `arrow_schema`. Raises as `table_type`."""
+    return StructType(tuple(StructField(item.name, table_type(item.type), item.nullable) for item in fields))

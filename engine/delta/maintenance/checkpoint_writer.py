@@ -58,7 +58,7 @@ from engine.delta.spec.paths import (
 from engine.delta.spec.properties import CHECKPOINT_PART_SIZE, CHECKPOINT_POLICY
 from engine.storage.storage import Storage
 from engine.table.operations import TableOperation
-from engine.types.arrow_types import RecordBatch
+from engine.types.arrow_types import RecordBatch, table_schema
 
 SIDECAR_ACTIONS = 50_000
 """File actions in a sidecar, at most."""
@@ -66,6 +66,8 @@ SIDECAR_ACTIONS = 50_000
 _COMPRESSION = "zstd"
 _PLAIN_COLUMNS = frozenset({"path", "stats"})
 """Columns without repeated values, for which a dictionary would be built in vain."""
+_SCHEMA_CHARACTERS_MAX = 20_000
+"""Longest schema in `_last_checkpoint`, as in delta-spark: the file is read whenever a table is opened."""
 
 
 class CheckpointForm(Enum):
@@ -131,7 +133,7 @@ def _write_classic(snapshot: Snapshot, content: CheckpointContent, _: int | None
     schema = _classic_schema(content)
     batches = (spread(batch, schema) for batch in content.file_batches())
     size_bytes = _write_parquet(snapshot.storage, name, schema, (small_rows(content.actions, schema), batches))
-    return WrittenCheckpoint(names=(name,), hint=_hint(snapshot, content, size_bytes))
+    return WrittenCheckpoint(names=(name,), hint=_hint(snapshot, content, size_bytes, _described(schema)))
 
 
 def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
@@ -144,16 +146,17 @@ def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | 
         rows = (spread(batch, schema) for batch in batches)
         size_bytes += _write_parquet(snapshot.storage, name, schema, (small, rows))
         names.append(name)
-    return WrittenCheckpoint(names=tuple(names), hint=_hint(snapshot, content, size_bytes, parts=count))
+    return WrittenCheckpoint(names=tuple(names), hint=_hint(snapshot, content, size_bytes, _described(schema), parts=count))
 
 
 def _write_v2_parquet(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
+    # The files' columns are empty here, but delta-spark looks for them in the schema.
+    schema = pa.schema([*V2_COLUMNS.items(), *_classic_schema(content)])
+
     def write(name: str, top: tuple[Action, ...]) -> int:
-        # The files' columns are empty here, but delta-spark looks for them in the schema.
-        schema = pa.schema([*V2_COLUMNS.items(), *_classic_schema(content)])
         return _write_parquet(snapshot.storage, name, schema, (small_rows(top, schema), ()))
 
-    return _write_v2(snapshot, content, actions, "parquet", write)
+    return _write_v2(snapshot, content, actions, "parquet", write, schema)
 
 
 def _write_v2_json(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
@@ -162,7 +165,7 @@ def _write_v2_json(snapshot: Snapshot, content: CheckpointContent, actions: int 
         snapshot.storage.write(name, data)
         return len(data)
 
-    return _write_v2(snapshot, content, actions, "json", write)
+    return _write_v2(snapshot, content, actions, "json", write, None)
 
 
 def _write_v2(
@@ -171,6 +174,7 @@ def _write_v2(
     actions: int | None,
     extension: str,
     write: Callable[[str, tuple[Action, ...]], int],
+    schema: Any,
 ) -> WrittenCheckpoint:
     """Sidecars first: the top level must never name what is not there."""
     sidecars = tuple(_write_sidecars(snapshot.storage, content, actions or SIDECAR_ACTIONS))
@@ -185,7 +189,8 @@ def _write_v2(
         "modificationTime": snapshot.storage.stat(name).modified_ms,
         "sidecarFiles": [sidecar.to_json() for sidecar in sidecars],
     }
-    hint = _hint(snapshot, content, total, size=len(top) + content.num_file_actions, v2=details)
+    extra = {**(_described(schema) if schema is not None else {}), "v2Checkpoint": details}
+    hint = _hint(snapshot, content, total, extra, size=len(top) + content.num_file_actions)
     return WrittenCheckpoint(names=(name,), hint=hint)
 
 
@@ -286,10 +291,10 @@ def _hint(
     snapshot: Snapshot,
     content: CheckpointContent,
     size_bytes: int,
+    extra: dict[str, Any],
     *,
     parts: int | None = None,
     size: int | None = None,
-    v2: dict[str, Any] | None = None,
 ) -> LastCheckpoint:
     return LastCheckpoint(
         version=snapshot.version,
@@ -297,5 +302,11 @@ def _hint(
         parts=parts,
         size_in_bytes=size_bytes,
         num_of_add_files=content.adds.num_rows,
-        extra={"v2Checkpoint": v2} if v2 else {},
+        extra=extra,
     )
+
+
+def _described(schema: Any) -> dict[str, Any]:
+    """Returns `checkpointSchema`, the schema of a checkpoint's Parquet file, unless it is too long for the hint."""
+    text = table_schema(schema).to_json()
+    return {"checkpointSchema": json.loads(text)} if len(text) <= _SCHEMA_CHARACTERS_MAX else {}

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.commit.transaction import Transaction, clock_ms
+from engine.delta.conversion.parquet_types import schema_of_footer
 from engine.delta.maintenance.checkpoint_writer import CheckpointForm, WrittenCheckpoint, write_checkpoint, write_hint
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor, DomainMetadata, Metadata, SetTransaction
@@ -23,7 +24,7 @@ from engine.delta.spec.paths import LogFileKind, parse_log_path
 from engine.delta.spec.properties import DAY_MS
 from engine.storage.paths import encode_path
 from engine.table.operations import TableOperation
-from engine.types.schema import ArrayType, PrimitiveType, StructField, StructType
+from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.examples import examples
 from tests.interleave.storages import DictStorage
@@ -290,6 +291,48 @@ def test_the_top_level_has_the_columns_of_files_though_sidecars_hold_them() -> N
     written = read(storage, write(storage, CheckpointForm.V2_PARQUET).names[0])
     assert {"add", "remove", "sidecar", "checkpointMetadata"} <= set(written.column_names)
     assert written.column("add").null_count == written.column("remove").null_count == written.num_rows
+
+
+def hint_of(storage: DictStorage) -> dict[str, Any]:
+    hint: dict[str, Any] = json.loads(storage.read_bytes("_delta_log/_last_checkpoint"))
+    return hint
+
+
+EVERY_TYPE = StructType(
+    (
+        StructField("day", PrimitiveType.DATE),
+        *(StructField(kind.value, kind) for kind in PrimitiveType if kind is not PrimitiveType.VOID),
+        StructField("money", DecimalType(20, 3)),
+        StructField("struct", StructType((StructField("inner", PrimitiveType.TIMESTAMP),))),
+        StructField("array", ArrayType(PrimitiveType.LONG)),
+        StructField("map", MapType(PrimitiveType.STRING, PrimitiveType.LONG)),
+    )
+)
+
+
+@pytest.mark.parametrize("form", [form for form in CheckpointForm if form is not CheckpointForm.V2_JSON])
+@pytest.mark.parametrize("as_struct", ["true", "false"])
+def test_hint_has_the_schema_of_the_file(form: CheckpointForm, as_struct: str) -> None:
+    storage = DictStorage()
+    settings = {"delta.checkpoint.writeStatsAsStruct": as_struct}
+    create(storage, metadata(EVERY_TYPE, configuration=settings), frozenset({"v2Checkpoint"}))
+    append(storage, "x", "y", stats='{"numRecords":1}')
+    name = write(storage, form, 1).names[0]
+    footer = pq.ParquetFile(io.BytesIO(storage.read_bytes(name))).metadata
+    assert hint_of(storage)["checkpointSchema"] == json.loads(schema_of_footer(footer, name).to_json())
+
+
+def test_hint_lacks_a_schema_that_no_file_has_or_that_is_long() -> None:
+    storage = DictStorage()
+    create(storage, metadata(), frozenset({"v2Checkpoint"}))
+    write(storage, CheckpointForm.V2_JSON)
+    assert "checkpointSchema" not in hint_of(storage)
+    wide = StructType(tuple(StructField(f"column_{number}", PrimitiveType.LONG) for number in range(500)))
+    storage = DictStorage()
+    settings = {"delta.checkpoint.writeStatsAsStruct": "true", "delta.dataSkippingNumIndexedCols": "-1"}
+    create(storage, metadata(wide, (), settings))
+    write(storage, CheckpointForm.CLASSIC)
+    assert "checkpointSchema" not in hint_of(storage)
 
 
 def test_expired_tombstones_and_transactions_are_left_out() -> None:
