@@ -244,17 +244,31 @@ class TableConfig:
                 self.protocol.min_writer_version,
                 f"reader versions to {READER_VERSION_MAX} and writer versions to {WRITER_VERSION_MAX}",
             )
-        enabled = {name for name in self.lacking if self.is_enabled(name)}
-        blocking = [name for name in sorted(self.features | enabled) if self._blocks(name, operation)]
+        blocking = self._blocking(operation)
         if blocking:
             refuse = UnsupportedReaderFeatures if reads else UnsupportedWriterFeatures
             raise refuse(self.table, ", ".join(blocking), operation.value)
+
+    def _blocking(self, operation: TableOperation) -> list[str]:
+        enabled = {name for name in self.lacking if self.is_enabled(name)}
+        return [name for name in sorted(self.features | enabled) if self._blocks(name, operation)]
 
     def _blocks(self, name: str, operation: TableOperation) -> bool:
         feature = FEATURES.get(name)
         if feature is None:
             return operation not in READS or name in (self.protocol.reader_features or ())
         return operation not in feature.allows and feature.is_in_use(self.facts)
+
+    def ensure_still_writable(self, before: TableConfig | None) -> None:
+        """Raises `UnsupportedWriterFeatures` if a feature that comes into use now keeps rows from being written.
+
+        A statement must not leave a table behind that its own author cannot write. Tables of other writers are not
+        concerned: a feature in use `before` stays.
+        """
+        unwritable = before._blocking(TableOperation.APPEND) if before else []
+        blocking = [name for name in self._blocking(TableOperation.APPEND) if name not in unwritable]
+        if blocking:
+            raise UnsupportedWriterFeatures(self.table, ", ".join(blocking), TableOperation.METADATA.value)
 
     def ensure_protocol_carries_metadata(self, before: TableConfig | None) -> None:
         """Raises `FeaturesProtocolMismatch` where the metadata demands what the protocol lacks.

@@ -134,8 +134,11 @@ class TableDraft:
         return self.with_schema(schema).with_settings({properties.COLUMN_MAPPING_MAX_ID.key: str(highest)})
 
     def finish(self) -> Definition:
-        """Raises the errors of `choose_protocol`, `ensure_protocol_carries_metadata` and `ensure_schema`, and
-        `ClusteringColumnMissingStats` where a clustering column would be without statistics from now on."""
+        """Returns the definition after all changes.
+
+        Raises the errors of `choose_protocol`, `ensure_protocol_carries_metadata`, `ensure_still_writable` and
+        `ensure_schema`, and `ClusteringColumnMissingStats` if a clustering column would be without statistics.
+        """
         complete = self.with_ids()
         metadata = replace(complete.metadata, schema_string=complete.schema.to_json())
         protocol = self._protocol(metadata)
@@ -145,6 +148,7 @@ class TableDraft:
         if kept:  # the metadata asks for what was to be dropped
             raise FeaturesProtocolMismatch(self.table, ", ".join(kept))
         config.ensure_protocol_carries_metadata(self.before)
+        config.ensure_still_writable(self.before)
         ensure_schema(config)
         ensure_no_nested_void(config.schema, self.before.schema if self.before else None)
         missing = [

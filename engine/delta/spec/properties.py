@@ -303,6 +303,19 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
     return known.key, parsed if isinstance(parsed, str) else value.strip()
 
 
+def format_default(known: Property[object]) -> str | None:
+    """Returns the default of a property as its text in a log, or None if it has none."""
+    match known.default:
+        case None:
+            return None
+        case bool(value):
+            return str(value).lower()
+        case int(value) if known.parse is parse_interval_ms:
+            return f"interval {value // DAY_MS} days"
+        case value:
+            return str(value)
+
+
 def default_properties(settings: Mapping[str, str]) -> dict[str, str]:
     """What a session's settings give to every new table."""
     return {
