@@ -162,5 +162,8 @@ def _column(files: pa.Table, name: str) -> Array:
 
 
 def _uri(place: str) -> str:
-    """A place as logs name it: without a scheme it would be one on the storage of whichever table names it."""
-    return f"file://{place}" if place.startswith("/") else place
+    """Returns a place as delta-spark writes it, which compares the paths of files as texts: `file:/…` for a local one.
+
+    Without a scheme it would be a place on the storage of the table that names it.
+    """
+    return f"file:{place}" if place.startswith("/") else place
