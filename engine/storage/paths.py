@@ -36,6 +36,16 @@ def encode_path(path: str) -> str:
     return encoded
 
 
+def hadoop_path(path: str) -> str:
+    """Returns an absolute path as the URI that Hadoop's `Path` has for it: letters beyond ASCII stay as they are.
+
+    delta-spark compares absolute paths of logs with such URIs as texts; relative ones it normalizes before.
+    """
+    if path.isascii():
+        return quote(path, safe=_PATH_SAFE)
+    return "".join(char if char > "\x9f" and not char.isspace() else quote(char, safe=_PATH_SAFE) for char in path)
+
+
 def is_absolute_path(path: str) -> bool:
     """For a decoded path: is it absolute, rather than under the table root?"""
     return _ABSOLUTE.match(path) is not None

@@ -73,7 +73,7 @@ def oracle(answers: Answers) -> Oracle:
     def run(statements: list[str]) -> list[list[list[Any]]]:
         found = answers(statements)
         failed = [(text, answer) for text, answer in zip(statements, found, strict=True) if "error" in answer]
-        assert not failed
+        assert not failed, "\n".join(f"{text}: {answer['error'][:2000]}" for text, answer in failed)
         return [answer["rows"] for answer in found]
 
     return run

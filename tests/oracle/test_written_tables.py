@@ -193,3 +193,44 @@ def test_it_goes_on_where_we_stopped(answers: Answers, session: LakeSession, lak
         truth = f"{source(feature, feature.first, 1)} UNION ALL {source(feature, feature.second, 2, 3)}"
         shown = Shown.of(session, truth)
         assert shown.ours(session, f"SELECT * FROM {name}") == shown.ours(session, truth), number
+
+
+# --- What it changes -------------------------------------------------------------------------------------------------
+
+CHANGES_OF_CLONES = {
+    "delete": "DELETE FROM {t} WHERE id % 3 = 0",
+    "update": "UPDATE {t} SET name = concat(name, '!') WHERE id % 2 = 0",
+    "merge": "MERGE INTO {t} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    "optimize": "OPTIMIZE {t}",
+    "overwrite": "INSERT OVERWRITE {t} SELECT 7, 'x', 'p'",
+    "delete all": "DELETE FROM {t}",
+}
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_it_changes_shallow_clones(oracle: Oracle, session: LakeSession, lake: Path, vectors: bool) -> None:
+    """The clone is ours; partition values need encoding in paths; ours and its clone have the same rows afterward."""
+    values = "(1, 'a', 'x y'), (2, 'b', 'ü%20'), (3, 'c', NULL), (4, 'd', 'a=b'), (5, 'e', 'x y'), (6, 'f', 'p#q')"
+    source = f"clonable_{vectors}".lower()
+    run(
+        session,
+        f"CREATE TABLE {source} (id INT, name STRING, p STRING) PARTITIONED BY (p)"
+        f" TBLPROPERTIES ('delta.enableDeletionVectors' = '{str(vectors).lower()}')",
+    )
+    for _ in range(2):
+        run(session, f"INSERT INTO {source} VALUES {values}")
+    run(session, f"DELETE FROM {source} WHERE id = 5")
+    statements, truths = [], []
+    for number, change in enumerate(CHANGES_OF_CLONES.values()):
+        ours, theirs = f"{source}_ours{number}", f"{source}_theirs{number}"
+        for name in (ours, theirs):
+            run(session, f"CREATE TABLE {name} SHALLOW CLONE {source}")
+        run(session, change.format(t=ours))
+        truths.append(f"SELECT CAST(id AS STRING), name, p FROM {ours}")
+        statements += [change.format(t=f"delta.`{lake / theirs}`"), f"SELECT * FROM delta.`{lake / theirs}`"]
+    answers = oracle(statements)
+    for number, (change, truth) in enumerate(zip(CHANGES_OF_CLONES, truths, strict=True)):
+        expected = sorted(([*row] for row in rows(session, truth)), key=repr)
+        assert sorted(answers[2 * number + 1], key=repr) == expected, change
+        again = truth.replace("_ours", "_theirs")
+        assert sorted(([*row] for row in rows(session, again)), key=repr) == expected, change

@@ -26,7 +26,7 @@ from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.storage.confinement import Confinement
 from engine.storage.deletion_vectors import ABSOLUTE, DELETION_VECTOR, INLINE
-from engine.storage.paths import encode_path, is_absolute_path
+from engine.storage.paths import hadoop_path, is_absolute_path
 from engine.types.arrow_types import Array
 
 SOURCE_TABLE, SOURCE_FILE = "CLONE_SOURCE_TABLE", "CLONE_SOURCE_FILE"
@@ -38,22 +38,20 @@ _KEPT = ("size", "modification_time", "partition_values", "stats", "clustering_p
 
 
 def absolute_paths(files: pa.Table, confinement: Confinement) -> Array:
-    """The paths of a table's files (`log_path`) as they lead to the same files from anywhere."""
+    """Returns the paths of a table's files as they lead to the same files from anywhere, as delta-spark writes them."""
     texts = _column(files, "log_path")
-    below = pc.binary_join_element_wise(encode_path(_uri(confinement.root)), texts, "/")
-    is_elsewhere = np.array([is_absolute_path(path) for path in files["path"].to_pylist()], bool)
-    if not is_elsewhere.any():
+    below = pc.binary_join_element_wise(_absolute(confinement.root), texts, "/")
+    is_absolute = np.array([is_absolute_path(path) for path in files["path"].to_pylist()], bool)
+    is_odd = pc.or_(pa.array(is_absolute), pc.match_substring_regex(texts, "[^!-$&-~]"))
+    if not pc.any(is_odd).as_py():
         return below
-    elsewhere = [
-        encode_path(_uri(confinement.resolve(path)))
-        for path in files["path"].filter(pa.array(is_elsewhere)).to_pylist()
-    ]
-    return pc.replace_with_mask(below, pa.array(is_elsewhere), pa.array(elsewhere, pa.string()))
+    odd = [_absolute(confinement.resolve(path)) for path in files["path"].filter(is_odd).to_pylist()]
+    return pc.replace_with_mask(below, is_odd, pa.array(odd, pa.string()))
 
 
 def absolute_vectors(files: pa.Table, confinement: Confinement) -> Array:
     """The deletion vectors of a table's files, those in files with their absolute paths."""
-    return changed_vectors(files, lambda path: encode_path(_uri(confinement.resolve(path))), ABSOLUTE)
+    return changed_vectors(files, lambda path: _absolute(confinement.resolve(path)), ABSOLUTE)
 
 
 def changed_vectors(files: pa.Table, place: Callable[[str], str], storage_type: str) -> Array:
@@ -161,9 +159,6 @@ def _column(files: pa.Table, name: str) -> Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _uri(place: str) -> str:
-    """Returns a place as delta-spark writes it, which compares the paths of files as texts: `file:/…` for a local one.
-
-    Without a scheme it would be a place on the storage of the table that names it.
-    """
-    return f"file:{place}" if place.startswith("/") else place
+def _absolute(place: str) -> str:
+    """Returns the log's text for a place. A local one needs its scheme, or it would be on the clone's own storage."""
+    return hadoop_path(f"file:{place}" if place.startswith("/") else place)

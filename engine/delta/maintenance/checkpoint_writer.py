@@ -146,7 +146,9 @@ def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | 
         rows = (spread(batch, schema) for batch in batches)
         size_bytes += _write_parquet(snapshot.storage, name, schema, (small, rows))
         names.append(name)
-    return WrittenCheckpoint(names=tuple(names), hint=_hint(snapshot, content, size_bytes, _described(schema), parts=count))
+    return WrittenCheckpoint(
+        names=tuple(names), hint=_hint(snapshot, content, size_bytes, _described(schema), parts=count)
+    )
 
 
 def _write_v2_parquet(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:

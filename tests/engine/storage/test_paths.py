@@ -32,6 +32,20 @@ def test_encoded_forms(path: str, encoded: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "encoded"),
+    [
+        ("file:/t/a b%c.parquet", "file:/t/a%20b%25c.parquet"),
+        ("file:/t/p=\u00fc%20/x", "file:/t/p=\u00fc%2520/x"),
+        ("file:/t/a\u00a0\u3000b", "file:/t/a%C2%A0%E3%80%80b"),
+        ("s3://bucket/\u4e2d\u0085[]", "s3://bucket/\u4e2d%C2%85%5B%5D"),
+    ],
+)
+def test_absolute_paths_as_hadoop_writes_them(path: str, encoded: str) -> None:
+    assert paths.hadoop_path(path) == encoded
+    assert paths.decode_path(encoded) == path
+
+
+@pytest.mark.parametrize(
     ("path", "resolved"),
     [
         ("x", "x"),
