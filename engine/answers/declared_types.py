@@ -12,7 +12,7 @@ import re
 
 from catalog.names import quote
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
-from engine.types.sql_types import CHAR_VARCHAR, format_sql_type
+from engine.types.sql_types import column_sql_type, format_sql_type
 
 _STRING = re.compile(r"(?:char|varchar)\(\d+\)|string(?: collate \w+)?", re.IGNORECASE)
 
@@ -22,17 +22,14 @@ class _Mismatch(ValueError):
 
 
 def declared_type(column: StructField) -> str:
-    """The type of a column as a statement says it."""
-    declared = column.metadata.get(CHAR_VARCHAR)
-    if isinstance(declared, str):
-        reader = _Reader(declared)
-        try:
-            text = _type(column.data_type, reader)
-            reader.ensure_done()
-            return text
-        except _Mismatch:
-            pass
-    return _type(column.data_type, None)
+    """Returns the type of a column as a statement has it."""
+    reader = _Reader(column_sql_type(column))
+    try:
+        text = _type(column.data_type, reader)
+        reader.ensure_done()
+        return text
+    except _Mismatch:
+        return _type(column.data_type, None)
 
 
 def literal(text: str) -> str:

@@ -8,7 +8,7 @@ log keeps of a whole table.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ from engine.table.column_metadata import GENERATION, is_identity
 from engine.table.keys import ForeignKey, TableKey, is_key_property, primary_key
 from engine.types.column_paths import format_name
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
-from engine.types.sql_types import format_sql_type
+from engine.types.sql_types import NO_COLLATIONS, collations_of, format_sql_type
 from engine.types.type_sizes import type_sizes
 
 
@@ -100,7 +100,7 @@ def _column(relation: NamedRelation, column: ColumnInfo) -> dict[str, Any]:
     field = relation.snapshot.schema.field(column.name) if isinstance(relation, BoundTable) else None
     told = {
         "name": column.name,
-        "type": _column_type(column.type, None if field is None else field.data_type),
+        "type": _column_type(column.type, field),
         "comment": column.comment,
         "nullable": column.nullable,
         "default": column.default,
@@ -110,21 +110,22 @@ def _column(relation: NamedRelation, column: ColumnInfo) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _column_type(text: str, data_type: DataType | None) -> dict[str, Any]:
+def _column_type(text: str, field: StructField | None) -> dict[str, Any]:
     """`char(n)` and `varchar(n)` are strings in a log; the text of the column's type has them."""
     sizes = type_sizes(text)
     if sizes.length is not None:
         return {"name": sizes.name, "length": sizes.length}
-    if data_type is None:
-        with suppress(UnsupportedDataType):  # a view may have a column of a type that no table has
-            data_type = parse_type(text).data_type
-    return {"name": text} if data_type is None else _type(data_type)
+    if field is not None:
+        return _type(field.data_type, collations_of(field), field.name)
+    with suppress(UnsupportedDataType):  # a view may have a column of a type that no table has
+        return _type(parse_type(text).data_type, NO_COLLATIONS, "")
+    return {"name": text}
 
 
-def _type(data_type: DataType) -> dict[str, Any]:
+def _type(data_type: DataType, collations: Mapping[str, str], path: str) -> dict[str, Any]:
     match data_type:
         case PrimitiveType.STRING:
-            return {"name": "string", "collation": "UTF8_BINARY"}
+            return {"name": "string", "collation": collations.get(path, ".UTF8_BINARY").partition(".")[2]}
         case PrimitiveType.TIMESTAMP:
             return {"name": "timestamp_ltz"}
         case PrimitiveType():
@@ -132,14 +133,16 @@ def _type(data_type: DataType) -> dict[str, Any]:
         case DecimalType(precision=precision, scale=scale):
             return {"name": "decimal", "precision": precision, "scale": scale}
         case ArrayType(element_type=element, contains_null=nullable):
-            return {"name": "array", "element_type": _type(element), "element_nullable": nullable}
+            of_elements = _type(element, collations, f"{path}.element")
+            return {"name": "array", "element_type": of_elements, "element_nullable": nullable}
         case MapType(key_type=key, value_type=value, value_contains_null=nullable):
-            types = {"key_type": _type(key), "value_type": _type(value)}
-            return {"name": "map", **types, "value_nullable": nullable}
+            of_keys, of_values = _type(key, collations, f"{path}.key"), _type(value, collations, f"{path}.value")
+            return {"name": "map", "key_type": of_keys, "value_type": of_values, "value_nullable": nullable}
         case StructType(fields=fields):
             return {"name": "struct", "fields": [_field(field) for field in fields]}
 
 
 def _field(field: StructField) -> dict[str, Any]:
-    told = {"name": field.name, "type": _type(field.data_type), "comment": field.comment, "nullable": field.nullable}
+    shown = _type(field.data_type, collations_of(field), field.name)
+    told = {"name": field.name, "type": shown, "comment": field.comment, "nullable": field.nullable}
     return {key: value for key, value in told.items() if value is not None}

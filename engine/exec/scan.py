@@ -57,9 +57,12 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
 
 
 def _read(scan: Scan) -> StructType:
-    """The columns as they are read."""
-    types = {name: each.data_type for name, each in scan.read_as.items()}
-    fields = (replace(each, data_type=types.get(each.name, each.data_type)) for each in scan.schema.fields)
+    """Returns the columns as they are read. The metadata of those in `read_as` is of the type that is shown."""
+    read = {name: each.data_type for name, each in scan.read_as.items()}
+    fields = (
+        replace(each, data_type=read[each.name], metadata={}) if each.name in read else each
+        for each in scan.schema.fields
+    )
     return StructType(tuple(fields))
 
 

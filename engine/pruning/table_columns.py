@@ -14,9 +14,9 @@ from datetime import tzinfo
 
 from engine.pruning.predicates import Path, Predicate, columns_of, conjunction, conjuncts
 from engine.types.schema import DataType, StructField, StructType
+from engine.types.sql_types import COLLATIONS
 
 CHAR_VARCHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
-COLLATIONS = "__COLLATIONS"
 TYPE_CHANGES = "delta.typeChanges"
 
 

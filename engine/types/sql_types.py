@@ -6,6 +6,8 @@ The spelling is Spark's (`DataType.simpleString`), which DESCRIBE, the result sc
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import assert_never
 
 import pyarrow as pa
@@ -16,6 +18,10 @@ from engine.types.schema import ArrayType, DataType, DecimalType, MapType, Primi
 CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """Column metadata in which Spark keeps `char(n)` and `varchar(n)`, whose type in the log is string."""
 
+COLLATIONS = "__COLLATIONS"
+"""Column metadata that has the collations of a column's strings, whose type in the log is string."""
+NO_COLLATIONS: Mapping[str, str] = MappingProxyType({})
+
 _PRIMITIVES = {kind: kind.value for kind in PrimitiveType} | {
     PrimitiveType.LONG: "bigint",
     PrimitiveType.INTEGER: "int",
@@ -24,27 +30,58 @@ _PRIMITIVES = {kind: kind.value for kind in PrimitiveType} | {
 }
 
 
-def format_sql_type(data_type: DataType) -> str:
-    """The type in SQL's spelling."""
+def format_sql_type(data_type: DataType, collations: Mapping[str, str] = NO_COLLATIONS, path: str = "") -> str:
+    """Returns the type in SQL's spelling. `collations` are those of the column at `path`, as in its metadata."""
     match data_type:
+        case PrimitiveType.STRING if path in collations:
+            return _collated(collations[path])
         case PrimitiveType():
             return _PRIMITIVES[data_type]
         case DecimalType(precision, scale):
             return f"decimal({precision},{scale})"
         case ArrayType(element_type=element):
-            return f"array<{format_sql_type(element)}>"
+            return f"array<{format_sql_type(element, collations, f'{path}.element')}>"
         case MapType(key_type=key, value_type=value):
-            return f"map<{format_sql_type(key)},{format_sql_type(value)}>"
+            key_text = format_sql_type(key, collations, f"{path}.key")
+            return f"map<{key_text},{format_sql_type(value, collations, f'{path}.value')}>"
         case StructType(fields=fields):
-            return f"struct<{','.join(f'{field.name}:{format_sql_type(field.data_type)}' for field in fields)}>"
+            return f"struct<{','.join(f'{field.name}:{_field_sql_type(field)}' for field in fields)}>"
         case _:
             assert_never(data_type)
 
 
+def _field_sql_type(field: StructField) -> str:
+    return format_sql_type(field.data_type, collations_of(field), field.name)
+
+
 def column_sql_type(column: StructField) -> str:
-    """The type of a column, `char(n)` and `varchar(n)` included."""
+    """Returns the type of a column with its lengths (`char(n)`, `varchar(n)`) and collations."""
     declared = column.metadata.get(CHAR_VARCHAR)
-    return declared if isinstance(declared, str) else format_sql_type(column.data_type)
+    return declared if isinstance(declared, str) else _field_sql_type(column)
+
+
+def collations_of(field: StructField) -> Mapping[str, str]:
+    """Returns the collations of a column's strings by path, such as `{"a.element": "spark.UTF8_LCASE"}`.
+
+    Fields of a struct have theirs in their own metadata. Providers are in lower case and versions are left out, as
+    Spark writes them. Protocol: RFC "Collations".
+    """
+    found = field.metadata.get(COLLATIONS)
+    if not isinstance(found, Mapping):
+        return NO_COLLATIONS
+    parts = {path: str(identifier).split(".") for path, identifier in found.items()}
+    return {path: f"{names[0].lower()}.{names[1] if len(names) > 1 else ''}" for path, names in parts.items()}
+
+
+def collated_cast(column: StructField) -> str:
+    """Returns SQL that gives a column, as read, the collations that its metadata has."""
+    return f"CAST({quote(column.name)} AS {ddl_type(column.data_type, collations_of(column), column.name)})"
+
+
+def _collated(identifier: str) -> str:
+    """Returns `string collate NAME` for `provider.NAME`. What is no name is quoted, and Spark rejects it."""
+    name = identifier.partition(".")[2]
+    return f"string collate {name if name.isidentifier() else quote(name)}"
 
 
 _SYNONYMS = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float"}
@@ -67,15 +104,16 @@ def sql_struct(struct: pa.StructType) -> str:
     return f"struct<{','.join(f'{field.name}:string' for field in struct)}>"
 
 
-def ddl_type(data_type: DataType) -> str:
-    """The type as DDL and CAST take it: names of fields in backquotes."""
+def ddl_type(data_type: DataType, collations: Mapping[str, str] = NO_COLLATIONS, path: str = "") -> str:
+    """Returns the type as DDL and CAST take it: names of fields in backquotes. Arguments as of `format_sql_type`."""
     match data_type:
         case PrimitiveType() | DecimalType():
-            return format_sql_type(data_type)
+            return format_sql_type(data_type, collations, path)
         case ArrayType(element_type=element):
-            return f"array<{ddl_type(element)}>"
+            return f"array<{ddl_type(element, collations, f'{path}.element')}>"
         case MapType(key_type=key, value_type=value):
-            return f"map<{ddl_type(key)},{ddl_type(value)}>"
+            key_text = ddl_type(key, collations, f"{path}.key")
+            return f"map<{key_text},{ddl_type(value, collations, f'{path}.value')}>"
         case StructType(fields=fields):
             return f"struct<{','.join(map(_ddl_field, fields))}>"
         case _:
@@ -83,4 +121,4 @@ def ddl_type(data_type: DataType) -> str:
 
 
 def _ddl_field(field: StructField) -> str:
-    return f"{quote(field.name)}: {ddl_type(field.data_type)}"
+    return f"{quote(field.name)}: {ddl_type(field.data_type, collations_of(field), field.name)}"

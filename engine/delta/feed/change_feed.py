@@ -27,7 +27,7 @@ from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.batch_pruning import batch_pruning
 from engine.delta.snapshot.commit_times import CommitTimes
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.snapshot.table_scan import with_decoded_vectors
+from engine.delta.snapshot.table_scan import collated_columns, with_decoded_vectors
 from engine.delta.spec.properties import CHANGE_DATA_FEED
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
@@ -66,7 +66,8 @@ class ChangeFeed:
 
     def _kind(self, files: pa.Table, *constants: str) -> ChangeFiles:
         columns = (*self.partition_columns, *constants)
-        return ChangeFiles(with_decoded_vectors(files), columns, file_layout(self.schema, self.mapping_mode, columns))
+        layout = file_layout(self.schema, self.mapping_mode, columns)
+        return ChangeFiles(with_decoded_vectors(files), columns, layout, collated_columns(self.schema, columns))
 
     def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
         """Statistics are known of added files alone."""

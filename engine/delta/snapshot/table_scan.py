@@ -5,6 +5,9 @@ Protocol: "Column Mapping", "Deletion Vectors", "Row Tracking".
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,7 +17,9 @@ from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUM
 from engine.storage.deletion_vectors import ABSOLUTE
 from engine.storage.paths import paths_of
 from engine.storage.storage import Storage
-from engine.table.scan import RowTracking, Scan
+from engine.table.scan import ReadColumn, RowTracking, Scan
+from engine.types.schema import StructField, StructType, map_fields
+from engine.types.sql_types import COLLATIONS, collated_cast
 
 _VECTORS = ("deletion_vector", "selected_rows")
 _PLACE = "path_or_inline_dv"
@@ -32,7 +37,25 @@ def table_scan(config: TableConfig, storage: Storage, files: pa.Table, relation:
         files=with_decoded_vectors(files),
         file_places=storage.confinement.places,
         row_tracking=_row_tracking(config),
+        read_as=collated_columns(config.schema, config.metadata.partition_columns),
     )
+
+
+def collated_columns(schema: StructType, constants: Collection[str]) -> Mapping[str, ReadColumn]:
+    """Returns the columns whose strings have a collation, which are read as strings that compare by their bytes.
+
+    So Spark compares and groups the rows by the collation, and what chooses files and reads them knows plain strings
+    alone. Protocol: RFC "Collations".
+    """
+    found = {}
+    for field, read in zip(schema.fields, map_fields(schema, _without_collations).fields, strict=True):
+        if read != field and field.name not in constants:
+            found[field.name] = ReadColumn(data_type=read.data_type, text=collated_cast(field))
+    return found
+
+
+def _without_collations(field: StructField) -> StructField:
+    return replace(field, metadata={key: value for key, value in field.metadata.items() if key != COLLATIONS})
 
 
 def _row_tracking(config: TableConfig) -> RowTracking | None:

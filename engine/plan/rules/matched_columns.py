@@ -8,9 +8,10 @@ texts, and CHAR, which is compared with blanks at its end as far as the longer o
 from __future__ import annotations
 
 from engine.pruning.predicates import Path
-from engine.pruning.table_columns import CHAR_VARCHAR_TYPE, COLLATIONS
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.pruning.value_ranges import INTEGRAL_DIGITS
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
+from engine.types.sql_types import COLLATIONS
 
 _COMPARED = frozenset(
     [
