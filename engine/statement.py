@@ -31,6 +31,7 @@ from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
 from engine.enforce.rules import enforce
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
+from engine.errors.disk_errors import storage_error
 from engine.errors.statement_errors import StatementEnded
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
@@ -118,8 +119,13 @@ def run_statement(
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
-    with one_look():
-        return _run(statement, state, sources, executor, context, parameters)
+    try:
+        with one_look():
+            return _run(statement, state, sources, executor, context, parameters)
+    except OSError as error:  # of files that Python writes, such as deletion vectors and copies
+        if named := storage_error(error):
+            raise named from error
+        raise
 
 
 def _run(

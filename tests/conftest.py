@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.chosen import beside_diagonals
 from tests.no_java import refuse_java
-from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, SLAPD, TESTDATA
+from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, MAY_MOUNT, SLAPD, TESTDATA
 from tests.scheduling import FileScheduling, UnitsSeen
 
 pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server"]
@@ -31,12 +31,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 _LEFT_OUT = pytest.StashKey[dict[str, int]]()
 _UNITS = UnitsSeen()
-_THERE = {"foreign": HAS_TESTDATA, "slapd": SLAPD is not None, "console": HAS_CONSOLE, "node": HAS_NODE_MODULES}
+_THERE = {
+    "foreign": HAS_TESTDATA,
+    "slapd": SLAPD is not None,
+    "console": HAS_CONSOLE,
+    "node": HAS_NODE_MODULES,
+    "mounts": MAY_MOUNT,
+}
 _MISSING = {name for name, is_there in _THERE.items() if not is_there}
 _REASONS = {
     "foreign": f"on tables of other engines were left out: no folder {TESTDATA}; GATEWAY_TESTDATA names another.",
     "console": "in a browser were left out: no Chromium (apt-get install chromium), or no console (make install).",
     "node": "of the console's source were left out: its packages are fetched when it is built (make install).",
+    "mounts": "on disks that are read-only or full were left out: mounting a file system is not permitted here.",
     "slapd": "with a directory were left out: no slapd; apt-get install slapd, or name its folder in SLAPD_ROOT.",
 }
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTDATA = Path(os.environ.get("GATEWAY_TESTDATA", ROOT.parent / "shared" / "testdata"))
@@ -23,3 +25,15 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 HAS_CONSOLE = CHROMIUM is not None and (CONSOLE / "dist" / "index.html").exists()
 HAS_NODE_MODULES = (CONSOLE / "node_modules").is_dir()
 SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/usr/sbin:/usr/sbin")
+
+
+def _may_mount() -> bool:
+    """Whether a file system in memory can be mounted: root may, in most containers not."""
+    with TemporaryDirectory() as folder:
+        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, check=False).returncode:
+            return False
+        subprocess.run(["umount", folder], check=True)
+        return True
+
+
+MAY_MOUNT = _may_mount()

@@ -16,7 +16,6 @@ call has returned, and are not part of it. Only rows that were announced to a cl
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import shutil
@@ -31,7 +30,7 @@ from typing import Any, Generic, TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.disk_errors import DiskFull
+from engine.errors.disk_errors import storage_error
 from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import SparkRestarting
 from engine.exec.file_lists import Asked
@@ -416,8 +415,8 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
     try:
         yield folder
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFull() from error
+        if named := storage_error(error):
+            raise named from error
         raise
     finally:
         gone = folder.rename(folder.with_suffix(".gone"))

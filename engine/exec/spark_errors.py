@@ -7,10 +7,8 @@ What is no error of the statement (an I/O failure, a bug) is logged with its tra
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
 from engine.errors.copy_errors import SourceWithoutColumns
-from engine.errors.disk_errors import DiskFull
+from engine.errors.disk_errors import reported_storage_error
 from engine.errors.policy_errors import PlacesUnderPolicy
 from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.errors.table_errors import MalformedLogEntry
@@ -130,8 +128,9 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
         path, reason = restore_names(known["path"], labels), known["cause"].rstrip(".")
         return DataFileWithoutFieldIds(path) if _NO_FIELD_IDS in reason else DataFileNotReadable(path, reason)
     message: str = known["message"]
-    if os.strerror(errno.ENOSPC) in message + known["cause"]:
-        return DiskFull()
+    of_data = str(sqlstate)[:2] in _OF_DATA  # whose message has a value, which may read like any error
+    if not of_data and (refused := reported_storage_error(f"{message} {known['cause']}")):
+        return refused
     if known["out_of_memory"] or condition in _NO_MEMORY:
         return OutOfMemory()
     if known["class"] == "java.lang.ArithmeticException":

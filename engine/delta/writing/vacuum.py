@@ -43,8 +43,10 @@ from engine.delta.maintenance.unused_files import (
 )
 from engine.delta.planning.maintenance_plans import VacuumPlan
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import LogWriteFailed
 from engine.delta.spec.properties import DELETED_FILE_RETENTION
 from engine.errors.copy_errors import FolderOfTwoTables
+from engine.errors.disk_errors import is_disk_full
 from engine.errors.maintenance_errors import FilesNotRemoved
 from engine.errors.table_errors import DeltaError, naming
 from engine.exec.run import Run
@@ -102,10 +104,18 @@ def _ensure_own_folder(snapshot: Snapshot, label: str) -> None:
 
 
 def _remove(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources, run: Run) -> int:
-    """How many files and folders went."""
+    """Returns how many files and folders were removed.
+
+    On a full disk the commit that announces it is left out, so that VACUUM can make the room that commits need.
+    """
     num_files = len(unused.files) + len(unused.empty_folders)
     begin = with_metrics(plan.begin, numFilesToDelete=num_files, sizeOfDataToDelete=unused.num_bytes)
-    _commit(plan, snapshot, begin, sources)
+    try:
+        _commit(plan, snapshot, begin, sources)
+    except LogWriteFailed as error:
+        if not is_disk_full(error):
+            raise
+        logger.warning("VACUUM of %s makes room on a full disk: it is not announced in the log", plan.table.label)
     try:
         removed = remove_files(snapshot.storage, unused, run.context.cancel.ensure_live)
         if removed.failed:
