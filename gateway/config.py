@@ -314,8 +314,8 @@ class SparkSection:
     )
     failures_max: int = setting(
         5,
-        "Failures of Spark in a row, each within a minute of its start, after which it is not started again and the "
-        "server ends with an error.",
+        "Starts of Spark in a row of which none became ready, after which the server ends with an error. 0: Spark is "
+        "never started again.",
         low=0,
         high=1000,
     )

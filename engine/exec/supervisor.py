@@ -5,9 +5,9 @@
 
 A process is asked for a beat all the time. Without one for `silent_s` seconds it counts as not ready: those who need
 it wait. After `stuck_s` seconds, or as soon as it ended or says itself that it is of no more use, it is killed, and
-another one starts: at once the first time, then after a pause that doubles. A process that ran for `stable_s` seconds
-starts the count from the beginning; after `failures_max` failures in a row there is no other start, and `on_give_up` is
-told why.
+another one starts: at once, or after `pause_s` if it ran for less than `stable_s`. A start that fails is repeated after
+a pause that doubles; after `failures_max` starts in a row of which none became ready there is no other, and `on_give_up`
+gets the reason. However often a process that was ready is lost, another one starts.
 
 Callers ask for the process each time (`take`), so that none keeps one that is gone. Nothing here knows
 Spark; the process is anything that is a :class:`Supervised`.
@@ -33,10 +33,10 @@ _LOOK_EVERY_S = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supervision:
-    """Seconds, and the number of failures in a row after which there is no other start.
+    """Seconds, and the number of failed starts in a row after which there is no other.
 
-    `wait_s`: how long a statement waits for a process that is away. `stable_s`: after so long a process has not failed
-    at its start. `pause_s` and `pause_max_s`: before the second start in a row, and at most.
+    `wait_s`: how long a statement waits for a process that is away. `stable_s`: a process that ran for less is replaced
+    after `pause_s` and not at once. `pause_s` and `pause_max_s`: after the first failed start, and at most.
     """
 
     silent_s: float = 5.0
@@ -94,6 +94,7 @@ class Supervisor(Generic[P]):
         self._reason: str | None = "it is starting"
         """Why the process cannot be taken; None where it can."""
         self._failure: SqlError | None = None
+        self._failed_start: Exception | None = None
         self._condemned: str | None = None
         self._condemned_process: P | None = None
         """The last process that was well and was replaced nevertheless."""
@@ -186,20 +187,24 @@ class Supervisor(Generic[P]):
             self._give_up(f"its supervision failed ({type(error).__name__}: {error})")
 
     def _supervise(self) -> None:
-        failures = 0
         while (reason := self._wait_for_failure()) is not None:
-            is_stable = time.monotonic() - self._began >= self._policy.stable_s
-            failures = 1 if is_stable or self.was_condemned(self.process) else failures + 1
+            is_stable = time.monotonic() - self._began >= self._policy.stable_s or self.was_condemned(self.process)
             logger.error("Spark is restarted: %s", reason)
             self._bury(reason)
-            while not self._is_stopping and failures <= self._policy.failures_max:
-                self._pause(failures)
-                if self._start_again():
-                    break
-                failures += 1
-            else:
-                self._give_up(f"it failed {failures} times in a row, the last time because {reason}")
+            if not self._replaced(0.0 if is_stable else self._policy.pause_s):
+                starts = self._policy.failures_max
+                self._give_up(f"{starts} starts in a row failed, the last one because {self._failed_start or reason}")
                 return
+
+    def _replaced(self, pause_s: float) -> bool:
+        """Starts another process after `pause_s` seconds; returns whether there is one, or need be none any more."""
+        for number in range(self._policy.failures_max):
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_stopping, pause_s)
+            if self._is_stopping or self._start_again():
+                return True
+            pause_s = min(self._policy.pause_s * 2**number, self._policy.pause_max_s)
+        return self._is_stopping
 
     def _wait_for_failure(self) -> str | None:
         """Why the process must be replaced; None where the supervision ends."""
@@ -236,17 +241,13 @@ class Supervisor(Generic[P]):
         if process is not None:
             process.kill()
 
-    def _pause(self, failures: int) -> None:
-        seconds = 0.0 if failures == 1 else min(self._policy.pause_s * 2 ** (failures - 2), self._policy.pause_max_s)
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_stopping, seconds)
-
     def _start_again(self) -> bool:
         began = time.monotonic()
         try:
             process = self._launch()
         except Exception as error:  # noqa: BLE001  whatever it is, another start may fare better
             logger.error("Spark did not start: %s", error)
+            self._failed_start = error
             return False
         with self._changed:
             self._process, self._began = process, time.monotonic()

@@ -166,32 +166,25 @@ def test_starts_that_fail_are_repeated(world: World, make: Maker) -> None:
     assert world.attempts == 4 and not world.given_up
 
 
-def test_after_so_many_failures_in_a_row_it_gives_up(world: World, make: Maker) -> None:
+def test_after_so_many_failed_starts_in_a_row_it_gives_up(world: World, make: Maker) -> None:
     supervisor = make(failures_max=3)
     world.faults = [SparkUnavailable("no memory")] * 9
     end(world.started[0])
     assert eventually(lambda: bool(world.given_up))
-    assert world.attempts == 4 and "4 times in a row" in world.given_up[0].message
+    assert world.attempts == 4 and "3 starts in a row failed" in world.given_up[0].message
+    assert "no memory" in world.given_up[0].message
     with pytest.raises(SparkUnavailable):
         supervisor.take()
 
 
-def test_a_process_that_dies_at_once_again_and_again_counts_too(world: World, make: Maker) -> None:
-    supervisor = make(failures_max=2)
-    for number in range(3):
+@pytest.mark.parametrize("stable_s", [0, 60])
+def test_process_that_was_ready_is_replaced_however_often_it_ends(world: World, make: Maker, stable_s: float) -> None:
+    make(failures_max=2, stable_s=stable_s)
+    for number in range(9):
         assert eventually(lambda number=number: len(world.started) == number + 1)  # type: ignore[misc]
         end(world.started[number])
-    assert eventually(lambda: bool(world.given_up)) and len(world.started) == 3
-    with pytest.raises(SparkUnavailable):
-        supervisor.take()
-
-
-def test_one_that_ran_long_enough_starts_the_count_again(world: World, make: Maker) -> None:
-    make(failures_max=1, stable_s=0)
-    for number in range(4):
-        assert eventually(lambda number=number: len(world.started) == number + 1)  # type: ignore[misc]
-        end(world.started[number])
-    assert eventually(lambda: len(world.started) == 5) and not world.given_up
+        world.faults = [OSError("no processes")]  # one failed start each time
+    assert eventually(lambda: len(world.started) == 10) and not world.given_up
 
 
 def test_a_supervision_that_fails_gives_up_aloud(world: World, make: Maker) -> None:
