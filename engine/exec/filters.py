@@ -13,7 +13,6 @@ from typing import Any
 
 from engine.errors.table_errors import DeltaError
 from engine.pruning.predicates import (
-    And,
     Cast,
     Column,
     Compare,
@@ -25,11 +24,12 @@ from engine.pruning.predicates import (
     Not,
     Operand,
     Operator,
-    Or,
     Predicate,
     StartsWith,
     Unknown,
     Value,
+    all_of,
+    any_of,
     conjunction,
 )
 from engine.types.schema import DataType, DecimalType, PrimitiveType, parse_data_type
@@ -69,9 +69,9 @@ def read_filters(trees: list[Any]) -> Predicate:
 def _predicate(tree: Any) -> Predicate:
     match tree:
         case ["and", left, right]:
-            return And((_predicate(left), _predicate(right)))
+            return all_of(_predicate(left), _predicate(right))
         case ["or", left, right]:
-            return Or((_predicate(left), _predicate(right)))
+            return any_of(_predicate(left), _predicate(right))
         case ["not", child]:
             return Not(_predicate(child))
         case ["is null", ["column", *path]]:

@@ -5,9 +5,9 @@
 
 A process is asked for a beat all the time. Without one for `silent_s` seconds it counts as not ready: those who need
 it wait. After `stuck_s` seconds, or as soon as it ended or says itself that it is of no more use, it is killed, and
-another one starts: at once, or after `pause_s` if it ran for less than `stable_s`. A start that fails is repeated after
-a pause that doubles; after `failures_max` starts in a row of which none became ready there is no other, and `on_give_up`
-gets the reason. However often a process that was ready is lost, another one starts.
+another one starts: at once, or after `pause_s` if it ran for less than `stable_s`. A start that fails is repeated
+after a pause that doubles; after `failures_max` starts in a row of which none became ready there is no other, and
+`on_give_up` gets the reason. However often a process that was ready is lost, another one starts.
 
 Callers ask for the process each time (`take`), so that none keeps one that is gone. Nothing here knows
 Spark; the process is anything that is a :class:`Supervised`.

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from itertools import chain
 from typing import TypeAlias, assert_never
 
 from engine.types.schema import DataType, DecimalType, PrimitiveType
@@ -190,6 +191,18 @@ def compare(path: Path | str, operator: str, value: Value | datetime.date | date
     """Short hand for a comparison of a column with a Python value: ``compare("id", ">=", 3)``."""
     column = Column((path,) if isinstance(path, str) else path)
     return Compare(Operator(operator), column, Literal.of(value))
+
+
+def all_of(left: Predicate, right: Predicate) -> Predicate:
+    """Returns `left AND right`, one level deep for a chain: a deep predicate is walked again at each of its levels."""
+    parts = (each.children if isinstance(each, And) else (each,) for each in (left, right))
+    return And(tuple(chain(*parts)))
+
+
+def any_of(left: Predicate, right: Predicate) -> Predicate:
+    """Returns `left OR right`, one level deep for a chain, as `all_of` does."""
+    parts = (each.children if isinstance(each, Or) else (each,) for each in (left, right))
+    return Or(tuple(chain(*parts)))
 
 
 def conjuncts(predicate: Predicate) -> Iterator[Predicate]:

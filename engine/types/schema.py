@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, dataclass, fields, make_dataclass, replace
+from dataclasses import Field, dataclass, field, fields, make_dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias, assert_never
@@ -93,6 +93,8 @@ class StructType:
     """Columns in order."""
 
     fields: tuple[StructField, ...] = ()
+    _by_name: dict[tuple[str, bool], StructField] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """By name, exact (True) or folded; filled at the first look-up, since a statement may name thousands of columns."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,11 +102,11 @@ class StructType:
 
     def field(self, name: str) -> StructField | None:
         """The field of this name: exact spelling first, then without regard to case, as Spark resolves names."""
-        for item in self.fields:
-            if item.name == name:
-                return item
-        folded = name.casefold()
-        return next((item for item in self.fields if item.name.casefold() == folded), None)
+        if not self._by_name:
+            for item in self.fields:
+                self._by_name.setdefault((item.name, True), item)
+                self._by_name.setdefault((item.name.casefold(), False), item)
+        return self._by_name.get((name, True)) or self._by_name.get((name.casefold(), False))
 
     def to_json(self) -> str:
         """The text for `Metadata.schema_string`."""

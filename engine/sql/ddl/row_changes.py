@@ -11,7 +11,7 @@ from dataclasses import replace
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause
-from engine.sql.query.composed import ComposedQuery
+from engine.sql.query.composed import ComposedQuery, marker_places
 from engine.sql.query.names import read_table
 from engine.statements.queries import Span, TargetQuery
 from engine.statements.writes import Assignment, Delete, Update
@@ -91,13 +91,13 @@ class TargetComposer:
     """Composes queries over the table of one statement."""
 
     def __init__(self, text: str, ctes: Span | None, table: tuple[str, ...], alias: str | None) -> None:
-        self._text, self._ctes = text, ctes
+        self._text, self._ctes, self._markers = text, ctes, marker_places(text)
         self._table = ".".join(map(quote, table))
         self._alias = "" if alias is None else f" AS {quote(alias)}"
 
     def text(self, span: Span) -> str:
         """A part of the statement as composed queries have it."""
-        composed = ComposedQuery(self._text)
+        composed = ComposedQuery(self._text, self._markers)
         return composed.text_of(span)
 
     def rows(self, condition: Span | None) -> TargetQuery:
@@ -128,7 +128,7 @@ class TargetComposer:
 
     def begun(self) -> ComposedQuery:
         """With the statement's WITH clause."""
-        composed = ComposedQuery(self._text)
+        composed = ComposedQuery(self._text, self._markers)
         if self._ctes is not None:
             composed.piece(self._ctes)
             composed.own("\n")

@@ -53,9 +53,10 @@ class ComposedQuery:
     in another order (`engine.runtime.parameters.named_by_position`).
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, markers: Sequence[int] | None = None) -> None:
+        """`markers` are the statement's, as `marker_places` returns them; None: they are looked for."""
         self._source = text
-        self._markers = [token.start for token in tokenize(text) if token.token_type is TokenType.PLACEHOLDER]
+        self._markers = marker_places(text) if markers is None else markers
         self._pieces: list[tuple[int, str, int | None]] = []
         self._length = 0
 
@@ -116,6 +117,11 @@ class ComposedQuery:
             if start <= offset and origin is not None:
                 found = origin + min(offset - start, len(piece))
         return found
+
+
+def marker_places(text: str) -> list[int]:
+    """Returns where the markers without a name (`?`) of a statement begin."""
+    return [token.start for token in tokenize(text) if token.token_type is TokenType.PLACEHOLDER] if "?" in text else []
 
 
 def _with_named_markers(text: str, markers: Sequence[int], span: Span) -> str:

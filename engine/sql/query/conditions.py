@@ -14,7 +14,19 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from engine.pruning.predicates import And, Column, Compare, In, IsNull, Literal, Not, Operator, Or, Predicate
+from engine.pruning.predicates import (
+    And,
+    Column,
+    Compare,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Operator,
+    Predicate,
+    all_of,
+    any_of,
+)
 from engine.types.schema import PrimitiveType
 
 _OPERATORS: Mapping[type[exp.Expr], Operator] = MappingProxyType(
@@ -41,7 +53,7 @@ def parse_condition(node: exp.Expr, called: str) -> Predicate | None:
             left, right = parse_condition(node.left, called), parse_condition(node.right, called)
             if left is None or right is None:
                 return None
-            return And((left, right)) if isinstance(node, exp.And) else Or((left, right))
+            return all_of(left, right) if isinstance(node, exp.And) else any_of(left, right)
         case exp.Not():
             inner = parse_condition(node.this, called)
             return None if inner is None else Not(inner)

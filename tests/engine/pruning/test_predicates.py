@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from decimal import Decimal
+from functools import reduce
 
 import pytest
 
@@ -24,6 +26,8 @@ from engine.pruning.predicates import (
     Predicate,
     StartsWith,
     Unknown,
+    all_of,
+    any_of,
     columns_of,
     compare,
     conjunction,
@@ -112,3 +116,20 @@ def test_columns_of(predicate: Predicate, columns: set[tuple[str, ...]] | None) 
 )
 def test_not_is_pushed_to_the_leaves(predicate: Predicate, pushed: Predicate) -> None:
     assert push_down_not(predicate) == pushed
+
+
+PARTS: tuple[Predicate, ...] = tuple(compare("id", "=", number) for number in range(5))
+
+
+@pytest.mark.parametrize(("join", "kind"), [(all_of, And), (any_of, Or)], ids=["and", "or"])
+def test_chain_is_one_level_deep_whichever_way_it_nests(
+    join: Callable[[Predicate, Predicate], Predicate], kind: type[And | Or]
+) -> None:
+    from_left = reduce(join, PARTS)
+    from_right = reduce(lambda right, left: join(left, right), reversed(PARTS))
+    assert from_left == from_right == kind(PARTS)
+
+
+def test_operators_are_not_mixed() -> None:
+    both = all_of(PARTS[0], PARTS[1])
+    assert any_of(both, PARTS[2]) == Or((both, PARTS[2]))
