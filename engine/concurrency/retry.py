@@ -16,7 +16,8 @@ versions of those before it when the turn comes. A lost attempt is work, and fil
 only save that: nothing depends on them, so nobody waits for long behind one whose storage or catalog does not answer.
 
 A pause is random, and its upper bound doubles with each loss: writers that met once are not to meet again, and the more
-there are, the more room they make. Pauses end when the statement is cancelled.
+there are, the more room they make. After a lost attempt, which costs little, it stays short. Pauses end when the
+statement is cancelled.
 """
 
 from __future__ import annotations
@@ -51,13 +52,16 @@ class RetryPolicy:
     `on_loss` is told of each attempt that is made again.
     """
 
-    rebases_max: int = 1000
+    rebases_max: int = 10_000
     rebase_s_max: float = 300.0
     runs_max: int = 20
     runs_s_max: float = 300.0
     pause_min_s: float = 0.02
     pause_max_s: float = 1.0
-    """The longest pause after the first loss, and after any."""
+    """The longest pause after the first loss of a run, and after any."""
+    rebase_pause_max_s: float = 0.02
+    """The longest pause after a lost attempt. A writer of another engine that never pauses would win the next ones
+    too, and who pauses for longer commits next to nothing beside it."""
     cancel: CancelToken = field(default_factory=CancelToken)
     on_loss: Callable[[Loss], None] = lambda _: None
     turns: TableLocks | None = None
@@ -93,7 +97,7 @@ class RetryPolicy:
             if time.monotonic() - begun_s > self.rebase_s_max:
                 return None, number
             if number >= _PATIENT_REBASES:
-                self._pause(number - _PATIENT_REBASES)
+                self._pause(number - _PATIENT_REBASES, self.rebase_pause_max_s)
         return None, self.rebases_max
 
     def run_again(self, run: Callable[[], T], is_lost_race: Callable[[SqlError], bool]) -> T:
@@ -106,8 +110,8 @@ class RetryPolicy:
                 if not is_lost_race(error) or time.monotonic() - begun_s > self.runs_s_max:
                     raise
             self.on_loss(Loss.RERUN)
-            self._pause(lost)
+            self._pause(lost, self.pause_max_s)
         return run()
 
-    def _pause(self, lost: int) -> None:
-        self.cancel.pause(random.uniform(0, min(self.pause_max_s, self.pause_min_s * 2.0 ** min(lost, 30))))
+    def _pause(self, lost: int, longest_s: float) -> None:
+        self.cancel.pause(random.uniform(0, min(longest_s, self.pause_min_s * 2.0 ** min(lost, 30))))
