@@ -54,6 +54,7 @@ from catalog.errors import (
     ReservedName,
     SchemaAlreadyExists,
     SchemaNotEmpty,
+    SqlError,
     TableAlreadyExists,
 )
 from catalog.named_policies import NamedPolicy
@@ -186,14 +187,22 @@ class Catalog:
         self, change: Change, condition: Condition | None, asked: AskedSources
     ) -> tuple[CatalogView, CatalogView]:
         """As `_change`. Raises `NotAsked` too."""
+        state = self._store.newest()  # if there is a newer one, the swap fails
         for attempt in range(CHANGE_ATTEMPTS_MAX):
-            base = self._view(self._store.load(), asked)
-            if condition is not None:
-                ensure_met(base.state, condition)
-            new = apply(base.state, *self._checked(base, change))
+            base = self._view(state, asked)
+            try:
+                if condition is not None:
+                    ensure_met(base.state, condition)
+                new = apply(base.state, *self._checked(base, change))
+            except SqlError:
+                state = self._store.load()
+                if state is base.state:
+                    raise
+                continue
             if self._swap(base.state, new):
                 return base, self._view(new)
             time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
+            state = self._store.load()
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _change_elsewhere(self, change: Change, condition: Condition | None) -> Change:
@@ -382,7 +391,7 @@ def _ensure_free(view: CatalogView, name: TableName, location: str | None = None
     """Nothing lies in the served folder under `name`, or it lies at `location` and so is the table meant."""
     if name in view.state.relations:
         return
-    found = view.discovered(name)
+    found = view.discovered(name, but=location)
     if (found is not None and found.location != location) or view.foreign_view(name) is not None:
         raise TableAlreadyExists(str(name))
 

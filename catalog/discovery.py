@@ -32,7 +32,7 @@ spelling; it never walks the tree. Listing schemas does, and is bounded by two l
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from catalog.entries import TableEntry
@@ -99,10 +99,12 @@ class ServedFolder:
             )
         return own
 
-    def find(self, schema: str, table: str) -> TableEntry | None:
-        """The table of that name, or None; raises TableAmbiguous, LakeNotAvailable."""
+    def find(self, schema: str, table: str, but: str | None = None) -> TableEntry | None:
+        """The table of that name, or None; raises TableAmbiguous, LakeNotAvailable. None if the name means `but`."""
         self.ensure_there()
         for folder in self._folders(schema, exact=True):
+            if f"{folder.location}/{table}" == but:
+                return None
             child = self._child(folder, table)
             if child is not None and (listed := self._existing(folder, child)) is not None:
                 return listed
@@ -135,31 +137,41 @@ class ServedFolder:
             return DEFAULT_SCHEMA
         return next((folder.schema for folder in self._folders(schema) if self._has_table(folder)), None)
 
-    def schemas(self) -> list[str]:
-        """All schemas that hold a table, sorted; of spellings that differ in case, one."""
+    def schemas(self, known: Container[str] = ()) -> list[str]:
+        """All schemas that hold a table, sorted; of spellings that differ in case, one.
+
+        Folders at the locations `known` are taken for tables and not looked at.
+        """
         self.ensure_there()
         found = {DEFAULT_SCHEMA: DEFAULT_SCHEMA} if self.own_table() is not None else {}
-        for folder in self._walk():
-            if fold(folder.schema) not in found and self._has_table(folder):
+        for folder in self._walk(known):
+            if fold(folder.schema) not in found and self._has_table(folder, known):
                 found[fold(folder.schema)] = folder.schema
         return [spelling for _, spelling in sorted(found.items())]
 
-    def tables(self, schema: str) -> list[TableEntry]:
-        """The tables of a schema, sorted; none where there is no such schema."""
+    def tables(self, schema: str, but: Container[str] = ()) -> list[TableEntry]:
+        """The tables of a schema, sorted; none where there is no such schema. Those at `but` are not looked for."""
         self.ensure_there()
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
-            for child in self._children(folder):
-                listed = self._listed(folder, child)
-                if listed is not None:
-                    found.setdefault((folder.schema, child.name), listed)
+            for child, listed in self._tables_in(folder, but):
+                found.setdefault((folder.schema, child.name), listed)
         own = self.own_table() if fold(schema) == DEFAULT_SCHEMA else None
         if own is not None:
             found.setdefault((own.name.schema, own.name.table), own)
         return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
 
-    def _has_table(self, folder: _Folder) -> bool:
-        return any(self._listed(folder, child) is not None for child in self._children(folder))
+    def _has_table(self, folder: _Folder, known: Container[str] = ()) -> bool:
+        return any(child.location in known for child in self._children(folder)) or any(self._tables_in(folder))
+
+    def _tables_in(self, folder: _Folder, but: Container[str] = ()) -> Iterator[tuple[Child, TableEntry]]:
+        """The tables directly in a folder, for lists."""
+        children = [child for child in self._children(folder) if child.location not in but]
+        self._tree.look_at([child.location for child in children])
+        for child in children:
+            listed = self._listed(folder, child)
+            if listed is not None:
+                yield child, listed
 
     def _existing(self, folder: _Folder, child: Child) -> TableEntry | None:
         """The table in a folder, as it is now; None if there is none, or if it is not listed.
@@ -195,7 +207,7 @@ class ServedFolder:
             # Names come first, since there may be thousands of folders and few are called so.
             if not dotted.startswith(f"{name}.") or not self._is_visible(folder, child):
                 continue
-            if self._tree.listed_format(child.location):
+            if self._tree.table_format(child.location):
                 continue
             if rest == name:
                 yield _inner(folder, child)
@@ -210,7 +222,7 @@ class ServedFolder:
             if child is not None:
                 yield child
 
-    def _walk(self) -> Iterator[_Folder]:
+    def _walk(self, known: Container[str]) -> Iterator[_Folder]:
         """All folders that are no tables, from the top down."""
         waiting, count = [self._top], 0
         while waiting:
@@ -221,7 +233,8 @@ class ServedFolder:
                 return
             yield folder
             if folder.depth < DEPTH_MAX:
-                inner = [_inner(folder, child) for child in self._children(folder)]
+                inner = [_inner(folder, child) for child in self._children(folder) if child.location not in known]
+                self._tree.look_at([each.location for each in inner])
                 waiting += [each for each in reversed(inner) if self._tree.listed_format(each.location) is None]
 
     def _children(self, folder: _Folder) -> Iterator[Child]:

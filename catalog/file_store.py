@@ -18,6 +18,9 @@ next generation's file, put-if-absent: that one step is the commit. So
 The newest :data:`GENERATIONS_KEPT` generations stay, as a history to look at and to recover from; an object's file goes
 with the last generation that names it. So a number among the newest ones was never free again, which proves a commit; a
 writer that slept so long that it created an older one finds that out afterwards, takes its file back and begins again.
+
+On an object store, where a listing is a request, generations stay for :data:`KEPT_S` too. A writer that saw less than
+:data:`_SEEN_S` ago that its base was the newest generation knows without another listing that its number was free.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import re
 import secrets
 import threading
@@ -62,6 +66,17 @@ FORMAT = 1
 GENERATIONS_KEPT = 50
 """Part of the format: a release that keeps fewer could take numbers away from one that relies on them."""
 
+KEPT_S = 60.0
+"""How much older a generation on an object store is than the newest before it goes, by the store's clock, in seconds.
+Part of the format, as `GENERATIONS_KEPT` is.
+"""
+
+_SEEN_S = 5.0
+"""Much less than `KEPT_S`: clocks of a store's nodes may differ, and times of objects are whole seconds."""
+
+_FORGET_EVERY = 10
+"""Changes on an object store after which old generations go."""
+
 _LOAD_ATTEMPTS_MAX = 10
 _READS_AT_ONCE = 16
 _FILE_NAME_CHARS_MAX = 160
@@ -82,11 +97,18 @@ class _Loaded:
 class FileStore:
     """See :class:`catalog.store.CatalogStore`. Loading an unchanged catalog costs one listing."""
 
-    def __init__(self, files: Files, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
-        self._files, self._now_ms = files, now_ms
+    def __init__(
+        self,
+        files: Files,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._files, self._now_ms, self._clock = files, now_ms, clock
         self._lock = threading.Lock()
         self._loaded = _Loaded(INITIAL_STATE, {})
         self._was_loaded = False
+        self._seen = (0, -math.inf)
+        """A generation, and a moment of `clock` at which there was no newer one, or after which it was made by us."""
 
     def load(self) -> CatalogState:
         found = self._load().state
@@ -100,8 +122,8 @@ class FileStore:
         loaded = self._loaded if self._loaded.state is base else self._load()
         if loaded.state.generation != base.generation:
             return False
-        if base.generation and not self._generations():
-            raise CatalogUnreadable(self._files.root, "the generations that were in it are gone")
+        if base.generation and self._files.lists_freely and not self._generations():
+            raise self._gone()  # before the folder is made again
         token = secrets.token_hex(4)
         stamp = f"{new.generation}-{token}"
         before, after = _by_path(base), _by_path(new)
@@ -125,19 +147,26 @@ class FileStore:
             return False
         with self._lock:
             self._loaded = _Loaded(new, index)
-        self._forget_old_generations()
+        if self._files.lists_freely or new.generation % _FORGET_EVERY == 0:
+            self._forget_old_generations()
         return True
+
+    def _gone(self) -> CatalogUnreadable:
+        return CatalogUnreadable(self._files.root, "the generations that were in it are gone")
 
     def _commit(self, generation: int, token: str, record: bytes) -> bool:
         """Create the generation's file, and make sure of what became of it."""
-        path, failure = _generation_file(generation), None
+        path, failure, began_s = _generation_file(generation), None, self._clock()
         try:
             is_created = self._files.create(path, record)
         except OSError as error:
             is_created, failure = False, error
         try:
             # A client of an object store repeats a request whose answer was lost, and then finds its own file.
-            return (is_created or self._is_ours(path, token)) and self._is_connected(generation)
+            if not (is_created or self._is_ours(path, token)) or not self._is_connected(generation):
+                return False
+            self._seen = (generation, began_s)
+            return True
         except FileNotFoundError:
             if failure is not None:
                 raise failure from None  # nothing was written
@@ -150,7 +179,12 @@ class FileStore:
 
     def _is_connected(self, generation: int) -> bool:
         """Whether the file just created is a generation's, not a late one's below those that are kept."""
+        if not self._files.lists_freely and self._has_just_seen(generation - 1):
+            return True
         kept = self._generations()
+        if kept == {generation} and generation > 1:
+            self._files.delete(_generation_file(generation))
+            raise self._gone()
         if max(kept, default=generation) - generation < GENERATIONS_KEPT:
             return True
         if generation not in kept or generation + 1 in kept:
@@ -158,9 +192,16 @@ class FileStore:
         self._files.delete(_generation_file(generation))
         return False
 
+    def _has_just_seen(self, generation: int) -> bool:
+        """Whether there was no newer generation so little ago that a newer one would still be there."""
+        seen, at_s = self._seen
+        return seen == generation and self._clock() - at_s < _SEEN_S
+
     def _load(self) -> _Loaded:
         for _ in range(_LOAD_ATTEMPTS_MAX):
+            began_s = self._clock()
             newest = max(self._generations(), default=0)
+            self._seen = (newest, began_s)
             loaded = self._loaded
             if newest in (0, loaded.state.generation):
                 return loaded  # no generation at all, after one was loaded: the folder is gone, and may come back
@@ -221,12 +262,21 @@ class FileStore:
     def _generations(self) -> set[int]:
         return {int(match[1]) for name in self._files.names("generations") if (match := _GENERATION.fullmatch(name))}
 
+    def _ages_s(self) -> dict[int, float]:
+        """Generations, and how much older each is than the newest file, by the clock of the storage."""
+        times_s = self._files.times_s("generations")
+        newest_s = max(times_s.values(), default=0.0)
+        matches = ((_GENERATION.fullmatch(name), at_s) for name, at_s in times_s.items())
+        return {int(match[1]): newest_s - at_s for match, at_s in matches if match}
+
     def _forget_old_generations(self) -> None:
         """Post-commit: a failure is only logged, and the next change tries again."""
         try:
-            kept = sorted(self._generations())
+            ages_s = self._ages_s()
+            kept = sorted(ages_s)
             for old, following in zip(kept, kept[1:], strict=False):
-                if old <= kept[-1] - GENERATIONS_KEPT:
+                # One that has just lost its place as the newest may be what a writer has just seen.
+                if old <= kept[-1] - GENERATIONS_KEPT and (self._files.lists_freely or ages_s[following] >= KEPT_S):
                     self._forget(_generation_file(old), _generation_file(following))
         except FileNotFoundError:
             return  # another server is at it

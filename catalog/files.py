@@ -19,7 +19,7 @@ import stat
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,9 +60,15 @@ class Files(Protocol):
     """Files below `root`, by relative path."""
 
     root: str
+    lists_freely: bool
+    """Whether a listing costs no request to a server."""
 
     def names(self, folder: str) -> list[str]:
         """Names of the files directly in `folder`; none if there is no such folder."""
+        ...
+
+    def times_s(self, folder: str) -> dict[str, float]:
+        """Returns when each of these files was written, in seconds since the epoch by the clock of the storage."""
         ...
 
     def read(self, path: str) -> bytes:
@@ -105,6 +111,10 @@ class Tree(Protocol):
         """
         ...
 
+    def look_at(self, locations: Sequence[str]) -> None:
+        """Looks at folders all at once, of which `listed_format` and `is_listed` will be asked."""
+        ...
+
     def listed_format(self, location: str) -> str | None:
         """Returns what `table_format` does, for lists of tables: it may be as old as what `children` returns."""
         ...
@@ -125,6 +135,8 @@ class Tree(Protocol):
 class LocalFiles:
     """See :class:`Files`."""
 
+    lists_freely = True
+
     def __init__(self, root: str) -> None:
         self.root = os.path.abspath(root)
 
@@ -134,6 +146,13 @@ class LocalFiles:
                 return [entry.name for entry in entries if entry.is_file()]
         except FileNotFoundError:
             return []
+
+    def times_s(self, folder: str) -> dict[str, float]:
+        try:
+            with os.scandir(self._full(folder)) as entries:
+                return {entry.name: entry.stat().st_mtime for entry in entries if entry.is_file()}
+        except FileNotFoundError:
+            return {}
 
     def read(self, path: str) -> bytes:
         with open(self._full(path), "rb") as file:
@@ -241,6 +260,9 @@ class LocalTree:
         if _holds(f"{location}/{LOG_FOLDER}", is_version):
             return DELTA
         return ICEBERG if _holds(f"{location}/{METADATA_FOLDER}", is_metadata) else None
+
+    def look_at(self, locations: Sequence[str]) -> None:
+        """A folder of this machine is looked at when it is asked for."""
 
     def listed_format(self, location: str) -> str | None:
         return self.table_format(location)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from catalog.client_errors import as_os_errors
@@ -33,6 +33,7 @@ from catalog.files import (
 )
 from catalog.names import DELTA, ICEBERG
 from catalog.roots import configured_location, is_local
+from catalog.store_requests import delete_file, is_s3, list_s3, modified_s, read_file
 
 LISTING_KEPT_S = 5.0
 """Object stores have no modification time of a folder, so what was listed is believed for this long."""
@@ -43,7 +44,13 @@ _VERSIONS = "0"
 _PAGE_KEYS = 50
 """Names in one answer; a log's first ones are versions, but for checksums that were left behind."""
 
+_AFTER_ALL = "\U0010ffff"
+"""Sorts after every name."""
+
 _PROBES_AT_ONCE = 16
+
+_FOUND_MAX = 1_000
+"""Folders after which those that were looked at too long ago are forgotten."""
 
 
 def open_files(url: str, options: Mapping[str, Any] | None = None) -> Files:
@@ -61,6 +68,8 @@ def open_tree(url: str, options: Mapping[str, Any] | None = None) -> Tree:
 class RemoteFiles:
     """See :class:`catalog.files.Files`."""
 
+    lists_freely = False
+
     def __init__(self, root: str, options: Mapping[str, Any] | None = None) -> None:
         self.root = root.rstrip("/")
         self._scheme = root.partition("://")[0]
@@ -68,11 +77,15 @@ class RemoteFiles:
 
     @as_os_errors()
     def names(self, folder: str) -> list[str]:
-        return [_base_name(entry) for entry in _list(self._fs, self._full(folder)) if entry["type"] == "file"]
+        return [_base_name(entry) for entry in _list(self._fs, self._full(folder), "file")]
+
+    @as_os_errors()
+    def times_s(self, folder: str) -> dict[str, float]:
+        return {_base_name(entry): modified_s(entry) for entry in _list(self._fs, self._full(folder), "file")}
 
     @as_os_errors()
     def read(self, path: str) -> bytes:
-        return bytes(self._fs.cat_file(self._full(path)))
+        return read_file(self._fs, self._full(path))
 
     @as_os_errors()
     def create(self, path: str, data: bytes) -> bool:
@@ -82,10 +95,7 @@ class RemoteFiles:
 
     @as_os_errors()
     def delete(self, path: str) -> None:
-        try:
-            self._fs.rm_file(self._full(path))
-        except FileNotFoundError:
-            pass
+        delete_file(self._fs, self._full(path))
 
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}"
@@ -95,25 +105,44 @@ class RemoteFiles:
 class _Listing:
     listed_s: float
     children: tuple[Child, ...]
-    tables: Mapping[str, str]
-    """The format of each."""
-    unlisted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a folder was when a list of tables looked at it."""
+
+    seen_s: float
+    format: str | None
+    has_mark: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    names: tuple[str, ...]
-    has_any: bool
-    """Also folders."""
-    is_whole: bool
+    """The first files and folders whose names begin alike, sorted."""
+
+    files: frozenset[str]
+    folders: frozenset[str]
+    last: str | None
+    """The last name, folders with a slash; None if these are all."""
+
+    def has_folder(self, name: str) -> bool | None:
+        """None if that is not known."""
+        if name in self.folders:
+            return True
+        return False if self.last is None or f"{name}/" <= self.last else None
+
+
+_NOTHING = _Page(frozenset(), frozenset(), None)
 
 
 class RemoteTree:
     """See :class:`catalog.files.Tree`. Thread-safe.
 
-    A listing costs a request for the folder and up to three for each folder in it, several at once; all are kept for
-    :data:`LISTING_KEPT_S`, or until this server changes something in them (`forget_listings`). `child`, `table_format`
-    and `is_unlisted` always ask the store: what exists is decided by its answer.
+    A folder's names are one request, for as many as a page has. A statement that looks for a table lists the folders
+    above it once (`one_look`): that shows which tables they are not, and whether the table's own folder exists. A list
+    of tables costs a request for its folder and one for each folder in it, several at once; tables are kept for
+    :data:`LISTING_KEPT_S`, or until this server changes something there (`forget_listings`). `child`, `table_format`
+    and `is_unlisted` use nothing that is older than the statement: what exists is decided by the store's answer.
     """
 
     opened: ClassVar[weakref.WeakSet[RemoteTree]] = weakref.WeakSet()
@@ -127,75 +156,143 @@ class RemoteTree:
         self._clock = clock
         self._lock = threading.Lock()
         self._listings: dict[str, _Listing] = {}
+        self._found: dict[str, _Found] = {}
         self._changes = 0
         self.opened.add(self)
 
     def forget(self, location: str) -> None:
-        """Drops the listings in which a folder, or one above it, is shown."""
+        """Drops the listings in which a folder, or one above it, is shown, and what was found at and below it."""
         with self._lock:
             self._changes += 1
             self._listings = {
                 folder: kept for folder, kept in self._listings.items() if not f"{location}/".startswith(f"{folder}/")
             }
+            self._found = {
+                folder: kept for folder, kept in self._found.items() if not f"{folder}/".startswith(f"{location}/")
+            }
 
     def children(self, location: str) -> tuple[Child, ...]:
-        kept = self._kept(location)
-        if kept is not None:
-            return kept.children
-        changes = self._changes
-        names = sorted(_base_name(entry) for entry in _list(self._fs, location) if entry["type"] == "directory")
-        children = tuple(Child(name, f"{location}/{name}") for name in names)
-        with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
-            locations = [child.location for child in children]
-            formats = zip(locations, pool.map(self.table_format, locations), strict=True)
-            tables = {place: found for place, found in formats if found is not None}
-            unlisted = _chosen(list(tables), pool.map(self._has_mark, tables))
-        now = self._clock()
-        with self._lock:
-            fresh = {key: value for key, value in self._listings.items() if now - value.listed_s < LISTING_KEPT_S}
-            if changes == self._changes:  # nothing was changed while it was listed
-                fresh[location] = _Listing(now, children, tables, frozenset(unlisted))
-            self._listings = fresh
-        return children
+        kept = self._listings.get(location)
+        if kept is None or self._clock() - kept.listed_s >= LISTING_KEPT_S:
+            changes, page = self._changes, self._page_of(location)
+            is_whole = page.last is None
+            names = page.folders if is_whole else (_base_name(each) for each in _list(self._fs, location, "directory"))
+            kept = _Listing(self._clock(), tuple(Child(name, f"{location}/{name}") for name in sorted(names)))
+            self._keep(changes, lambda: self._listings.update({location: kept}))
+        made = _changed_in(location).difference(child.name for child in kept.children)
+        return (*kept.children, *(Child(name, f"{location}/{name}") for name in sorted(made)))
 
     def child(self, location: str, name: str) -> Child | None:
-        path = f"{location}/{name}"
-        return Child(name, path) if _once("folder", path, self._is_folder) else None
+        return Child(name, f"{location}/{name}") if self._may_exist(location, name) else None
 
     def table_format(self, location: str) -> str | None:
         return _once("format", location, self._format)
 
-    def _format(self, location: str) -> str | None:
-        if self._has_file(f"{location}/{LOG_FOLDER}", _VERSIONS, is_version):
-            return DELTA
-        return ICEBERG if self._has_file(f"{location}/{METADATA_FOLDER}", "", is_metadata) else None
-
-    def listed_format(self, location: str) -> str | None:
-        kept = self._kept(location.rpartition("/")[0])
-        return (kept.tables.get(location) if kept is not None else None) or self.table_format(location)
-
     def is_unlisted(self, location: str) -> bool:
         return _once("mark", location, self._has_mark)
 
+    def look_at(self, locations: Sequence[str]) -> None:
+        stale = [each for each in locations if self._kept(each) is None and _known("found", each) is None]
+        if stale:
+            with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
+                for location, found in zip(stale, pool.map(self._look_at, stale), strict=True):
+                    _once("found", location, lambda _, found=found: found)  # type: ignore[misc]
+
+    def listed_format(self, location: str) -> str | None:
+        return self._listed(location).format
+
     def is_listed(self, location: str) -> bool:
-        kept = self._kept(location.rpartition("/")[0])
-        if kept is not None and location in kept.tables:
-            return location not in kept.unlisted
-        return not self._has_mark(location)
+        return not self._listed(location).has_mark
+
+    def _listed(self, location: str) -> _Found:
+        return self._kept(location) or _once("found", location, self._look_at)
 
     def ensure_there(self) -> None:
         """Object stores have no folders, so an empty one is as good as none."""
 
-    def _kept(self, location: str) -> _Listing | None:
-        kept = self._listings.get(location)
-        return kept if kept is not None and self._clock() - kept.listed_s < LISTING_KEPT_S else None
+    def _kept(self, location: str) -> _Found | None:
+        kept = self._found.get(location)
+        return kept if kept is not None and self._clock() - kept.seen_s < LISTING_KEPT_S else None
+
+    def _keep(self, changes: int, keep: Callable[[], None]) -> None:
+        """Keeps what was asked for since this server made so many changes, and drops what is too old."""
+        now = self._clock()
+        with self._lock:
+            if changes != self._changes:  # something was changed while it was asked for
+                return
+            if len(self._found) > _FOUND_MAX:
+                self._found = {key: each for key, each in self._found.items() if now - each.seen_s < LISTING_KEPT_S}
+                self._listings = {
+                    key: each for key, each in self._listings.items() if now - each.listed_s < LISTING_KEPT_S
+                }
+            keep()
+
+    def _look_at(self, location: str) -> _Found:
+        """The format of a table and its mark, by its first files: in most tables a log is among them."""
+        changes, page = self._changes, self._page(f"{location}/", _PAGE_KEYS, recursive=True)
+        if page is None:
+            found = _Found(self._clock(), self._format(location), self._has_mark(location))
+        else:
+            files = [name.partition("/") for name in page.files]
+            is_delta = any(folder == LOG_FOLDER and is_version(name) for folder, _, name in files)
+            is_iceberg = any(folder == METADATA_FOLDER and is_metadata(name) for folder, _, name in files)
+            end = page.last or _AFTER_ALL
+            if not is_delta and end < f"{LOG_FOLDER}/{_AFTER_ALL}":
+                is_delta = self._has_version(location)
+            if not is_delta and not is_iceberg and end < f"{METADATA_FOLDER}/{_AFTER_ALL}":
+                is_iceberg = self._has_metadata(location)
+            has_mark = UNLISTED_MARK in page.files or (end < UNLISTED_MARK and self._has_mark(location))
+            found = _Found(self._clock(), DELTA if is_delta else ICEBERG if is_iceberg else None, has_mark)
+        if found.format is not None:  # what is no table may become one at any moment
+            self._keep(changes, lambda: self._found.update({location: found}))
+        return found
+
+    def _may_exist(self, location: str, name: str) -> bool:
+        """Returns whether a folder exists; True for one that this statement has changed something in."""
+        if name in _changed_in(location):
+            return True
+        is_there = self._page_of(location).has_folder(name)
+        return _once("folder", f"{location}/{name}", self._is_folder) if is_there is None else is_there
+
+    def _page_of(self, location: str) -> _Page:
+        """The first names in a folder. A page of the folder above that lacks it shows that it is empty."""
+        above, _, name = location.rpartition("/")
+        page = _known("page", above)
+        is_missing = page is not None and name not in _changed_in(above) and page.has_folder(name) is False
+        return _once("page", location, (lambda _: _NOTHING) if is_missing else self._first_page)
+
+    def _first_page(self, location: str) -> _Page:
+        page = self._page(f"{location}/", None)
+        if page is not None:
+            return page
+        entries = _list(self._fs, location)
+        kinds = {
+            kind: frozenset(_base_name(entry) for entry in entries if entry["type"] == kind)
+            for kind in ("file", "directory")
+        }
+        return _Page(kinds["file"], kinds["directory"], None)
+
+    def _format(self, location: str) -> str | None:
+        page = self._page_of(location)
+        if page.has_folder(LOG_FOLDER) is not False and self._has_version(location):
+            return DELTA
+        return ICEBERG if page.has_folder(METADATA_FOLDER) is not False and self._has_metadata(location) else None
+
+    def _has_version(self, location: str) -> bool:
+        return self._has_file(f"{location}/{LOG_FOLDER}", _VERSIONS, is_version)
+
+    def _has_metadata(self, location: str) -> bool:
+        return self._has_file(f"{location}/{METADATA_FOLDER}", "", is_metadata)
 
     def _has_mark(self, location: str) -> bool:
+        page = self._page_of(location)
+        if UNLISTED_MARK in page.files or page.last is None or UNLISTED_MARK <= page.last:
+            return UNLISTED_MARK in page.files
         return self._has_file(location, UNLISTED_MARK, lambda name: name == UNLISTED_MARK)
 
     def _is_folder(self, path: str) -> bool:
         page = self._page(f"{path}/", 1)
-        return bool(self._fs.isdir(path)) if page is None else page.has_any
+        return bool(self._fs.isdir(path)) if page is None else bool(page.files or page.folders)
 
     def _has_file(self, folder: str, prefix: str, is_sought: Callable[[str], bool]) -> bool:
         """Returns whether a folder has a file that is sought, whose name begins with `prefix`.
@@ -203,32 +300,46 @@ class RemoteTree:
         A folder that this server has no access to has none: it is no table of its own.
         """
         page = self._page(f"{folder}/{prefix}", _PAGE_KEYS)
-        if page is not None and (page.is_whole or any(map(is_sought, page.names))):
-            return any(map(is_sought, page.names))
-        return any(is_sought(_base_name(entry)) for entry in _list(self._fs, folder) if entry["type"] == "file")
+        if page is not None and (page.last is None or any(map(is_sought, page.files))):
+            return any(map(is_sought, page.files))
+        return any(is_sought(_base_name(entry)) for entry in _list(self._fs, folder, "file"))
 
-    def _page(self, path: str, count: int) -> _Page | None:
-        """The first files whose paths begin with `path`, by one request; None if the store's client has no such call.
+    def _page(self, path: str, count: int | None, *, recursive: bool = False) -> _Page | None:
+        """The first names that begin with `path`, by one request; None if the store's client has no such call.
 
-        fsspec's `exists`, `isdir` and `ls` send up to three requests for what does not exist.
+        They are without what is before the last slash of `path`. `count` None: as many as the store gives at once.
+        `recursive`: the files in folders too, by their paths, and no folders.
         """
         scheme, _, rest = path.partition("://")
-        if scheme not in ("s3", "s3a") or not hasattr(self._fs, "call_s3"):
+        if scheme not in ("s3", "s3a") or not is_s3(self._fs):
             return None
         bucket, _, key = rest.partition("/")
+        more = {**({} if recursive else {"Delimiter": "/"}), **({} if count is None else {"MaxKeys": count})}
         try:
             with as_os_errors():
-                found = self._fs.call_s3("list_objects_v2", Bucket=bucket, Prefix=key, Delimiter="/", MaxKeys=count)
+                found = self._fs.call_s3("list_objects_v2", Bucket=bucket, Prefix=key, **more)
         except (FileNotFoundError, PermissionError):
-            return _Page((), False, True)
-        files, folders = found.get("Contents", ()), found.get("CommonPrefixes", ())
-        names = tuple(each["Key"].rpartition("/")[2] for each in files)
-        return _Page(names, bool(files or folders), not found.get("IsTruncated"))
+            return _NOTHING
+        start = key.rfind("/") + 1
+        files = [each["Key"][start:] for each in found.get("Contents", ())]
+        folders = [each["Prefix"][start:] for each in found.get("CommonPrefixes", ())]
+        last = max((*files, *folders), default=None) if found.get("IsTruncated") else None
+        return _Page(frozenset(files), frozenset(name.rstrip("/") for name in folders), last)
 
 
 T = TypeVar("T")
-_look: ContextVar[dict[tuple[str, str], Any] | None] = ContextVar("look", default=None)
-"""Answers of the store to a statement about folders: (kind of question, folder) -> answer."""
+
+
+@dataclass(slots=True)
+class _Look:
+    """What the store answered to a statement about folders, and what the statement has changed since."""
+
+    answers: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """(kind of question, folder) -> answer."""
+    changed: set[str] = field(default_factory=set)
+
+
+_look: ContextVar[_Look | None] = ContextVar("look", default=None)
 
 
 @contextmanager
@@ -238,7 +349,7 @@ def one_look() -> Iterator[None]:
     A statement asks the same of its schema and of the folders above it again and again. What it changes itself it asks
     again (`forget_listings`); what others change meanwhile is decided by conditional puts.
     """
-    token = _look.set({})
+    token = _look.set(_Look())
     try:
         yield
     finally:
@@ -249,7 +360,8 @@ def look_again() -> None:
     """Forgets the answers of this block, before a statement is tried again."""
     look = _look.get()
     if look is not None:
-        look.clear()
+        look.answers.clear()
+        look.changed.clear()
 
 
 def _once(kind: str, location: str, ask: Callable[[str], T]) -> T:
@@ -257,23 +369,38 @@ def _once(kind: str, location: str, ask: Callable[[str], T]) -> T:
     if look is None:
         return ask(location)
     key = (kind, location)
-    if key not in look:
-        look[key] = ask(location)
-    found: T = look[key]
+    if key not in look.answers:
+        look.answers[key] = ask(location)
+    found: T = look.answers[key]
     return found
 
 
+def _known(kind: str, location: str) -> Any:
+    """The answer that this statement has; None if it has none."""
+    look = _look.get()
+    return None if look is None else look.answers.get((kind, location))
+
+
+def _changed_in(location: str) -> set[str]:
+    """The names of the folders in a folder in which this statement has changed something, whether or not they exist."""
+    look = _look.get()
+    below = f"{location}/"
+    changed = () if look is None else look.changed
+    return {each.removeprefix(below).partition("/")[0] for each in changed if each.startswith(below)}
+
+
 def forget_listings(location: str) -> None:
-    """Drops what is kept of the folders above a URL, in which this server has made or removed a table."""
+    """Drops what is kept of a URL, and of the folders above it, in which this server has made or removed a table.
+
+    What the folders above are themselves does not change by that.
+    """
     for tree in tuple(RemoteTree.opened):
         tree.forget(location)
-    look = _look.get() or {}
-    for key in [key for key in look if f"{location}/".startswith(f"{key[1]}/") or key[1].startswith(f"{location}/")]:
-        del look[key]
-
-
-def _chosen(locations: Sequence[str], answers: Iterable[bool]) -> list[str]:
-    return [location for location, answer in zip(locations, answers, strict=True) if answer]
+    look = _look.get()
+    if look is not None:
+        look.changed.add(location)
+        for key in [key for key in look.answers if f"{key[1]}/".startswith(f"{location}/")]:
+            del look.answers[key]
 
 
 def _open(url: str, options: Mapping[str, Any] | None) -> Any:
@@ -283,11 +410,12 @@ def _open(url: str, options: Mapping[str, Any] | None) -> Any:
         raise StorageNotAvailable(url, str(error)) from error
 
 
-def _list(fs: Any, folder: str) -> list[dict[str, Any]]:
-    """The entries of a folder; none if it does not exist or may not be read."""
+def _list(fs: Any, folder: str, kind: str | None = None) -> list[dict[str, Any]]:
+    """The entries of a folder, of a kind of fsspec's; none if it does not exist or may not be read."""
     try:
         with as_os_errors():
-            return list(fs.ls(folder, detail=True))
+            found = list_s3(fs, folder) if is_s3(fs) else fs.ls(folder, detail=True)
+            return [entry for entry in found if kind in (None, entry["type"])]
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
 

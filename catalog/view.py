@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Protocol
 
 from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
+from catalog.discovery import ServedFolder
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -136,13 +137,18 @@ class CatalogView:
         self.catalog(catalog)
         found = {entry.name: entry for entry in self.state.schemas_of(catalog)}
         source = self.sources.get(catalog)
-        for schema in source.schemas() if source is not None else ():
+        for schema in self._schemas_of(source):
             name = SchemaName(catalog.catalog, schema)
             found.setdefault(name, SchemaEntry(name=name))
         return sorted(
             (entry for entry in found.values() if matches(entry.name.schema) and self._shows(entry)),
             key=lambda entry: entry.name.key,
         )
+
+    def _schemas_of(self, source: NameSource | None) -> Iterable[str]:
+        if isinstance(source, ServedFolder):
+            return source.schemas({entry.location for entry in self._recorded_tables()})
+        return source.schemas() if source is not None else ()
 
     def relations(self, schema: SchemaName, matches: Matcher = matches_all) -> list[Relation]:
         """The tables and views whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
@@ -340,6 +346,10 @@ class CatalogView:
         """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
         self.folders.ensure_free(location)
 
+    def has_table_at(self, location: str) -> bool:
+        """Returns whether a canonical location below an allowed root has files of a table, which may be damaged."""
+        return self._places.format_at(location) is not None
+
     def clones_of(self, location: str) -> tuple[str, ...]:
         """The locations of the shallow clones that may name files of the table at a canonical location.
 
@@ -370,14 +380,20 @@ class CatalogView:
         catalog = () if name.schema_name.catalog_name == DEFAULT_CATALOG_NAME else (name.catalog,)
         return self.ensure_location("/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema, name.table)))
 
-    def discovered(self, name: TableName) -> TableEntry | None:
-        """What the source of the catalog has under `name`, unless a managed table owns it; raises TableAmbiguous."""
+    def discovered(self, name: TableName, but: str | None = None) -> TableEntry | None:
+        """What the source of the catalog has under `name`, unless a managed table owns it; raises TableAmbiguous.
+
+        None if the folder of that name is `but`, which is not looked at.
+        """
         source = self.sources.get(name.schema_name.catalog_name)
         if source is None:
             return None
         if self.rights is not None and not self._shows(TableEntry(name=name, location="")):
             return None  # before the folders are asked, whose answer may be an error that names tables
-        entry = source.find(name.schema, name.table)
+        if isinstance(source, ServedFolder):
+            entry = source.find(name.schema, name.table, but)
+        else:
+            entry = source.find(name.schema, name.table)
         return None if entry is None or entry.location in self._owned else entry
 
     def lies_in_lake(self, location: str) -> bool:
@@ -391,6 +407,8 @@ class CatalogView:
         source = self.sources.get(schema.catalog_name)
         if source is None:
             return []
+        if isinstance(source, ServedFolder):
+            return source.tables(schema.schema, self._owned)
         return [entry for entry in source.tables(schema.schema) if entry.location not in self._owned]
 
     def discovered_schema(self, schema: SchemaName) -> SchemaName | None:

@@ -268,18 +268,24 @@ def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> O
 def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
     """The statement with what it names, none of it newer than the rights and policies that it is judged by.
 
-    The catalog is read before the tables are: where it changed in between, all is looked up again. Raises
-    `CatalogBusy`.
+    What this server knows of the catalog is used, and compared with the store when the tables have been looked at:
+    where there is a newer generation, all is looked up again, also what seemed to be wrong. Raises `CatalogBusy`.
     """
     names_nothing = isinstance(statement, Query) and not statement.relations and not statement.calls
-    binder = Binder(way.state, way.sources, names_nothing=names_nothing)
+    binder = Binder(way.state, way.sources, is_known=True)
     for _ in range(_BINDINGS_MAX):
-        while isinstance(bound := bind(statement, binder), Unevaluated):
-            binder.values[bound.expressions] = way.run.values_of(bound.expressions)
-        way.run.context.cancel.ensure_live()
-        if binder.is_current:
-            return bound
-        values, binder = binder.values, Binder(way.state, way.sources)
+        try:
+            while isinstance(bound := bind(statement, binder), Unevaluated):
+                binder.values[bound.expressions] = way.run.values_of(bound.expressions)
+        except SqlError:
+            if names_nothing or binder.is_current:
+                raise
+        else:
+            way.run.context.cancel.ensure_live()
+            if names_nothing or binder.is_current:
+                return bound
+        look_again()
+        values, binder = binder.values, Binder(way.state, way.sources, is_known=True)
         binder.values.update(values)
     raise CatalogBusy(_BINDINGS_MAX)
 

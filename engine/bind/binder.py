@@ -98,11 +98,11 @@ class Binder:
     a view are looked up in what its owner may know of, who may know more.
     """
 
-    def __init__(self, state: SessionState, sources: Sources, *, names_nothing: bool = False) -> None:
-        """`names_nothing`: the statement names nothing that the catalog has, so the store is not read."""
+    def __init__(self, state: SessionState, sources: Sources, *, is_known: bool = False) -> None:
+        """`is_known`: at the newest generation that this server knows, which `is_current` compares with the store's."""
         self.state, self.formats = state, sources.formats
         self._catalog = sources.catalog
-        view = sources.catalog.known_view() if names_nothing else sources.catalog.view()
+        view = sources.catalog.known_view() if is_known else sources.catalog.view()
         self.view = seen_by(view, state.identity)
         self.functions = Functions(self.view, state.identity)
         self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
@@ -110,13 +110,12 @@ class Binder:
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
-        self._is_in_policy = self._has_looked = False
+        self._is_in_policy = False
 
     @property
     def is_current(self) -> bool:
-        """Whether the catalog is still what it was before the first table was looked at."""
-        has_looked = self.pinned or self.feeds or self._has_looked
-        return not has_looked or self._catalog.view().generation == self.view.generation
+        """Whether this is the newest generation, and so was while tables were looked at. One request to the store."""
+        return self._catalog.view().generation == self.view.generation
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
@@ -321,7 +320,6 @@ class Binder:
 
     def _loaded(self, entry: TableEntry) -> BoundTable:
         """A table of a long list, which is not kept: all of them may not fit into memory."""
-        self._has_looked = True
         with naming(str(entry.name)):
             pinned = self.pinned.get((entry.format, entry.location, None))
             snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.values)

@@ -55,7 +55,7 @@ def new_table(
     chosen = binder.view.managed_location(name)
     if chosen is None:
         raise NoPlaceForTable(str(name))
-    if _found_or_free(binder, chosen) is not None:  # of a table that has another name by now
+    if _is_taken(binder, chosen):  # by a table that has another name by now
         folder, _, last = chosen.rpartition("/")
         last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
         chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
@@ -143,6 +143,14 @@ def replaced_table(
     if table.entry.format != own:
         raise StatementNotSupported(f"Replacing a table of the format {table.entry.format} by one of {own}")
     return table
+
+
+def _is_taken(binder: Binder, folder: str) -> bool:
+    """As `_found_or_free`; a folder without files of a log or of metadata is not looked into further."""
+    if binder.view.has_table_at(folder):
+        return _found_or_free(binder, folder) is not None
+    binder.view.ensure_free_location(folder)
+    return False
 
 
 def _found_or_free(binder: Binder, location: str) -> TableSnapshot | None:

@@ -20,6 +20,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from catalog.store_requests import list_s3
+
 Entries = Iterator[dict[str, Any]]
 
 
@@ -29,7 +31,7 @@ def entries_from(fs: Any, scheme: str, path: str, start: str) -> list[dict[str, 
     Raises FileNotFoundError, NotADirectoryError.
     """
     attribute, listed = _LISTINGS.get(scheme, ("", _whole))
-    if start and hasattr(fs, attribute):
+    if (start or listed is _s3_objects) and hasattr(fs, attribute):
         return list(listed(fs, path, start))
     return list(_whole(fs, path, start))
 
@@ -39,16 +41,8 @@ def _whole(fs: Any, path: str, start: str) -> Entries:
 
 
 def _s3_objects(fs: Any, path: str, start: str) -> Entries:
-    bucket, prefix = _place(fs, path)
     # S3 begins behind `StartAfter`, and an object may be called just `start`: so one that sorts right before it.
-    asked = {"Bucket": bucket, "Prefix": prefix, "Delimiter": "/", "StartAfter": f"{prefix}{_before(start)}"}
-    while True:
-        page = fs.call_s3("list_objects_v2", **asked)
-        for found in page.get("Contents", ()):
-            yield _file(bucket, found["Key"], found["Size"], found["LastModified"])
-        if not page.get("IsTruncated"):
-            return
-        asked = {**asked, "ContinuationToken": page["NextContinuationToken"]}
+    yield from list_s3(fs, path, _before(start) if start else "")
 
 
 def _gcs_objects(fs: Any, path: str, start: str) -> Entries:

@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from catalog.client_errors import as_os_errors
@@ -36,6 +35,16 @@ from catalog.conditional_put import open_file_system
 from catalog.credentials import options_for
 from catalog.other_tables import NO_OTHER_TABLES, OtherTables
 from catalog.remote import forget_listings
+from catalog.store_requests import (
+    delete_file,
+    delete_files,
+    file_info,
+    find_files,
+    has_file,
+    modified_s,
+    open_file,
+    read_file,
+)
 from engine.storage.confinement import Confinement
 from engine.storage.listing import entries_from
 from engine.storage.paths import resolve_path
@@ -63,6 +72,8 @@ REMOVED_PREFIX = ".removed-"
 
 UNLISTED_MARK = ".unlisted"
 """A file in a table's folder, for which the catalog lists the table only if it has a record of it."""
+
+_DELETES_AT_ONCE = 16
 
 _REMOVALS_MAX = 10
 """How often removing a folder is tried while others put files into it."""
@@ -176,6 +187,19 @@ class Storage(ABC):
     def delete(self, name: str) -> None:
         """Remove a file; one that is missing is removed already."""
 
+    def delete_many(self, names: Sequence[str]) -> dict[str, OSError]:
+        """Removes files as `delete` does, several at once. Returns why files are left, by name."""
+        with ThreadPoolExecutor(_DELETES_AT_ONCE, "delete") as threads:
+            failures = zip(names, threads.map(self._failure_of_delete, names), strict=True)
+            return {name: failure for name, failure in failures if failure is not None}
+
+    def _failure_of_delete(self, name: str) -> OSError | None:
+        try:
+            self.delete(name)
+        except OSError as failure:
+            return failure
+        return None
+
     @abstractmethod
     def delete_empty_folder(self, name: str) -> bool:
         """Remove a folder that has nothing in it; False where it stays, or where folders are beginnings of names."""
@@ -184,7 +208,8 @@ class Storage(ABC):
     def delete_tree(self) -> None:
         """Remove the table's folder and all that is in it; the log first, so that no half of a table is left.
 
-        Also while others still write into it, or remove from it.
+        Also while others still write into it, or remove from it. On object stores the mark goes last, and a folder that
+        has one again after that is a new table's, and is left alone.
         """
 
     def path_of(self, name: str) -> str:
@@ -404,15 +429,15 @@ class FsspecStorage(Storage):
 
     @as_os_errors()
     def stat(self, name: str) -> FileStatus:
-        return _status(self.fs.info(self.path_of(name)))
+        return _status(file_info(self.fs, self.path_of(name)))
 
     @as_os_errors()
     def exists(self, name: str) -> bool:
-        return bool(self.fs.exists(self.path_of(name)))
+        return has_file(self.fs, self.path_of(name))
 
     @as_os_errors()
     def read_bytes(self, name: str) -> bytes:
-        return cast(bytes, self.fs.cat_file(self.path_of(name)))
+        return read_file(self.fs, self.path_of(name))
 
     @as_os_errors()
     def read_range(self, name: str, offset: int, length: int) -> bytes:
@@ -429,7 +454,7 @@ class FsspecStorage(Storage):
 
     @as_os_errors()
     def open_input(self, name: str) -> BinaryIO:
-        return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
+        return open_file(self.fs, self.path_of(name))
 
     def ensure_writable(self) -> None:
         ensure_scheme_writable(self.scheme)
@@ -455,8 +480,8 @@ class FsspecStorage(Storage):
 
     @as_os_errors()
     def delete(self, name: str) -> None:
-        with self._listing_anew(name), suppress(FileNotFoundError):
-            self.fs.rm_file(self.path_of(name))
+        with self._listing_anew(name):
+            delete_file(self.fs, self.path_of(name))
 
     @contextmanager
     def _listing_anew(self, name: str) -> Iterator[None]:
@@ -470,17 +495,34 @@ class FsspecStorage(Storage):
     def delete_empty_folder(self, name: str) -> bool:
         return False
 
+    def delete_many(self, names: Sequence[str]) -> dict[str, OSError]:
+        try:
+            failed = delete_files(self.fs, [self.path_of(name) for name in names])
+        finally:
+            if any(map(_decides_listing, names)):
+                forget_listings(self.root)
+        return {name: failed[path] for name in names if (path := self.path_of(name)) in failed}
+
     @as_os_errors()
     def delete_tree(self) -> None:
-        for folder in (*map(self.path_of, VERSION_FOLDERS), self.root):
-            for _ in range(_REMOVALS_MAX):
-                paths = self.fs.find(folder)
-                if not paths:
-                    break
-                for path in paths:  # `rm` would take stars and brackets in names for patterns
-                    with suppress(FileNotFoundError):
-                        self.fs.rm_file(path)
-        forget_listings(self.root)
+        for name in (*VERSION_FOLDERS, UNLISTED_MARK):
+            self.path_of(name)
+        root = f"{self.fs._strip_protocol(self.root).rstrip('/')}/"
+        try:
+            for attempt in range(_REMOVALS_MAX):
+                paths = {path.removeprefix(root): path for path in find_files(self.fs, self.root)}
+                if not paths or (attempt and UNLISTED_MARK in paths):  # a new table: its CREATE found the mark gone
+                    return
+                for folder in VERSION_FOLDERS:
+                    self._delete([paths.pop(name) for name in list(paths) if name.startswith(f"{folder}/")])
+                mark = [paths.pop(UNLISTED_MARK)] if UNLISTED_MARK in paths else []
+                self._delete([*paths.values(), *mark])
+        finally:
+            forget_listings(self.root)
+
+    def _delete(self, paths: Sequence[str]) -> None:
+        for failure in delete_files(self.fs, paths).values():
+            raise failure
 
 
 def _decides_listing(name: str) -> bool:
@@ -519,14 +561,6 @@ def open_storage(
 
 
 def _status(entry: Mapping[str, Any]) -> FileStatus:
-    """fsspec schemes agree on `name` and `size`, not on how they spell the time of modification."""
-    modified: Any = next(
-        (entry[key] for key in ("mtime", "LastModified", "last_modified", "updated", "created") if entry.get(key)), 0
-    )
-    if hasattr(modified, "timestamp"):
-        modified = modified.timestamp()
-    elif isinstance(modified, str):
-        modified = datetime.fromisoformat(modified).timestamp()
     return FileStatus(
-        entry["name"].rstrip("/").rsplit("/", 1)[-1], int(entry.get("size") or 0), int(round(float(modified) * 1000))
+        entry["name"].rstrip("/").rsplit("/", 1)[-1], int(entry.get("size") or 0), int(round(modified_s(entry) * 1000))
     )

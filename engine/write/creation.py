@@ -6,6 +6,9 @@ away in between is reported as dropped, and a log whose name could not be had is
 that can be read and not be dropped. Where that is not sure to have worked, the outcome is unknown, and data files stay.
 A table that is converted from another format is looked at once more behind the log, for writers of that format look for
 the log behind their commits. For those who are killed in between there is a mark (`folder_marks.py`).
+
+On an object store each look is a request, and a DROP there leaves alone what is put into the folder after the mark
+(`Storage.delete_tree`). So where the mark is new nobody looks back, except for data files, which come before it.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists, TableNotFound
 from catalog.files import LOG_FOLDER, is_version
 from catalog.rest.names import is_rest, without_place
+from catalog.roots import is_local
 from engine.bind.bound import BoundTable
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import (
@@ -53,20 +57,23 @@ def commit_creation(
             _finish(entry, staged.converts, catalog, has_name=not staged.is_path)
         return None
     if not is_rest(entry.location):
-        catalog.view().ensure_location(entry.location)
-    with _marked(entry, staged, catalog):
-        return _log_and_name(staged.transaction, entry, staged, policy, catalog)
+        catalog.known_view().ensure_location(entry.location)
+    with _marked(entry, staged, catalog) as is_safe:
+        return _log_and_name(staged.transaction, entry, staged, policy, catalog, is_safe=is_safe)
 
 
 @contextmanager
-def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[None]:
-    """A CREATE that loses the folder to another one leaves the mark to that."""
+def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[bool]:
+    """Yields whether no DROP removes what is put into the folder from now on, until the table has a name.
+
+    A CREATE that loses the folder to another one leaves the mark to that.
+    """
     if not entry.managed or staged.is_path or staged.converts:  # a folder with a mark may be removed
-        yield
+        yield False
         return
-    mark_new(entry, catalog)
+    is_new = mark_new(entry, catalog)
     try:
-        yield
+        yield is_new and not is_local(entry.location)
     except CatalogOutcomeUnknown:
         raise
     except BaseException:
@@ -83,11 +90,18 @@ def _has_log(entry: TableEntry, catalog: Catalog) -> bool:
 
 
 def _log_and_name(
-    transaction: TableTransaction, entry: TableEntry, staged: StagedWrite, policy: RetryPolicy, catalog: Catalog
+    transaction: TableTransaction,
+    entry: TableEntry,
+    staged: StagedWrite,
+    policy: RetryPolicy,
+    catalog: Catalog,
+    *,
+    is_safe: bool,
 ) -> TableCommit:
     committed = _commit(transaction, entry, policy)
     try:
-        _ensure_whole(committed, entry, with_files=True)
+        if staged.has_files or not is_safe:
+            _ensure_whole(committed, entry, with_files=True)
         if staged.converts is not None:
             _ensure_unchanged(staged.converts)
         if not staged.is_path:
@@ -98,7 +112,7 @@ def _log_and_name(
         if not _is_taken_back(committed, entry, catalog):
             raise _unknown(entry, error) from error
         raise
-    if not staged.is_path:
+    if not staged.is_path and not is_safe:
         try:
             _ensure_whole(committed, entry, with_files=False)
         except ConcurrentDrop:

@@ -58,10 +58,11 @@ def mark_dropped(entry: TableEntry, catalog: Catalog) -> None:
         raise TableNotRemovable(str(entry.name), entry.location, failure.strerror or str(failure)) from failure
 
 
-def mark_new(entry: TableEntry, catalog: Catalog) -> None:
-    """A storage that refuses it refuses the log as well, and says why."""
+def mark_new(entry: TableEntry, catalog: Catalog) -> bool:
+    """Returns whether the folder had no mark. A storage that refuses it refuses the log as well, and says why."""
     with suppress(OSError, LogPathNotAllowed):
-        _storage(entry.location, catalog).put_if_absent(UNLISTED_MARK, _text(entry, catalog, "create"))
+        return _storage(entry.location, catalog).put_if_absent(UNLISTED_MARK, _text(entry, catalog, "create"))
+    return False
 
 
 def unmark(entry: TableEntry, catalog: Catalog) -> None:

@@ -35,7 +35,9 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
     assert plan.description is not None
     with naming(label):
         transaction = formats[entry.format].create(entry.location, plan.definition, plan.description, now_ms)
-    return StagedWrite(outcome=outcome, transaction=transaction, label=label, creates=entry, is_path=plan.is_path)
+    return StagedWrite(
+        outcome=outcome, transaction=transaction, label=label, creates=entry, has_files=False, is_path=plan.is_path
+    )
 
 
 @contextmanager

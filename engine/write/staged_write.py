@@ -23,6 +23,8 @@ class StagedWrite:
     transaction: TableTransaction | None = None
     label: str = ""
     creates: TableEntry | None = None
+    has_files: bool = True
+    """False: the first version of the table has none."""
     clone: CloneEntry | None = None
     is_path: bool = False
     converts: BoundTable | None = None

@@ -27,13 +27,16 @@ class FaultyFiles:
     """`inner`, but its `at`-th write (from 0; a deletion counts) goes wrong."""
 
     def __init__(self, inner: Files, fault: Fault | None = None, at: int = 0) -> None:
-        self.root = inner.root
+        self.root, self.lists_freely = inner.root, inner.lists_freely
         self._inner, self._fault, self._at = inner, fault, at
         self.writes = 0
         self.before_create: Callable[[str], None] = lambda path: None
 
     def names(self, folder: str) -> list[str]:
         return self._inner.names(folder)
+
+    def times_s(self, folder: str) -> dict[str, float]:
+        return self._inner.times_s(folder)
 
     def read(self, path: str) -> bytes:
         return self._inner.read(path)

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import fsspec
@@ -15,7 +16,13 @@ from fsspec.implementations.memory import MemoryFileSystem
 from catalog.catalog import Catalog
 from catalog.changes import Change, CreateSchema, CreateTable, DropSchema, DropTable, RenameTable, apply
 from catalog.entries import FunctionEntry, SchemaEntry, TableEntry
-from catalog.errors import CatalogOutcomeUnknown, CatalogUnreadable, StorageNotAvailable, StoreSchemeNotSupported
+from catalog.errors import (
+    CatalogOutcomeUnknown,
+    CatalogUnreadable,
+    StorageNotAvailable,
+    StoreSchemeNotSupported,
+    TableAlreadyExists,
+)
 from catalog.file_store import GENERATIONS_KEPT, FileStore
 from catalog.files import Files, LocalFiles
 from catalog.named_policies import NamedPolicy, PolicyKind
@@ -230,6 +237,94 @@ def test_a_writer_that_slept_through_the_whole_history_loses_nothing(files: Loca
     assert set(state.relations) == {table("mine").name, table("t").name}
     assert state.generation == GENERATIONS_KEPT + 7
     assert slept[0].removeprefix("generations/") not in files.names("generations")
+
+
+class StoreFiles(FaultyFiles):
+    """As on an object store, where each listing is a request. Files are `apart_s` seconds apart."""
+
+    def __init__(self, inner: LocalFiles, apart_s: float = 0.0) -> None:
+        super().__init__(inner)
+        self.lists_freely, self.apart_s = False, apart_s
+        self.listings = 0
+
+    def names(self, folder: str) -> list[str]:
+        self.listings += 1
+        return super().names(folder)
+
+    def times_s(self, folder: str) -> dict[str, float]:
+        self.listings += 1
+        return {name: number * self.apart_s for number, name in enumerate(sorted(super().names(folder)))}
+
+
+@pytest.mark.parametrize(("pause_s", "listings"), [(0.0, 1), (4.9, 1), (5.1, 2)])
+def test_a_writer_that_has_just_seen_its_base_lists_nothing_again(
+    files: LocalFiles, pause_s: float, listings: int
+) -> None:
+    now_s = [0.0]
+    store_files = StoreFiles(files)
+    store_files.before_create = lambda path: now_s.__setitem__(0, now_s[0] + pause_s / 2)
+    store = FileStore(store_files, clock=lambda: now_s[0])
+    base = store.load()
+    assert store.swap(base, apply(base, CreateSchema(SchemaEntry(name=SHOP))))  # its object, and its generation
+    assert store_files.listings == listings
+    assert FileStore(files).load().generation == 1
+
+
+@pytest.mark.parametrize(("apart_s", "kept"), [(10.0, GENERATIONS_KEPT), (1.0, 61)])
+def test_a_generation_on_an_object_store_stays_for_some_time(files: LocalFiles, apart_s: float, kept: int) -> None:
+    store_files = StoreFiles(files, apart_s)
+    store = FileStore(store_files)
+    base = store.load()
+    new = apply(base, CreateSchema(SchemaEntry(name=SHOP)))
+    for number in range(GENERATIONS_KEPT + 20):
+        assert store.swap(base, new)
+        base, new = new, apply(new, CreateTable(replace(table("t"), location=f"/{number}"), replace=True))
+    assert len(files.names("generations")) == kept
+    assert FileStore(files).load() == base
+
+
+def test_a_writer_on_an_object_store_that_slept_through_the_whole_history_loses_nothing(files: LocalFiles) -> None:
+    now_s = [0.0]
+    commit(files, CreateSchema(SchemaEntry(name=SHOP)))
+    sleepy = StoreFiles(files)
+    slept: list[str] = []
+
+    def sleep(path: str) -> None:
+        if path.startswith("generations") and not slept:
+            slept.append(path)
+            now_s[0] += 3600
+            for number in range(GENERATIONS_KEPT + 5):
+                commit(files, CreateTable(replace(table("t"), location=f"/{number}"), replace=True))
+
+    sleepy.before_create = sleep
+    catalog = Catalog(FileStore(sleepy, clock=lambda: now_s[0]), allowed_roots=["/data"])
+    catalog.change(CreateTable(table("mine")))
+    state = FileStore(files).load()
+    assert set(state.relations) == {table("mine").name, table("t").name}
+    assert slept[0].removeprefix("generations/") not in files.names("generations")
+
+
+def test_a_change_of_a_catalog_on_an_object_store_that_is_gone_makes_no_new_one(files: LocalFiles) -> None:
+    now_s = [0.0]
+    commit(files, CreateSchema(SchemaEntry(name=SHOP)))
+    store = FileStore(StoreFiles(files), clock=lambda: now_s[0])
+    base = store.load()
+    shutil.rmtree(files.root)
+    now_s[0] += 3600
+    with pytest.raises(CatalogUnreadable, match="are gone"):
+        store.swap(base, apply(base, CreateTable(table("orders"))))
+    assert files.names("generations") == []
+
+
+def test_a_change_that_only_an_old_state_forbids_is_made(files: LocalFiles) -> None:
+    """Changes begin with what this server knows: what forbids one is looked up again."""
+    commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("orders")))
+    catalog = Catalog(FileStore(files), allowed_roots=["/data"])
+    catalog.view()
+    commit(files, DropTable(table("orders").name))
+    catalog.change(CreateTable(table("orders")))
+    with pytest.raises(TableAlreadyExists):
+        catalog.change(CreateTable(table("orders")))
 
 
 def test_a_reader_whose_generation_goes_away_reads_the_newer_one(files: LocalFiles) -> None:

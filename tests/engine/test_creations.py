@@ -61,7 +61,7 @@ def test_what_a_creation_that_failed_says(case: str, tmp_path: Path) -> None:
     if is_taken:
         catalog.change(CreateTable(replace(entry, location=str(tmp_path / "other"))))
     transaction = SimpleNamespace(commit=lambda policy: committed)
-    staged = cast(Any, SimpleNamespace(transaction=transaction, is_path=False, converts=None))
+    staged = cast(Any, SimpleNamespace(transaction=transaction, is_path=False, converts=None, has_files=True))
     if expected is None:
         assert commit_creation(staged, entry, RetryPolicy(), catalog) is committed
         return

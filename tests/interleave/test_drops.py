@@ -147,7 +147,7 @@ class WholeSeconds(DictStorage):
 
 
 def test_times_in_whole_seconds_are_no_sign_of_another_table() -> None:
-    """Versions are written one upon the other, and only new ones are read."""
+    """Versions are written one upon the other, and none is read: the writer knows its own."""
     storage = WholeSeconds()
     create(storage)
     snapshot = Snapshot.load(storage)
@@ -157,5 +157,5 @@ def test_times_in_whole_seconds_are_no_sign_of_another_table() -> None:
         assert late.commit().version == version
         storage.read.clear()
         snapshot = snapshot.advance()
-        assert storage.read == [f"{LOG_DIR}/{version:020}.json"]
+        assert not storage.read
         assert snapshot.num_files == version

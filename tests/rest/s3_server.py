@@ -5,7 +5,8 @@ It checks the signature of each request (version 4), its session token, and that
 POST /-/slow sets the number of seconds that each GET of an object waits. POST /-/faults sets faults: a JSON list of
 `{"method", "path": a regular expression, "kind", "skip", "count"}`, where `kind` is `lose` (the request is carried out
 and not answered), `reset` (neither), or a status that is answered instead. `skip` matching requests pass first. Objects
-are in memory. As in MinIO, the answer to a conditional put that fails does not name the condition.
+are in memory, or files in the folder that is named as an argument, in which others may put files as well. As in MinIO,
+the answer to a conditional put that fails does not name the condition.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import hmac
 import json
 import re
 import socket
+import sys
 import threading
 import time
+from collections.abc import Iterator, MutableMapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, unescape
 
 from tests.rest.s3_keys import opens, secret_of, token_of
 
@@ -30,10 +34,36 @@ _AUTHORIZATION = re.compile(
 )
 
 
+class FolderObjects(MutableMapping[str, bytes]):
+    """Objects as files of a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+
+    def __getitem__(self, path: str) -> bytes:
+        try:
+            return (self.folder / path).read_bytes()
+        except OSError:
+            raise KeyError(path) from None
+
+    def __setitem__(self, path: str, data: bytes) -> None:
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).write_bytes(data)
+
+    def __delitem__(self, path: str) -> None:
+        (self.folder / path).unlink()
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(file.relative_to(self.folder)) for file in self.folder.rglob("*") if file.is_file())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 class Store:
-    def __init__(self) -> None:
+    def __init__(self, folder: str | None) -> None:
         self.lock = threading.Lock()
-        self.objects: dict[str, bytes] = {}
+        self.objects: MutableMapping[str, bytes] = FolderObjects(folder) if folder else {}
         self.times: dict[str, float] = {}
         self.parts: dict[str, dict[int, bytes]] = {}
         self.requests: list[tuple[str, str, str, int]] = []
@@ -168,8 +198,8 @@ class Handler(BaseHTTPRequestHandler):
                 status, body, headers = 200, _xml("CompleteMultipartUploadResult", told), {}
             case "POST" if "delete" in query:
                 for name in re.findall(r"<Key>(.*?)</Key>", data.decode()):
-                    if opens(key, path + name):
-                        store.objects.pop(path + name, None)
+                    if opens(key, path + unescape(name)):
+                        store.objects.pop(path + unescape(name), None)
                 status, body, headers = 200, _xml("DeleteResult", ""), {}
             case "DELETE":
                 store.objects.pop(path, None)
@@ -184,11 +214,15 @@ class Handler(BaseHTTPRequestHandler):
     def _put(self, path: str, data: bytes) -> None:
         self.store.objects[path], self.store.times[path] = data, time.time()
 
+    def _time_of(self, path: str) -> float:
+        """A file that somebody else has put is as old as it was when it was first seen."""
+        return self.store.times.setdefault(path, time.time())
+
     def _read(self, path: str) -> tuple[int, bytes, dict[str, str]]:
         data = self.store.objects[path]
         headers = {
             "ETag": _etag(data),
-            "Last-Modified": email.utils.formatdate(self.store.times[path], usegmt=True),
+            "Last-Modified": email.utils.formatdate(self._time_of(path), usegmt=True),
             "Accept-Ranges": "bytes",
         }
         span = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range") or "")
@@ -210,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
             if delimiter and delimiter in name[len(prefix) :]:
                 common.add(prefix + name[len(prefix) :].partition(delimiter)[0] + delimiter)
                 continue
-            modified = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self.store.times[path]))
+            modified = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self._time_of(path)))
             data = self.store.objects[path]
             contents.append(
                 f"<Contents><Key>{escape(name)}</Key><LastModified>{modified}</LastModified><Size>{len(data)}</Size>"
@@ -254,7 +288,7 @@ def _xml(name: str, text: str) -> bytes:
 
 
 def main() -> None:
-    Handler.store = Store()
+    Handler.store = Store(sys.argv[1] if len(sys.argv) > 1 else None)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(server.server_port, flush=True)
     server.serve_forever()

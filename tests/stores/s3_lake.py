@@ -8,6 +8,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from catalog.credentials import Credential, use_credentials
@@ -25,8 +26,8 @@ BUCKET = "bucket"
 class S3Server:
     """See `tests.rest.s3_server`."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.rest.s3_server"]
+    def __init__(self, folder: Path | None = None) -> None:
+        command = [sys.executable, "-m", "tests.rest.s3_server", *([] if folder is None else [str(folder)])]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
@@ -64,9 +65,9 @@ class S3Lake(BareLake):
 
 
 @contextmanager
-def s3_server() -> Iterator[S3Server]:
-    """A store whose keys this process has."""
-    server = S3Server()
+def s3_server(folder: Path | None = None) -> Iterator[S3Server]:
+    """A store whose keys this process has; its objects are files of the folder, if one is given."""
+    server = S3Server(folder)
     keys = give_out(BUCKET, 3600)
     options = {
         "key": keys["s3.access-key-id"],

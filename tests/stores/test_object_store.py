@@ -7,11 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from catalog.changes import CreateTable, apply
+from catalog.entries import TableEntry
+from catalog.file_store import FileStore
+from catalog.names import TableName
+from catalog.remote import open_files
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.statement import parse_statement, run_statement
+from engine.storage.storage import open_storage
 from tests.security.guarded_lake import NoSpark, Reached
-from tests.stores.s3_lake import S3Lake, S3Server, s3_server
+from tests.stores.s3_lake import BUCKET, S3Lake, S3Server, s3_server
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +72,27 @@ def test_another_server_created_the_table_since_the_listing(lake: S3Lake, case: 
         lake.answer(CREATIONS[case].format(table="s.a"))
     columns = [name for name, *_ in lake.rows("SHOW COLUMNS IN s.a")]
     assert columns == (["id", "again"] if case == "OR REPLACE" else ["id"])
+
+
+def test_what_another_server_changed_is_seen_by_the_next_statement(lake: S3Lake) -> None:
+    other = lake.other()
+    lake.answer("COMMENT ON SCHEMA s IS 'of another server'")
+    assert "of another server" in str(other.rows("DESCRIBE SCHEMA s"))
+    lake.answer("CREATE TABLE s.a (id BIGINT)")
+    assert [name for name, *_ in other.rows("SHOW COLUMNS IN s.a")] == ["id"]
+    lake.answer("ALTER TABLE s.a ADD COLUMNS (x INT)")
+    assert [name for name, *_ in other.rows("SHOW COLUMNS IN s.a")] == ["id", "x"]
+    lake.answer("DROP TABLE s.a")
+    assert other.refuse("SHOW COLUMNS IN s.a").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert other.names("s") == []
+    lake.answer("CREATE SCHEMA later")
+    other.answer("CREATE TABLE later.a (id BIGINT)")
+    assert lake.names("later") == ["a"]
+    lake.answer("DROP TABLE later.a")
+    lake.answer("CREATE TABLE later.a (again INT)")
+    assert [name for name, *_ in other.rows("SHOW COLUMNS IN later.a")] == ["again"]
+    lake.answer("DROP SCHEMA later CASCADE")
+    assert other.refuse("CREATE TABLE later.b (id BIGINT)").condition == "SCHEMA_NOT_FOUND"
 
 
 CHANGES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
@@ -143,6 +170,60 @@ def test_query_that_names_nothing_sends_no_request(lake: S3Lake, store: S3Server
         with pytest.raises(Reached):
             run_statement(parse_statement(text), lake.state, lake.sources, NoSpark(), _context())  # type: ignore[arg-type]
         assert len(store.requests()) == requests, text
+
+
+def test_list_of_tables_asks_for_none_that_the_catalog_has(lake: S3Lake, store: S3Server) -> None:
+    root = f"s3://{BUCKET}/{lake.place}"
+    place, catalog = open_storage(f"{root}/lake/s"), FileStore(open_files(f"{root}/catalog"))
+    names = [TableName("spark_catalog", "s", f"t{number}") for number in range(200)]
+    tables = (TableEntry(name=name, location=f"{place.root}/{name.table}", managed=True) for name in names)
+    known = catalog.load()
+    assert catalog.swap(known, apply(known, *map(CreateTable, tables)))
+    for name in names:
+        place.write(f"{name.table}/_delta_log/{0:020}.json", b"{}")
+    other = lake.other()
+    for _ in range(2):
+        store.requests()
+        assert len(other.names("s")) == 200
+        sent = store.requests()
+        assert len(sent) <= 12, sent
+
+
+TABLES = {
+    "delta": ((f"_delta_log/{0:020}.json",), True),
+    "delta with partitions before the log": ((f"_delta_log/{0:020}.json", *(f"A={n}/x" for n in range(60))), True),
+    "iceberg": (("metadata/v1.metadata.json",), True),
+    "iceberg with much data": (("metadata/v1.metadata.json", *(f"data/{n}" for n in range(60))), True),
+    "marked": ((f"_delta_log/{0:020}.json", ".unlisted"), False),
+    "a log without versions": (("_delta_log/_last_checkpoint",), False),
+    "neither": (("data/x",), False),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_folder_that_the_catalog_has_not_is_listed_if_it_is_a_table(lake: S3Lake, kind: str) -> None:
+    files, is_table = TABLES[kind]
+    place = open_storage(f"s3://{BUCKET}/{lake.place}/lake/s")
+    for file in files:
+        place.write(f"t/{file}", b"{}")
+    other = lake.other()  # which has not listed the schema before it had a table
+    for _ in range(2):
+        assert other.names("s") == (["t"] if is_table else [])
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg", "neither"])
+def test_list_of_tables_asks_once_for_each_folder_that_the_catalog_has_not(
+    lake: S3Lake, store: S3Server, kind: str
+) -> None:
+    (file,), is_table = TABLES[kind]
+    place = open_storage(f"s3://{BUCKET}/{lake.place}/lake/s")
+    for number in range(200):
+        place.write(f"t{number}/{file}", b"{}")
+    other = lake.other()
+    store.requests()
+    assert len(other.names("s")) == (200 if is_table else 0)
+    sent = store.requests()
+    assert len(sent) <= 12 + 200, sent[:20]
 
 
 def _context() -> StatementContext:

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -44,6 +45,8 @@ from engine.storage.paths import decode_path, is_absolute_path, resolve_path
 from engine.storage.storage import Storage
 from engine.types.arrow_types import Array, RecordBatch
 
+_SMALL_BYTES = 1 << 16
+
 _BATCH_ROWS = 1 << 14
 _BATCH_BYTES = 1 << 23
 """Of statistics: so that long ones are decoded into memory that the batch before has left behind."""
@@ -62,6 +65,8 @@ class CheckpointReader:
         self._checkpoint = checkpoint
         self._json = checkpoint.files[0].is_json
         self._actions: LogActions | None = None
+        self._small_files: dict[str, bytes] = {}
+        """Files that came as a whole when they were opened: each opening would be a request."""
 
     def read_small_actions(self) -> LogActions:
         """All but the files; only a JSON top level brings its files along, since it is read as a whole."""
@@ -161,12 +166,20 @@ class CheckpointReader:
     def _open(self, name: str) -> Iterator[Any]:
         """A `ParquetFile`; failures inside the block are named."""
         try:
-            with self._storage.open_input(name) as raw, _parquet_file(raw) as file:
+            with self._open_input(name) as raw, _parquet_file(raw) as file:
                 yield file
         except FileNotFoundError as error:
             raise LogFileNotFound(self._storage.path_of(name)) from error
         except (pa.ArrowException, OSError, ValueError) as error:
             raise MalformedLogEntry(name, str(error)) from error
+
+    def _open_input(self, name: str) -> BinaryIO:
+        if (kept := self._small_files.get(name)) is not None:
+            return BytesIO(kept)
+        raw = self._storage.open_input(name)
+        if isinstance(raw, BytesIO) and len(data := raw.getvalue()) <= _SMALL_BYTES:
+            self._small_files[name] = data
+        return raw
 
 
 def _iter_column(file: Any, leaves: list[str], groups: list[int], rows: int) -> Iterator[Array]:

@@ -137,6 +137,7 @@ class Transaction:
         self.table = table or storage.root
         self._clock = clock
         self._txn_id = txn_id or str(uuid.uuid4())
+        self._before: Committed | None = None
         self._read_set = ReadSet()
         self._adds: list[Add] = []
         self._removes: list[Remove] = []
@@ -161,6 +162,12 @@ class Transaction:
     def create(cls, storage: Storage, description: CommitDescription, **options: Any) -> Transaction:
         """A transaction whose commit is version 0; `Protocol` and `Metadata` have to be staged."""
         return cls(storage, None, description, **options)
+
+    def after(self, before: Committed | None) -> Transaction:
+        """Returns this transaction, which depends on nothing, behind a commit of ours: no earlier one conflicts with
+        it. None: behind none."""
+        self._before = before
+        return self
 
     @property
     def read_version(self) -> int:
@@ -322,6 +329,8 @@ class Transaction:
             size_bytes = len(data)
             if put_commit(self.storage, file.version, data, self._txn_id, retries):
                 self._ensure_there(file.version)
+                if self.snapshot is not None and self.snapshot.recent is not None:
+                    self.snapshot.recent.keep(commit_name(file.version), data)
                 return file
             before = head
             staged, head = self._take_up_winners(staged, head, level)
@@ -384,14 +393,14 @@ class Transaction:
         )
 
     def _head(self) -> Head:
-        snapshot = self.snapshot
+        snapshot, before = self.snapshot, self._before
         if snapshot is None:
             return Head(table=self.table, version=-1, config=None, timestamp_ms=0, row_id_high_water_mark=-1)
         return Head(
             table=self.table,
-            version=snapshot.version,
-            config=self.config,
-            timestamp_ms=snapshot.timestamp_ms,
+            version=snapshot.version if before is None else before.version,
+            config=self.config if before is None else before.config,
+            timestamp_ms=snapshot.timestamp_ms if before is None else before.timestamp_ms,
             row_id_high_water_mark=row_id_high_water_mark(snapshot.domain_metadata.get(ROW_TRACKING_DOMAIN)),
         )
 

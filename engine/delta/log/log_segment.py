@@ -17,7 +17,7 @@ Protocol: "Log Compaction Files", "Checkpoints", "Last Checkpoint File".
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from engine.delta.spec.errors import (
     DeltaTableNotFound,
@@ -37,7 +37,7 @@ from engine.delta.spec.paths import (
     version_prefix,
 )
 from engine.errors.table_errors import DeltaError
-from engine.storage.storage import Storage
+from engine.storage.storage import FileStatus, Storage
 
 _PREFERENCE = {LogFileKind.CHECKPOINT_V2: 2, LogFileKind.CHECKPOINT_CLASSIC: 1, LogFileKind.CHECKPOINT_PART: 0}
 
@@ -62,6 +62,8 @@ class LogSegment:
     """Commits and compactions after the checkpoint, oldest first."""
     checksum_version: int | None = None
     """The newest version at or below `version` that has a version checksum file."""
+    commit: FileStatus | None = field(default=None, compare=False)
+    """The file of `version`'s commit; None also where the storage lists names only."""
 
     @property
     def last_commit(self) -> str:
@@ -78,21 +80,41 @@ def find_segment(
     `avoid` holds the names of checkpoint and compaction files that must not be used.
     Raises `DeltaTableNotFound`, `VersionNotFound`, `VersionsNotContiguous`, `LogTruncated`, `MissingPartFiles`.
     """
-    names = storage.list_names(LOG_DIR) if storage.LISTS_WHOLE_FOLDERS else None
-    if use_hint and not avoid and (names is None or LAST_CHECKPOINT in names):
+    if not storage.LISTS_WHOLE_FOLDERS:
+        return _find_in_listing(storage, version, avoid, use_hint=use_hint)
+    names = storage.list_names(LOG_DIR)
+    if use_hint and not avoid and LAST_CHECKPOINT in names:
         hinted = _read_hint(storage)
         if hinted is not None and (version is None or hinted <= version):
             try:
                 start = version_prefix(hinted)
-                later = storage.list_names(LOG_DIR, start) if names is None else names
-                files = _log_paths(name for name in later if name >= start)
+                files = _log_paths(name for name in names if name >= start)
                 segment = select_segment(files, version, storage.root)
                 if segment.checkpoint is not None:
                     return segment
             except DeltaError:
                 pass  # a stale hint, or a broken log: the whole listing tells which
-            names = None  # which may be older than the hint
-    return select_segment(list_log(storage) if names is None else _log_paths(names), version, storage.root, avoid)
+            return select_segment(list_log(storage), version, storage.root, avoid)  # `names` may be older than the hint
+    return select_segment(_log_paths(names), version, storage.root, avoid)
+
+
+def _find_in_listing(storage: Storage, version: int | None, avoid: Collection[str], *, use_hint: bool) -> LogSegment:
+    """As `find_segment`, where a listing is a request and begins where it is told to."""
+    hinted = _read_hint(storage) if use_hint and not avoid else None
+    if hinted is not None and (version is None or hinted <= version):
+        try:
+            segment = _listed_segment(storage, hinted, version, avoid)
+            if segment.checkpoint is not None:
+                return segment
+        except DeltaError:
+            pass  # a stale hint, or a broken log: the whole listing tells which
+    return _listed_segment(storage, 0, version, avoid)
+
+
+def _listed_segment(storage: Storage, start: int, version: int | None, avoid: Collection[str]) -> LogSegment:
+    statuses = {status.name: status for status in storage.list_files(LOG_DIR, version_prefix(start))}
+    segment = select_segment(_log_paths(statuses), version, storage.root, avoid)
+    return replace(segment, commit=statuses.get(commit_name(segment.version)))
 
 
 def list_log(storage: Storage, start: int = 0) -> list[LogPath]:

@@ -3,7 +3,8 @@
 None of it is needed for the commit to be valid, so it runs after the answer, in a thread of its own, and whatever goes
 wrong in it is logged and forgotten: the next commit, or another writer, does it again. `HOOKS` are run in order:
 
-1. the version checksum, made from the one before at the cost of the commit itself;
+1. the version checksum, made from the one before at the cost of the commit itself; not on an object store for the first
+   version of an empty table, whose commit says the same and is as short;
 2. every `delta.checkpointInterval` versions (10 by default) a checkpoint, unless the version has one;
 3. with a checkpoint, the removal of expired files from the log, unless `delta.enableExpiredLogCleanup` is off;
 4. symlink manifests, where `delta.compatibility.symlinkFormatManifest.enabled` is on.
@@ -31,12 +32,38 @@ from engine.errors.table_errors import MalformedLogEntry
 _log = logging.getLogger(__name__)
 
 
+class KnownChecksums:
+    """The newest checksums that this server has made, by table: the next one needs no request for the one before."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, VersionChecksum]] = {}
+
+    def before(self, committed: Committed) -> VersionChecksum | None:
+        """That of the version before a commit; None if it is not known. Another table in the place has another id."""
+        version, checksum = self._known.get(committed.storage.root, (-1, None))
+        if checksum is None or version != committed.version - 1:
+            return None
+        return checksum if checksum.metadata.id == committed.config.metadata.id else None
+
+    def keep(self, committed: Committed, checksum: VersionChecksum) -> None:
+        self.forget(committed.storage.root)
+        if len(self._known) >= _KNOWN_MAX:
+            self._known.pop(next(iter(self._known)), None)
+        self._known[committed.storage.root] = committed.version, checksum
+
+    def forget(self, root: str) -> None:
+        self._known.pop(root, None)
+
+
 class PostCommit:
     """A commit and, if some hook asks for it, the snapshot of its version."""
 
-    def __init__(self, committed: Committed, clock: Callable[[], int] = clock_ms) -> None:
+    def __init__(
+        self, committed: Committed, clock: Callable[[], int] = clock_ms, known: KnownChecksums | None = None
+    ) -> None:
         self.committed = committed
         self.clock = clock
+        self.known = known
 
     @cached_property
     def snapshot(self) -> Snapshot:
@@ -63,8 +90,13 @@ def run_hooks(after: PostCommit) -> None:
 
 
 def write_version_checksum(after: PostCommit) -> None:
-    committed = after.committed
-    checksum = checksum_after(_previous_checksum(committed), committed) or checksum_of(after.snapshot)
+    committed, known = after.committed, after.known
+    previous = (known.before(committed) if known is not None else None) or _previous_checksum(committed)
+    checksum = checksum_after(previous, committed) or checksum_of(after.snapshot)
+    if known is not None:
+        known.keep(committed, checksum)
+        if committed.version == 0 and not committed.adds.num_rows and not committed.storage.LISTS_WHOLE_FOLDERS:
+            return
     write_checksum(committed.storage, committed.version, checksum)
 
 
@@ -104,6 +136,9 @@ def is_checkpoint_due(committed: Committed) -> bool:
 
 _CLOSE_S = 10.0
 
+_KNOWN_MAX = 200
+"""Tables whose newest checksum is kept."""
+
 HOOKS: tuple[Hook, ...] = (
     write_version_checksum,
     write_due_checkpoint,
@@ -118,6 +153,7 @@ class PostCommitQueue:
     def __init__(self, waiting_max: int = 1000) -> None:
         """`waiting_max` commits may wait; the work of any beyond is left to the commits after them."""
         self._waiting_max = waiting_max
+        self._known = KnownChecksums()
         self._waiting: deque[PostCommit] = deque()
         self._running: PostCommit | None = None
         self._is_closed = False
@@ -129,7 +165,7 @@ class PostCommitQueue:
     def submit(self, committed: Committed) -> None:
         with self._changed:
             if len(self._waiting) < self._waiting_max:
-                self._waiting.append(PostCommit(committed))
+                self._waiting.append(PostCommit(committed, known=self._known))
                 self._changed.notify_all()
                 return
         _log.warning(
@@ -144,6 +180,7 @@ class PostCommitQueue:
         with self._changed:
             self._waiting = deque(after for after in self._waiting if after.committed.storage.root != root)
             self._changed.wait_for(lambda: self._running is None or self._running.committed.storage.root != root)
+            self._known.forget(root)
 
     def drain(self) -> None:
         """Returns when everything submitted so far is done."""

@@ -24,7 +24,7 @@ from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
-from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath, parse_log_path, version_prefix
+from engine.delta.spec.paths import LogFileKind, LogPath, parse_log_path
 from engine.errors.table_errors import DeltaError
 from engine.storage.deletion_vectors import INLINE
 from engine.storage.paths import is_absolute_path
@@ -129,16 +129,12 @@ def retained_paths(snapshot: Snapshot, retained: Retained) -> Iterator[Array]:
         ),
         len(commits),
     )  # file times may run backwards, and a later version is not older for that
-    yield from _named_in(snapshot.storage, [path for path, _ in commits[first:]])
+    yield from _named_in(snapshot, [path for path, _ in commits[first:]])
 
 
 def load_commits(snapshot: Snapshot) -> list[tuple[LogPath, FileStatus]]:
-    """The commits of the log up to the snapshot's version, oldest first. One listing."""
-    found = (
-        (path, status)
-        for status in snapshot.storage.list_files(LOG_DIR, version_prefix(0))
-        if (path := parse_log_path(status.name)) is not None
-    )
+    """The commits of the log up to the snapshot's version, oldest first. One listing, as `Snapshot.list_log` says."""
+    found = ((path, status) for status in snapshot.list_log() if (path := parse_log_path(status.name)) is not None)
     return [
         (path, status) for path, status in found if path.kind is LogFileKind.COMMIT and path.version <= snapshot.version
     ]
@@ -154,10 +150,10 @@ def file_paths(batches: Iterable[RecordBatch]) -> Iterator[Array]:
                 yield _vector_paths(vectors)
 
 
-def _named_in(storage: Storage, commits: Sequence[LogPath]) -> Iterator[Array]:
+def _named_in(snapshot: Snapshot, commits: Sequence[LogPath]) -> Iterator[Array]:
     """Every path that the commits name."""
     for start in range(0, len(commits), _COMMITS_AT_ONCE):
-        actions = read_commits(storage, commits[start : start + _COMMITS_AT_ONCE])
+        actions = read_commits(snapshot.storage, commits[start : start + _COMMITS_AT_ONCE], snapshot.recent)
         for rows in (actions.adds, actions.removes, actions.cdc):
             for batch in rows.batches:
                 yield from _paths(batch)

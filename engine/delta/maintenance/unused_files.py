@@ -84,8 +84,12 @@ class Removed:
     reason: str = ""
 
 
-def find_unused(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: Check) -> UnusedFiles:
-    """By listing: what is not needed and was last modified before `before_ms`."""
+def find_unused(
+    snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: Check, root: FolderListing | None = None
+) -> UnusedFiles:
+    """By listing: what is not needed and was last modified before `before_ms`. `root`: what lies in the table's folder,
+    if that is known.
+    """
     hides, storage = _Hidden(snapshot), snapshot.storage
     names: list[str] = []
     sizes: list[int] = []
@@ -93,7 +97,7 @@ def find_unused(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: 
     folders: list[str] = []
     checksums: set[str] = set()
     num_folders = 0
-    for folder, listing in _walk(storage, hides, check):
+    for folder, listing in _walk(storage, hides, check, root):
         num_folders += 1
         is_empty = not listing.files and not listing.folders
         if is_empty and folder.name and folder.modified_ms < before_ms:
@@ -138,7 +142,7 @@ def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check:
     names: dict[str, int] = {}
     for start in range(0, len(wanted), _FILES_AT_ONCE):
         check()
-        actions = read_commits(storage, wanted[start : start + _FILES_AT_ONCE])
+        actions = read_commits(storage, wanted[start : start + _FILES_AT_ONCE], snapshot.recent)
         for batch in (*actions.removes.batches, *actions.cdc.batches):
             names.update(_sized(snapshot, batch))
     paths = pa.array(names, pa.string())
@@ -150,23 +154,17 @@ def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check:
 
 def remove_files(storage: Storage, unused: UnusedFiles, check: Check) -> Removed:
     """Raises what `check` raises; a file that cannot be removed stops no other."""
-    count, failed, reason = 0, [], ""
-    with ThreadPoolExecutor(_THREADS, "vacuum") as threads:
-        for start in range(0, len(unused.files), _FILES_AT_ONCE):
-            check()
-            names = unused.files[start : start + _FILES_AT_ONCE]
-            for name, error in zip(names, threads.map(lambda name: _delete(storage, name), names), strict=True):
-                if error is None:
-                    count += 1
-                else:
-                    failed.append(name)
-                    reason = reason or str(error)
-        for _ in threads.map(lambda name: _delete(storage, name), unused.checksums):
-            pass
+    failures: dict[str, OSError] = {}
+    for start in range(0, len(unused.files), _FILES_AT_ONCE):
+        check()
+        failures |= storage.delete_many(unused.files[start : start + _FILES_AT_ONCE])
+    storage.delete_many(unused.checksums)
+    count = len(unused.files) - len(failures)
     for folder in unused.empty_folders:
         check()
         count += storage.delete_empty_folder(folder)
-    return Removed(count=count, failed=tuple(failed), reason=reason)
+    reason = next(map(str, failures.values()), "")
+    return Removed(count=count, failed=tuple(failures), reason=reason)
 
 
 def last_expired(snapshot: Snapshot, retained: Retained) -> int | None:
@@ -225,7 +223,9 @@ class _Folder:
         return f"{self.name}/" if self.name else ""
 
 
-def _walk(storage: Storage, hides: _Hidden, check: Check) -> Iterator[tuple[_Folder, FolderListing]]:
+def _walk(
+    storage: Storage, hides: _Hidden, check: Check, root: FolderListing | None
+) -> Iterator[tuple[_Folder, FolderListing]]:
     """Every folder of the table that is not hidden, level by level."""
     level = [_Folder("", 0)]
     with ThreadPoolExecutor(_THREADS, "list") as threads:
@@ -234,7 +234,10 @@ def _walk(storage: Storage, hides: _Hidden, check: Check) -> Iterator[tuple[_Fol
             for start in range(0, len(level), _FILES_AT_ONCE):
                 check()
                 some = level[start : start + _FILES_AT_ONCE]
-                listings = threads.map(lambda folder: storage.list_folder(folder.name), some)
+                if root is not None and not some[0].name:
+                    listings: Iterator[FolderListing] = iter([root])
+                else:
+                    listings = threads.map(lambda folder: storage.list_folder(folder.name), some)
                 for folder, listing in zip(some, listings, strict=True):
                     if folder.name and any(inner.name == LOG_DIR for inner in listing.folders):
                         continue  # a table of its own
@@ -263,11 +266,3 @@ def _sized(snapshot: Snapshot, batch: RecordBatch) -> Iterator[tuple[str, int]]:
 def _checksum_of(name: str) -> str:
     folder, slash, last = name.rpartition("/")
     return f"{folder}{slash}.{last}.crc"
-
-
-def _delete(storage: Storage, name: str) -> OSError | None:
-    try:
-        storage.delete(name)
-    except OSError as error:
-        return error
-    return None

@@ -31,6 +31,7 @@ from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.commit_reader import CommitParser, FileRows, LogActions
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA, file_keys
 from engine.delta.log.log_segment import LogSegment
+from engine.delta.log.recent_commits import RecentCommits
 from engine.delta.snapshot.live_files import LiveFiles, drop_rows
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath
@@ -113,14 +114,15 @@ class LogReplay:
     `MalformedLogEntry` or `LogFileNotFound` for a commit.
     """
 
-    def __init__(self, storage: Storage, segment: LogSegment) -> None:
+    def __init__(self, storage: Storage, segment: LogSegment, recent: RecentCommits | None = None) -> None:
+        """`recent` as for `read_commits`."""
         self.segment = segment
         self._checkpoint = CheckpointReader(storage, segment.checkpoint) if segment.checkpoint else None
         state = EMPTY_STATE
         if self._checkpoint is not None:
             with self._guarding_checkpoint():
                 state = advance_state(state, self._checkpoint.read_small_actions())
-        actions = read_commits(storage, segment.deltas)
+        actions = read_commits(storage, segment.deltas, recent)
         self.state = advance_state(state, actions)
         self._changes = reconcile_files(actions.adds, actions.removes)
 
@@ -153,14 +155,14 @@ class LogReplay:
             raise UnusableFile(frozenset(file.name for file in self.segment.checkpoint.files), error) from error
 
 
-def read_commits(storage: Storage, deltas: Sequence[LogPath]) -> LogActions:
-    """The actions of commits and compactions, oldest first.
+def read_commits(storage: Storage, deltas: Sequence[LogPath], recent: RecentCommits | None = None) -> LogActions:
+    """The actions of commits and compactions, oldest first. What `recent` has is not read, and it keeps what is.
 
     Raises `MalformedLogEntry`, `LogFileNotFound`; for a compaction `UnusableFile`.
     """
     names = [f"{LOG_DIR}/{file.name}" for file in deltas]
     parser = CommitParser()
-    contents = storage.read_many(names)
+    contents = _contents(storage, deltas, recent) if recent is not None else storage.read_many(names)
     compactions: list[tuple[LogPath, range]] = []
     for file, name in zip(deltas, names, strict=True):
         try:
@@ -177,6 +179,18 @@ def read_commits(storage: Storage, deltas: Sequence[LogPath]) -> LogActions:
     for file, places in compactions:
         _ensure_reconciled(file, actions, places)
     return actions
+
+
+def _contents(storage: Storage, deltas: Sequence[LogPath], recent: RecentCommits) -> Iterator[bytes]:
+    known = {file.name: recent.find(file.name) for file in deltas}
+    read = storage.read_many([f"{LOG_DIR}/{name}" for name, data in known.items() if data is None])
+    for file in deltas:
+        data = known[file.name]
+        if data is None:
+            data = next(read)
+            if file.kind is LogFileKind.COMMIT:
+                recent.keep(file.name, data)
+        yield data
 
 
 def _ensure_reconciled(file: LogPath, actions: LogActions, places: range) -> None:

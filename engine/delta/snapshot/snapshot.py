@@ -41,6 +41,7 @@ from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
+from engine.delta.log.recent_commits import RecentCommits
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.column_statistics import read_distinct_counts
@@ -110,14 +111,21 @@ class Snapshot:
         state: TableState,
         source: LogReplay | LiveFiles | None,
         commit: FileStatus | None,
+        recent: RecentCommits | None = None,
     ) -> None:
-        """`source` is where the files come from; None means a replay of the segment. `commit` is the version's file."""
+        """`source` is where the files come from; None means a replay of the segment. `commit` is the version's file.
+
+        `recent` has commits of this log; None where reading them is no request.
+        """
         self.storage = storage
         self.log_segment = segment
         self._state = state
         self._source = source
         self._commit = commit
         self._verified_by: Confinement | None = None
+        self.recent = recent
+        self._log_files: list[FileStatus] | None = None
+        self._lists_once = False
         self._lock = Lock()
         if state.protocol is None:
             raise StateNotRecoverable(storage.root, segment.version, "protocol")
@@ -132,9 +140,28 @@ class Snapshot:
 
     @classmethod
     def load(cls, storage: Storage, version: int | None = None) -> Snapshot:
-        replay = _replay(storage, version)
+        recent = None if storage.LISTS_WHOLE_FOLDERS else RecentCommits()
+        replay = _replay(storage, version, recent)
         segment = replay.segment
-        return cls(storage, segment, replay.state, replay, _commit_status(storage, segment))
+        commit = _commit_status(storage, segment) if storage.LISTS_WHOLE_FOLDERS else segment.commit
+        return cls(storage, segment, replay.state, replay, commit, recent)
+
+    def listing_once(self) -> Snapshot:
+        """The same version for one statement, in which `list_log` is one request however often it is called."""
+        with self._lock:
+            source = self._source
+        found = Snapshot(self.storage, self.log_segment, self._state, source, self._commit, self.recent)
+        found._lists_once = True
+        return found
+
+    def list_log(self) -> list[FileStatus]:
+        """The files of the log, sorted by name."""
+        if self._log_files is not None:
+            return self._log_files
+        found = self.storage.list_files(LOG_DIR, version_prefix(0))
+        if self._lists_once:
+            self._log_files = found
+        return found
 
     def __repr__(self) -> str:
         return f"Snapshot({self.table_root!r}, version={self.version})"
@@ -415,7 +442,8 @@ class Snapshot:
         """About what the snapshot holds in memory."""
         with self._lock:
             source = self._source
-        return source.num_bytes if isinstance(source, LiveFiles) else 0
+        recent = 0 if self.recent is None else self.recent.num_bytes
+        return recent + (source.num_bytes if isinstance(source, LiveFiles) else 0)
 
     def is_in_place(self) -> bool:
         """Whether the version's commit is still the file that was there when it was read: no, where the table was
@@ -450,16 +478,18 @@ class Snapshot:
         segment, fresh = extended
         if not fresh:
             return self
-        actions = read_commits(self.storage, fresh)
+        actions = read_commits(self.storage, fresh, self.recent)
         changes = reconcile_files(actions.adds, actions.removes)
         with self._lock:
             source = self._source
         files = source.change(changes.keys, changes.adds) if isinstance(source, LiveFiles) else None
         state = advance_state(self._state, actions)
-        return Snapshot(self.storage, segment, state, files, commits[segment.version])
+        return Snapshot(self.storage, segment, state, files, commits[segment.version], self.recent)
 
 
-def _replay(storage: Storage, version: int | None, avoid: frozenset[str] = frozenset()) -> LogReplay:
+def _replay(
+    storage: Storage, version: int | None, recent: RecentCommits | None, avoid: frozenset[str] = frozenset()
+) -> LogReplay:
     """Replays a version, doing without checkpoints and compactions that turn out to be unusable."""
     failure: DeltaError | None = None
     for _ in range(_ATTEMPTS_MAX):
@@ -470,7 +500,7 @@ def _replay(storage: Storage, version: int | None, avoid: frozenset[str] = froze
                 raise failure from error  # the file that cannot be read is the cause, that nothing replaces it is not
             raise
         try:
-            return LogReplay(storage, segment)
+            return LogReplay(storage, segment, recent)
         except UnusableFile as error:
             failure, avoid = error.error, avoid | error.names
         except LogFileNotFound as error:  # a commit was cleaned up since the listing: a checkpoint must be there now
@@ -485,11 +515,11 @@ def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogRepla
     replay = source
     while True:
         try:
-            return read(replay or LogReplay(storage, snapshot.log_segment))
+            return read(replay or LogReplay(storage, snapshot.log_segment, snapshot.recent))
         except UnusableFile as error:
             avoid |= error.names
             try:
-                replay = _replay(storage, snapshot.version, avoid)
+                replay = _replay(storage, snapshot.version, snapshot.recent, avoid)
             except (DeltaError, MalformedLogEntry) as other:
                 raise error.error from other
 

@@ -28,7 +28,7 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.concurrency.table_pins import Pin
-from engine.delta.commit.transaction import Transaction
+from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.needed_files import NeededFiles, Retained, file_paths, refers_to
 from engine.delta.maintenance.own_files import OwnFiles
@@ -51,6 +51,7 @@ from engine.errors.maintenance_errors import FilesNotRemoved
 from engine.errors.table_errors import DeltaError, naming
 from engine.exec.run import Run
 from engine.runtime.results import string_rows
+from engine.storage.storage import FolderListing
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.operations import CommitDescription, with_metrics
 from engine.write.staged_write import StagedWrite
@@ -67,22 +68,27 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
     with sources.locks.hold(file_lock(table.snapshot.table_root), run.context.cancel), naming(table.label):
         now_ms = run.context.now_ms()  # before anything is looked at: what begins later is younger
         pins = sources.pins.of(table.entry.location)
-        snapshot = delta_snapshot(sources.formats[table.entry.format].load(table.entry.location))
-        _ensure_own_folder(snapshot, table.label)
+        snapshot = delta_snapshot(sources.formats[table.entry.format].load(table.entry.location)).listing_once()
+        root = snapshot.storage.list_folder("")
+        _ensure_own_folder(snapshot, root, table.label)
         retained = _retained(now_ms - plan.retention_ms, pins)
         needed = NeededFiles(snapshot.storage)
         needed.add_own(snapshot, retained)
         own = needed.count
         _add_others(needed, snapshot, now_ms, sources, run)
-        find = find_removed if plan.lite else find_unused
-        unused = find(snapshot, needed, retained.since_ms, run.context.cancel.ensure_live)
+        check = run.context.cancel.ensure_live
+        if plan.lite:
+            unused = find_removed(snapshot, needed, retained.since_ms, check)
+        else:
+            unused = find_unused(snapshot, needed, retained.since_ms, check, root)
         if plan.dry_run:
             names = (*unused.files, *unused.empty_folders)
             yield StagedWrite(
                 outcome=_answer(sorted(map(snapshot.storage.path_of, names) if plan.tells_place else names))
             )
             return
-        count = _remove(plan, snapshot, unused, sources, run)
+        begun = _begin(plan, snapshot, unused, sources)
+        count = _remove(plan, snapshot, unused, sources, run, begun)
         done = last_expired(snapshot, retained)
         if done is not None and needed.count == own:  # a file that only others need has to be found again
             note_vacuum(snapshot.storage, done)
@@ -90,44 +96,57 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
         end = replace(end, parameters={"status": "COMPLETED"})
         yield StagedWrite(
             outcome=_answer([table.entry.location if plan.tells_place else table.label]),
-            transaction=Transaction.on(snapshot, end, table=table.label),
+            transaction=Transaction.on(snapshot, end, table=table.label).after(begun),
             label=table.label,
         )
 
 
-def _ensure_own_folder(snapshot: Snapshot, label: str) -> None:
+def _ensure_own_folder(snapshot: Snapshot, root: FolderListing, label: str) -> None:
     """Raises `FolderOfTwoTables` for a converted table, whose folder is that of the table that it was made of too."""
     formats = (snapshot.metadata.configuration.get(_UNIFORM) or "").split(",")
     is_its_own = any(name.strip().lower() == "iceberg" for name in formats)  # which follows its versions
-    if not is_its_own and any(map(is_metadata, snapshot.storage.list_names(METADATA_FOLDER))):
+    may_have = snapshot.storage.LISTS_WHOLE_FOLDERS or any(each.name == METADATA_FOLDER for each in root.folders)
+    if not is_its_own and may_have and any(map(is_metadata, snapshot.storage.list_names(METADATA_FOLDER))):
         raise FolderOfTwoTables(label, "VACUUM", f"iceberg.`{snapshot.table_root}`", f"its folder {METADATA_FOLDER}")
 
 
-def _remove(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources, run: Run) -> int:
-    """Returns how many files and folders were removed.
-
-    On a full disk the commit that announces it is left out, so that VACUUM can make the room that commits need.
-    """
+def _begin(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources) -> Committed | None:
+    """Commits that files will be removed; None on a full disk, so that VACUUM can make the room that commits need."""
     num_files = len(unused.files) + len(unused.empty_folders)
     begin = with_metrics(plan.begin, numFilesToDelete=num_files, sizeOfDataToDelete=unused.num_bytes)
     try:
-        _commit(plan, snapshot, begin, sources)
+        return _commit(plan, snapshot, begin, sources)
     except LogWriteFailed as error:
         if not is_disk_full(error):
             raise
         logger.warning("VACUUM of %s makes room on a full disk: it is not announced in the log", plan.table.label)
+        return None
+
+
+def _remove(
+    plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources, run: Run, begun: Committed | None
+) -> int:
+    """Returns how many files and folders were removed."""
     try:
         removed = remove_files(snapshot.storage, unused, run.context.cancel.ensure_live)
         if removed.failed:
             raise FilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
     except Exception:
-        _commit(plan, snapshot, replace(plan.end, parameters={"status": "FAILED"}), sources)
+        _commit(plan, snapshot, replace(plan.end, parameters={"status": "FAILED"}), sources, begun)
         raise
     return removed.count
 
 
-def _commit(plan: VacuumPlan, snapshot: Snapshot, description: CommitDescription, sources: Sources) -> None:
-    sources.after_commit(Transaction.on(snapshot, description, table=plan.table.label).commit())
+def _commit(
+    plan: VacuumPlan,
+    snapshot: Snapshot,
+    description: CommitDescription,
+    sources: Sources,
+    before: Committed | None = None,
+) -> Committed:
+    committed = Transaction.on(snapshot, description, table=plan.table.label).after(before).commit()
+    sources.after_commit(committed)
+    return committed
 
 
 def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
@@ -152,6 +171,8 @@ def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: S
     locations = (entry.location for entry in tables if isinstance(entry, TableEntry) and entry.format == DEFAULT_FORMAT)
     for location in dict.fromkeys((*recorded, *locations)):
         run.context.cancel.ensure_live()
+        if location == snapshot.table_root:
+            continue
         try:
             if location not in recorded and own_files.are_all(delta.folder(location)):
                 continue

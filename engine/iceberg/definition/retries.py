@@ -31,6 +31,8 @@ def retries_of(properties: Mapping[str, str], policy: RetryPolicy) -> RetryPolic
         rebases_max=policy.rebases_max if retries is None else retries + 1,
         pause_min_s=policy.pause_min_s if shortest is None else shortest / 1000,
         pause_max_s=policy.pause_max_s if longest is None else longest / 1000,
-        rebase_pause_max_s=max(policy.rebase_pause_max_s, (shortest or 0) / 1000) if longest is None else longest / 1000,
+        rebase_pause_max_s=max(policy.rebase_pause_max_s, (shortest or 0) / 1000)
+        if longest is None
+        else longest / 1000,
         rebase_s_max=policy.rebase_s_max if total is None else total / 1000,
     )

@@ -28,6 +28,7 @@ from engine.delta.spec.paths import (
     parse_log_path,
 )
 from engine.errors.table_errors import DeltaError
+from engine.storage.storage import FileStatus
 from tests.engine.delta.log_builder import LogBuilder
 from tests.interleave.storages import DictStorage
 
@@ -181,9 +182,9 @@ class ListingLog(DictStorage):
         self.files = other.files
         self.starts: list[str] = []
 
-    def list_names(self, directory: str, start: str = "") -> list[str]:
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         self.starts.append(start)
-        return super().list_names(directory, start)
+        return super().list_files(directory, start)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,191 @@
+"""How many requests statements send to the object store that holds the log and the catalog.
+
+Spark reads and writes data files in the folder that the store has its objects in; requests for these are the business
+of the connector (`tests/rest/test_lent_keys.py`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.names import TableName
+from engine.exec.session import SparkDriver
+from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
+from engine.storage.storage import open_storage
+from tests.engine.lake_sessions import rows, run
+from tests.fix_spark import QUICK_JAVA, start_spark
+from tests.stores.s3_lake import BUCKET, S3Lake, S3Server, s3_server
+
+pytestmark = pytest.mark.spark
+
+LAKES = "lakes"
+Request = tuple[str, str, int]
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the store's objects."""
+    found = tmp_path_factory.mktemp("store")
+    (found / BUCKET / LAKES).mkdir(parents=True)
+    return found
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Iterator[S3Server]:
+    with s3_server(folder) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def driver(folder: Path) -> Iterator[SparkDriver]:
+    found = start_spark(
+        conf={
+            "spark.sql.shuffle.partitions": "4",
+            "spark.driver.extraJavaOptions": QUICK_JAVA,
+            "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
+            "spark.hadoop.fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+            f"spark.hadoop.fs.viewfs.mounttable.{BUCKET}.link./{LAKES}": (folder / BUCKET / LAKES).as_uri(),
+        }
+    )
+    yield found
+    found.stop()
+
+
+class Server:
+    """A server over a lake, whose requests are counted."""
+
+    def __init__(self, lake: S3Lake, store: S3Server, driver: SparkDriver, bucket: Path) -> None:
+        self.lake, self.store, self.driver, self.bucket = lake, store, driver, bucket
+        engine = LakeEngine(lake.sources, driver)
+        self.session: LakeSession = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+
+    def other(self) -> Server:
+        return Server(self.lake.other(), self.store, self.driver, self.bucket)
+
+    def run(self, *texts: str) -> None:
+        for text in texts:
+            self.requests(text)
+
+    def requests(self, text: str) -> list[Request]:
+        """What a statement sends, and what follows its commits."""
+        self.store.requests()
+        run(self.session, text)
+        return self._settled()
+
+    def rows(self, text: str) -> tuple[list[tuple[Any, ...]], list[Request]]:
+        """Of a query, and what it sends."""
+        self.store.requests()
+        found = rows(self.session, text)
+        return found, self._settled()
+
+    def _settled(self) -> list[Request]:
+        """The requests, when each version after the first has its checksum."""
+        found, until_s = self.store.requests(), time.monotonic() + 30
+        while not _checksums(found) >= _versions(found) - {0}:
+            assert time.monotonic() < until_s, found
+            time.sleep(0.02)
+            found += self.store.requests()
+        return [request for request in found if not _is_data(request)]
+
+
+def _versions(requests: list[Request]) -> set[int]:
+    return {int(path[-25:-5]) for method, path, status in requests if _is_log_put(method, path, "json", status)}
+
+
+def _checksums(requests: list[Request]) -> set[int]:
+    return {int(path[-24:-4]) for method, path, status in requests if _is_log_put(method, path, "crc", status)}
+
+
+def _is_log_put(method: str, path: str, suffix: str, status: int) -> bool:
+    return method == "PUT" and status == 200 and re.search(rf"/_delta_log/\d{{20}}\.{suffix}$", path) is not None
+
+
+def _is_data(request: Request) -> bool:
+    return "/_delta_log/" not in request[1] and request[1].endswith(".parquet")
+
+
+@pytest.fixture(autouse=True)
+def _any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine a CREATE may take longer than what its server saw of the catalog counts as just seen."""
+    monkeypatch.setattr("catalog.file_store._SEEN_S", 50.0)
+
+
+@pytest.fixture
+def server(store: S3Server, driver: SparkDriver, folder: Path) -> Server:
+    """Over an empty lake with the schema `s`."""
+    found = Server(S3Lake(f"{LAKES}/{next(_numbers)}"), store, driver, folder / BUCKET)
+    found.run("CREATE SCHEMA s")
+    return found
+
+
+def test_a_table_is_made_by_eight_requests(server: Server) -> None:
+    for text in ("CREATE TABLE s.a (id BIGINT)", "CREATE TABLE s.b (id BIGINT)"):
+        sent = server.requests(text)
+        assert len(sent) <= 8, sent
+    assert server.other().lake.names("s") == ["a", "b"]
+
+
+def test_a_row_is_inserted_by_six_requests(server: Server) -> None:
+    server.run("CREATE TABLE s.a (id BIGINT)", "INSERT INTO s.a VALUES (1)")
+    for number in (2, 3):
+        sent = server.requests(f"INSERT INTO s.a VALUES ({number})")
+        assert len(sent) <= 6, sent
+    assert rows(server.other().session, "SELECT sum(id) FROM s.a") == [(6,)]
+
+
+def test_a_server_that_has_just_started_reads_thirteen_files_by_eight_requests(server: Server) -> None:
+    server.run("CREATE TABLE s.a (id BIGINT)", *(f"INSERT INTO s.a VALUES ({number})" for number in range(13)))
+    log = f"{server.lake.sources.catalog.view().resolve(A).location}/_delta_log"
+    _wait_for(server, f"{log}/_last_checkpoint")
+    found, sent = server.other().rows("SELECT sum(id + 1) FROM s.a WHERE id + 1 > 0")
+    assert found == [(91,)]
+    assert len(sent) <= 8, sent
+
+
+def test_six_files_are_removed_by_one_request(server: Server) -> None:
+    retention = "TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 seconds')"
+    server.run(f"CREATE TABLE s.a (id BIGINT) {retention}", *["INSERT INTO s.a VALUES (1)"] * 6)
+    server.run("INSERT OVERWRITE s.a VALUES (2)")
+    folder = server.bucket / server.lake.place / "lake/s/a"
+    time.sleep(1.1)  # times of objects are whole seconds
+    sent = server.requests("VACUUM s.a")
+    assert len(list(folder.glob("*.parquet"))) == 1
+    assert [method for method, _, _ in sent].count("POST") == 1
+    assert len(sent) <= len(VACUUM_REQUESTS), sent
+
+
+VACUUM_REQUESTS = (
+    "LIST log: the table is bound",
+    "LIST generations: the catalog is still what it was bound by",
+    "LIST log: what was committed until VACUUMs of the table were locked out, or begun by a statement that has ended",
+    "LIST folder: its files",
+    "LIST log: times of all commits",
+    "LIST generations: shallow clones that were made since",
+    "LIST lake: tables without a record that may name these files",
+    "LIST schema: whether its folder is such a table",
+    "LIST schema: its folders",
+    *("HEAD before and after: the table is still there", "PUT commit", "HEAD", "PUT checksum") * 2,
+    "POST: the files",
+    "GET what the last VACUUM has noted",
+    "PUT what this one notes",
+)
+"""What remains, and why."""
+
+A = TableName("spark_catalog", "s", "a")
+
+
+def _wait_for(server: Server, path: str) -> None:
+    folder, _, name = path.rpartition("/")
+    until_s = time.monotonic() + 30
+    while not open_storage(folder).exists(name):
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
