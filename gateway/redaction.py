@@ -51,6 +51,7 @@ _TOKEN = re.compile(
     r"|(?P<mark>[();])"
 )
 """What SQL tells apart: in a comment a quote is none, in a raw text a backslash, and in a `$$` text both."""
+_LITERAL_KEYWORDS = frozenset({"true", "false", "null"})
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
@@ -68,6 +69,12 @@ def without_literals(text: str) -> str:
     """A statement's text with `?` for each quoted text and number, also in comments; names in backquotes stay."""
     shown = {"text": "?", "number": "?", "comment": "/*?*/"}
     return "".join(shown.get(kind, part) for kind, part in _tokens(text))
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """Returns the identifiers and keywords of a statement's text in lower case, without backquotes."""
+    names = (part.lower() for kind, part in _tokens(text) if kind == "name")
+    return frozenset(name.strip("`") for name in names if name not in _LITERAL_KEYWORDS)
 
 
 def _without_catalog_options(text: str) -> str:
