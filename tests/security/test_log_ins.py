@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import logging
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from argon2 import PasswordHasher
 
+from gateway.authenticators.password_file import User, store_user
 from gateway.hs2.gen import ttypes as t
 from tests.gateway.hs2.wire import OK, V10, connect, execute, fetch, open_session, read_all
 from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
@@ -127,6 +131,14 @@ def test_guesses_are_slowed_down_for_the_guesser(house: SecureHouse) -> None:
     answer = house.ask("POST", "/cliservice", b"x", Content_Type="application/x-thrift", **basic("ann"))
     assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
     assert house.ask("POST", STATEMENTS, SELECT, **basic("bob")).status == 200
+
+
+def test_many_correct_log_ins_at_the_same_time_all_succeed(house: SecureHouse, folder: Path) -> None:
+    costly = PasswordHasher(time_cost=4, memory_cost=19 << 10, parallelism=1)
+    store_user(folder / "users", User("ann", costly.hash("annann")))
+    with ThreadPoolExecutor(30) as pool:
+        asked = [pool.submit(house.ask, "POST", STATEMENTS, SELECT, **basic("ann")) for _ in range(30)]
+        assert [answer.result().status for answer in asked] == [200] * 30
 
 
 # ------------------------------------------------------------------------------------------------------------ browsers
