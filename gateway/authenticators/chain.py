@@ -143,6 +143,15 @@ class Chain:
             raise ProxyUserNotAllowed(identity.principal, user)
         return found
 
+    def knows_user(self, name: str) -> bool:
+        """Returns whether the password file or the directory has a user of exactly this name."""
+        try:
+            found = self.methods.password.find(name) if self.methods.password else None
+        except DirectoryUnavailable as error:
+            logger.warning("%.80r could not be looked up: %s", name, error.reason)
+            return False
+        return found is not None and found.principal == name
+
     def ensure_current(self, identity: Identity) -> None:
         if identity.expires_ms is not None and time.time() * 1000 >= identity.expires_ms:
             raise LogInEnded()

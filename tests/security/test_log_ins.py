@@ -141,6 +141,15 @@ def test_many_correct_log_ins_at_the_same_time_all_succeed(house: SecureHouse, f
         assert [answer.result().status for answer in asked] == [200] * 30
 
 
+def test_statements_are_told_which_users_there_are(house: SecureHouse) -> None:
+    assert [house.engine.activity.knows_user(name) for name in ("ann", "zoë", "Ann", "eve")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 # ------------------------------------------------------------------------------------------------------------ browsers
 
 OWN = {"Sec_Fetch_Site": "same-origin"}

@@ -13,7 +13,7 @@ from catalog.errors import SqlError
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.certificates import Certificates
 from gateway.authenticators.chain import Chain, Methods, Rules
-from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused, TooManyFailures
+from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable, PlaintextRefused, TooManyFailures
 from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
 from gateway.authenticators.password_file import PasswordFile, User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
@@ -235,6 +235,22 @@ def test_an_administrator_is_of_the_only_method() -> None:
     directory = Passwords(known=True)
     methods = Methods(password=directory, certificate=Certificates(patterns, directory))
     assert log_in(Chain(methods, rules), Mechanism.EXTERNAL, b"", peer).is_admin
+
+
+@pytest.mark.parametrize(("name", "is_known"), [("ann", True), ("zoë", True), ("ANN", False), ("eve", False)])
+def test_users_are_known_by_their_exact_names(users: Path, name: str, is_known: bool) -> None:
+    assert Chain(Methods(password=PasswordFile(users))).knows_user(name) is is_known
+    assert not Chain(Methods(jwt=Tokens(Method.JWT))).knows_user(name)
+
+
+def test_a_directory_that_does_not_answer_knows_nobody() -> None:
+    directory = Passwords()
+
+    def find(user: str) -> Identity | None:
+        raise DirectoryUnavailable("x")
+
+    directory.find = find  # type: ignore[method-assign]
+    assert not Chain(Methods(password=directory)).knows_user("ann")
 
 
 def test_a_log_in_ends() -> None:
