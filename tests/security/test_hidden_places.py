@@ -27,6 +27,7 @@ VIEWS = {
     "chosen": "SELECT id FROM (SELECT id, input_file_name() AS f FROM shop.t WHERE _metadata.file_name LIKE 'part%')"
     " WHERE f LIKE '%part%' AND f <> ''",
     "over": "SELECT f, count(*) AS n, min(n) AS o FROM shop.placed GROUP BY f",
+    "by_path": "SELECT _metadata.file_path AS f FROM delta.`{lake}/shop/t`",
     "outer_names": "SELECT id, input_file_name() AS f FROM shop.plain",
 }  # fmt: skip
 
@@ -46,7 +47,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         "GRANT ALL PRIVILEGES ON CATALOG TO root",
         "GRANT SELECT ON shop.own TO eve",
         "GRANT SELECT ON shop.t TO bob",
-        *(f"CREATE VIEW shop.{name} AS {text}" for name, text in VIEWS.items()),
+        *(f"CREATE VIEW shop.{name} AS {text.format(lake=folder)}" for name, text in VIEWS.items()),
         *(f"GRANT SELECT ON shop.{name} TO `account users`" for name in VIEWS),
     ):
         found.rows("root", text)
@@ -71,6 +72,7 @@ QUERIES = [
     ("SELECT u, c, d FROM shop.made", (None, None, None)),
     ("SELECT f, n FROM shop.counted", (None, 1)),
     ("SELECT f FROM shop.unioned", (None,)),
+    ("SELECT f FROM shop.by_path", (None,)),
     ("SELECT f, ssn FROM shop.last", (None, "x")),
     ("SELECT f, n, o FROM shop.over", (None, 1, None)),
     ("SELECT f FROM shop.outer_names", (None,)),
