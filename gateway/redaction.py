@@ -45,7 +45,7 @@ _PATTERNS = (
     ),
     (re.compile(r"\b((?i:bearer|basic))\s{1,9}(?=\S{0,99}[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
     (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}"), HIDDEN),
-    (re.compile(r"(?<![\w-])eyJ[\w-]++\.[\w-]++\.[\w-]*"), HIDDEN),
+    (re.compile(r"(?<![\w-])eyJ[\w-]++\.(?:eyJ[\w-]*+|[\w-]++\.)[\w.-]*"), HIDDEN),  # also one that is cut off
     (re.compile(r"(?i)([?&](?:sig|signature|x-amz-signature|x-amz-credential)=)[^&\s'\"]+"), rf"\g<1>{HIDDEN}"),
     (
         re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}://)[^/\s'\"@:]{1,99}:[^/\s'\"@]{0,200}@"),

@@ -24,6 +24,7 @@ SECRETS = (
     "https://u:hunter2@host/x",
     "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----",
     "eyJhbGciOiJub25lIn0.eyJodW50ZXIyIjoxfQ.hunter2",
+    "eyJhbGciOiJub25lIn0.eyJodW50ZXIyIjoxfhunter2…",
     "AKIAHUNTER2HUNTER2",
     "CREATE CATALOG c USING rest OPTIONS (uri 'u', token \"hunter2\")",
     "ALTER CATALOG c SET OPTIONS (token r'hunter2')",
