@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import http.client
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -176,6 +178,20 @@ def test_a_browser_logs_in_by_a_form_and_out_again(house: SecureHouse) -> None:
     assert house.ask("POST", "/logout", b"", Cookie=cookie, **FORM, **OWN).status == 303
     assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN).status == 401
     assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN, **basic("bob")).status == 200
+
+
+@pytest.mark.slow
+def test_nobody_is_logged_out_by_another_s_log_ins(house: SecureHouse) -> None:
+    cookie = browser_log_in(house)
+    form = urlencode({"user": "bob", "password": "bobbob"}).encode()
+    headers = {name.replace("_", "-"): value for name, value in (FORM | OWN).items()}
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", house.ports.http, timeout=60)) as connection:
+        for _ in range(10_050):
+            connection.request("POST", "/login", form, headers)
+            response = connection.getresponse()
+            response.read()
+            assert response.status == 303
+    assert b"<strong>ann</strong>" in house.ask("GET", "/login", Cookie=cookie).content
 
 
 @pytest.mark.parametrize(
