@@ -18,8 +18,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+ECHO_MAX = 200
+"""Characters that an error repeats of a name, a key or a value that a client sent."""
 _SQLSTATE = re.compile(r"[0-9A-Z]{5}")
+_PROSE = frozenset(
+    {"reason", "detail", "hint", "text", "advice", "excerpt", "expected", "known", "applicable", "problem", "template"}
+    | {"candidates", "columns", "constraints", "dependents", "domains", "features", "keys", "names", "partitions"}
+    | {"children", "existing", "specified", "values", "files", "tables", "committed", "condition_text", "expression"}
+    | {"path", "location", "url", "folder", "file", "directory", "root", "source", "place", "metadata", "issuer"}
+    | {"dialects", "formats", "supported", "arguments", "missing", "done", "what", "change", "becomes", "used_by"}
+)
+"""Fields of errors that are sentences, lists or places, and not what a client sent as one name or value."""
+_LONG_WORD = re.compile(rf"([^\s/]{{{ECHO_MAX - 1}}})[^\s/]{{2,}}")
+"""Not a path, whose reader needs it whole."""
 _declared: dict[str, type[SqlError]] = {}
 
 
@@ -50,11 +63,18 @@ class SqlError(Exception):
 
     @property
     def message(self) -> str:
-        """The text without condition and SQLSTATE."""
-        return self.template.format(**vars(self))
+        """The text without condition and SQLSTATE; it repeats at most :data:`ECHO_MAX` characters of a name."""
+        fields = {name: value if name in _PROSE else shortened(value) for name, value in vars(self).items()}
+        return _LONG_WORD.sub(r"\1…", self.template.format(**fields))
 
     def __str__(self) -> str:
         return f"[{self.condition}] {self.message} SQLSTATE: {self.sqlstate}"
+
+
+def shortened(value: Any) -> Any:
+    """Returns a text of more than :data:`ECHO_MAX` characters with `…` for the rest, and anything else as it is."""
+    is_long = isinstance(value, str) and len(value) > ECHO_MAX
+    return f"{value[: ECHO_MAX - 1]}…" if is_long else value
 
 
 def declared_errors() -> Iterator[type[SqlError]]:

@@ -37,6 +37,7 @@ METADATA_FOLDER = "metadata"
 _METADATA = re.compile(r"version-hint\.text|.+\.metadata\.json(\.gz)?")
 _VERSION = re.compile(r"\d{20}\.(?:json|checkpoint\.(?:.+\.)?(?:parquet|json))")
 
+_MODE, _FOLDER_MODE = 0o600, 0o700
 _FOLDERS_CACHED_MAX = 50_000
 _SETTLED_NS = 50_000_000
 """A folder can change twice within one tick of its clock, so a listing is kept only if the change before was older."""
@@ -133,7 +134,7 @@ class Tree(Protocol):
 
 
 class LocalFiles:
-    """See :class:`Files`."""
+    """See :class:`Files`. What it makes is the server's alone: rights are in the catalog."""
 
     lists_freely = True
 
@@ -160,7 +161,7 @@ class LocalFiles:
 
     def create(self, path: str, data: bytes) -> bool:
         full = self._full(path)
-        _ensure_folder(os.path.dirname(full))
+        self._ensure_folder(os.path.dirname(full))
         with _temporary_file(full, data) as temporary:
             try:
                 os.link(temporary, full)
@@ -176,13 +177,25 @@ class LocalFiles:
     def _full(self, path: str) -> str:
         return os.path.join(self.root, path)
 
+    def _ensure_folder(self, folder: str) -> None:
+        """Make the folder and those above it, each durable in the one that it lies in."""
+        if os.path.isdir(folder):
+            return
+        above = os.path.dirname(folder)
+        self._ensure_folder(above)
+        is_own = os.path.commonpath((folder, self.root)) == self.root
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, _FOLDER_MODE if is_own else 0o777)
+        _sync_folder(above)
+
 
 @contextlib.contextmanager
 def _temporary_file(full: str, data: bytes) -> Iterator[str]:
     """A synced file beside `full`, under a name that no listing takes for one of the catalog's."""
     temporary = f"{full}.{uuid.uuid4().hex}.tmp"
     try:
-        with open(temporary, "xb") as file:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+        with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -190,17 +203,6 @@ def _temporary_file(full: str, data: bytes) -> Iterator[str]:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-
-
-def _ensure_folder(folder: str) -> None:
-    """Make the folder and those above it, each durable in the one that it lies in."""
-    if os.path.isdir(folder):
-        return
-    above = os.path.dirname(folder)
-    _ensure_folder(above)
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(folder)
-    _sync_folder(above)
 
 
 def _sync_folder(folder: str) -> None:

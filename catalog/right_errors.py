@@ -175,4 +175,11 @@ class PoliciesOfSchema(SqlError, condition="ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPO
 @dataclass(eq=False)
 class PrincipalUnclear(SqlError, condition="PRINCIPAL_DOES_NOT_EXIST.UNKNOWN_KIND", sqlstate="0P000"):
     name: str
-    template = "The catalog knows neither a user nor a group {name}. Write USER or GROUP before the name."
+    template = "Neither a user nor a group {name} is known here. Check the name, or write USER or GROUP before it."
+
+
+@dataclass(eq=False)
+class PrincipalNameInvalid(SqlError, condition="PRINCIPAL_NAME_INVALID", sqlstate="42602"):
+    name: str
+    reason: str
+    template = "The name {name!r} cannot be a user's or a group's: {reason}."

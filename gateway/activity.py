@@ -7,7 +7,7 @@ administrators all, without what may be a secret.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from engine.runtime.activity import QueryRow, SessionRow
 from engine.runtime.identity import Identity
@@ -19,10 +19,13 @@ from gateway.session import Session
 
 
 class ServerActivity:
-    """Of the server that `lifecycle` is about; has no rows while it starts."""
+    """Of the server that `lifecycle` is about; has no rows while it starts. `users` looks up users by their names."""
 
-    def __init__(self, lifecycle: Lifecycle) -> None:
-        self._lifecycle = lifecycle
+    def __init__(self, lifecycle: Lifecycle, users: Callable[[str], bool] = lambda _: False) -> None:
+        self._lifecycle, self._users = lifecycle, users
+
+    def knows_user(self, name: str) -> bool:
+        return self._users(name)
 
     def sessions(self, identity: Identity) -> Iterator[SessionRow]:
         registry = self._lifecycle.registry

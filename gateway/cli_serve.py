@@ -32,6 +32,7 @@ from gateway.log_format import LogFormat, format_step, set_up_log
 from gateway.release import VERSION
 from gateway.server import Server
 from gateway.start_errors import StartFailed
+from gateway.umask import apply_umask
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +85,7 @@ def main(arguments: Sequence[str]) -> int:
         set_up_log(config.log.level.upper(), config.log.format, sys.stderr)
         console.format = config.log.format
         lifeline.tell(log_format=config.log.format)
+        apply_umask(config.lake.umask)
         config = with_lake(_on_former_ports(config, lifeline), console.step)
         server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED), restarts=lifeline.restarts)
         ports = server.start()

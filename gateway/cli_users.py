@@ -12,7 +12,7 @@ from catalog.errors import SqlError
 from catalog.tokens import TokenStore
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.password_file import User, load_users, remove_user, store_user
-from gateway.authenticators.passwords import hash_password
+from gateway.authenticators.passwords import ensure_new_password, hash_password
 
 EXIT_FAILED = 1
 
@@ -38,6 +38,7 @@ def _add(given: argparse.Namespace) -> int:
     name, password = ensure_name(given.name), read_secret_line(f"Password of {given.name}")
     if password is None:
         return _fail("the two passwords differ; nothing was changed.")
+    ensure_new_password(password)
     was_there = store_user(given.password_file, User(name, hash_password(password), groups))
     return _say(f"{name} {'has a new password and these groups' if was_there else 'can log in'}.")
 

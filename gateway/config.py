@@ -21,6 +21,7 @@ from gateway.config_fields import NETWORKS_RULE, Rule, setting
 from gateway.config_storage import CredentialTable, StorageSection
 from gateway.limits import Limits
 from gateway.log_format import LogFormat
+from gateway.umask import is_umask
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
 
@@ -173,6 +174,13 @@ class LakeSection:
         "",
         "Folder of the catalog's own files; empty: `.catalog` in the lake's folder. With authentication it must be "
         "named, and lie outside of the lake and the allowed roots: who writes the lake is not to write rights.",
+    )
+    umask: str = setting(
+        "",
+        "Permissions that files and folders of tables are made without, as an octal number: with 0027 the group may "
+        "read them, with 0077 nobody else, with 0022 everybody. Empty: those of the process's umask and of 0027. Files "
+        "of the catalog are 0600 in any case.",
+        rule=Rule("empty or an octal number such as 0027, which leaves the owner's", lambda it: not it or is_umask(it)),
     )
     leftovers_age_s: float = setting(
         86_400.0,

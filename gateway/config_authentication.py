@@ -26,6 +26,11 @@ def _has_group(pattern: str) -> bool:
         return False
 
 
+def _is_admin(name: str) -> bool:
+    method, colon, user = name.rpartition(":")
+    return bool(user) and (not colon or method in (Method.JWT, Method.CERTIFICATE))
+
+
 def _are_networks(text: str) -> bool:
     return all(is_network(one.strip()) for one in text.split(","))
 
@@ -65,8 +70,10 @@ class AuthenticationSection:
     )
     admins: tuple[str, ...] = setting(
         (),
-        "Users who administer the server: they manage and grant everything. Spelled as in the password file, the "
-        "directory or the token.",
+        "Users who administer the server: they manage and grant everything. Spelled as in the password file or the "
+        'directory; users of an identity provider or of certificates beside one are "jwt:ann" and "certificate:ann", '
+        "since the provider's ann may be somebody else.",
+        rule=Rule("a list of users, also after jwt: or certificate:,", lambda names: all(map(_is_admin, names))),
     )
     admin_groups: tuple[str, ...] = setting((), "Groups whose members administer the server.")
 

@@ -1,8 +1,9 @@
 """Takes secrets out of text that is kept: statements in the audit trail, and lines of the log.
 
 By what precedes them (`password = '…'`, `"fs.s3a.secret.key": "…"`, `Authorization: …`), by their form (our tokens,
-those of clouds, JWTs, keys in PEM) and by their place in a URL. What is taken out is written as `***`. It errs on the
-safe side: a column that is called `token` loses what it is compared with.
+those of clouds, JWTs, keys in PEM), by their place in a URL and by their place in a statement: arguments of functions
+that take keys, values of variables and of parameters. What is taken out is written as `***`. It errs on the safe side:
+a column that is called `token` loses what it is compared with.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from collections.abc import Iterator
 
 HIDDEN = "***"
 
-_NAME = r"(?:secret|passw(?:or)?d|pwd|token|access[._-]?key|api[._-]?key|authorization|signature|credential|sas)"
-_VALUE = r"'(?:[^'\\]|\\.|'')*+(?:'|$)|\"(?:[^\"\\]|\\.|\"\")*+(?:\"|$)|[^\s'\",;)&]+"
+_NAME = (
+    r"(?:secret|passw(?:or)?d|passphrase|pwd|token|authorization|signature|credential|sas"
+    r"|(?:access|account|api|encryption|master|private|shared)[._-]?key)"
+)
+_TAIL = r"[\w.@-]{0,200}+['\"`]?"
+_QUOTED = r"'(?:[^'\\]|\\.|'')*+(?:'|$)|\"(?:[^\"\\]|\\.|\"\")*+(?:\"|$)"
+_VALUE = rf"{_QUOTED}|[^\s'\",;)&]+"
 """A quoted one may be cut off."""
 
 # Every repetition is bounded, possessive, or begins where none of its characters is before it: other patterns take time
@@ -24,15 +30,22 @@ _PATTERNS = (
         HIDDEN,
     ),
     (
+        re.compile(rf"(?i)({_NAME}{_TAIL}\s{{0,9}}(?:=>|=|:)\s{{0,9}})(?:(?:bearer|basic)\s{{1,9}})?(?:{_VALUE})"),
+        rf"\g<1>{HIDDEN}",
+    ),
+    (
         re.compile(
-            rf"(?i)({_NAME}[\w.-]{{0,40}}['\"`]?\s{{0,9}}(?:=>|=|:)\s{{0,9}})(?:(?:bearer|basic)\s{{1,9}})?(?:{_VALUE})"
+            rf"(?i)(\bSET\s{{1,9}}(?=[\w@`-]{{0,99}}\.)[\w.@`-]{{0,200}}{_NAME}{_TAIL}\s{{0,9}}=\s{{0,9}})[^;'\"\n]++"
         ),
         rf"\g<1>{HIDDEN}",
     ),
-    (re.compile(rf"(?i)({_NAME}['\"`]?\s{{1,9}})(?:'(?:[^'\\]|\\.|'')*+(?:'|$))"), rf"\g<1>{HIDDEN}"),
+    (
+        re.compile(rf"(?i)({_NAME}{_TAIL}(?:\s{{1,9}}|(?<=['\"`])\s{{0,9}},\s{{0,9}}))(?:{_QUOTED})"),
+        rf"\g<1>{HIDDEN}",
+    ),
     (re.compile(r"\b((?i:bearer|basic))\s{1,9}(?=\S{0,99}[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
     (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}"), HIDDEN),
-    (re.compile(r"(?<![\w-])eyJ[\w-]++\.[\w-]++\.[\w-]*"), HIDDEN),
+    (re.compile(r"(?<![\w-])eyJ[\w-]++\.(?:eyJ[\w-]*+|[\w-]++\.)[\w.-]*"), HIDDEN),  # also one that is cut off
     (re.compile(r"(?i)([?&](?:sig|signature|x-amz-signature|x-amz-credential)=)[^&\s'\"]+"), rf"\g<1>{HIDDEN}"),
     (
         re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}://)[^/\s'\"@:]{1,99}:[^/\s'\"@]{0,200}@"),
@@ -51,6 +64,10 @@ _TOKEN = re.compile(
     r"|(?P<mark>[();])"
 )
 """What SQL tells apart: in a comment a quote is none, in a raw text a backslash, and in a `$$` text both."""
+_LITERAL_KEYWORDS = frozenset({"true", "false", "null"})
+_KEYED_CALLS = frozenset({"AES_ENCRYPT", "AES_DECRYPT", "TRY_AES_DECRYPT", "HMAC"})
+_KEYED_CALL = re.compile(rf"(?i)\b(?:{'|'.join(sorted(_KEYED_CALLS))})\b")
+_ASSIGNMENT = re.compile(r"(?i)\b(?:declare|set|immediate)\b")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
@@ -59,6 +76,10 @@ def redact(text: str) -> str:
     begin = _CREDENTIALS_FOLLOW.search(text)
     if begin is not None:
         text = text[: begin.start()] + _without_catalog_options(text[begin.start() :])
+    if _KEYED_CALL.search(text) is not None:
+        text = _without_keyed_arguments(text)
+    if _ASSIGNMENT.search(text) is not None:
+        text = _without_assigned_values(text)
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
@@ -68,6 +89,12 @@ def without_literals(text: str) -> str:
     """A statement's text with `?` for each quoted text and number, also in comments; names in backquotes stay."""
     shown = {"text": "?", "number": "?", "comment": "/*?*/"}
     return "".join(shown.get(kind, part) for kind, part in _tokens(text))
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """Returns the identifiers and keywords of a statement's text in lower case, without backquotes."""
+    names = (part.lower() for kind, part in _tokens(text) if kind == "name")
+    return frozenset(name.strip("`") for name in names if name not in _LITERAL_KEYWORDS)
 
 
 def _without_catalog_options(text: str) -> str:
@@ -89,6 +116,61 @@ def _without_catalog_options(text: str) -> str:
             case "text" | "number" | "comment" if is_catalog and depth:
                 part = HIDDEN
         parts.append(part)
+    return "".join(parts)
+
+
+def _without_keyed_arguments(text: str) -> str:
+    """Returns `text` without the arguments of functions that take a key, and without quoted texts that name them."""
+    parts: list[str] = []
+    is_named = False
+    depth = 0
+    for kind, part in _tokens(text):
+        if depth:
+            depth += (part == "(") - (part == ")") if kind == "mark" else 0
+            if not depth:
+                parts += HIDDEN, part
+            continue
+        if kind == "mark" and part == "(" and is_named:
+            depth = 1
+        elif kind == "text" and _KEYED_CALL.search(part) is not None:
+            part = HIDDEN
+        if kind != "comment" and part.strip():
+            is_named = kind == "name" and part.strip("`").upper() in _KEYED_CALLS
+        parts.append(part)
+    return "".join(parts) + (HIDDEN if depth else "")
+
+
+def _without_assigned_values(text: str) -> str:
+    """Returns `text` without the literals that variables get (`DECLARE … DEFAULT`, `SET VAR`, `SET` in a script) and
+    without those that EXECUTE IMMEDIATE passes as parameters, or may assign itself.
+    """
+    parts: list[str] = []
+    statement, last = "", ""
+    is_script = is_variable = is_value = False
+    for kind, part in _tokens(text):
+        word = part.upper() if kind == "name" else ""
+        match last, word:
+            case _, "DECLARE":
+                statement, is_variable = word, True
+            case "SET", "VAR" | "VARIABLE":
+                statement, is_variable = "SET", True
+            case ((";" | "BEGIN" | "THEN" | "ELSE" | "DO" | "LOOP" | "REPEAT"), "SET") if is_script:
+                statement, is_variable = word, True
+            case "EXECUTE", "IMMEDIATE":
+                statement = word
+            case _, "CURSOR" | "HANDLER" | "CONDITION" if statement == "DECLARE":
+                is_variable = False
+            case _, "BEGIN":
+                is_script = True
+        if kind == "mark" and part == ";":
+            statement, is_variable, is_value = "", False, False
+        is_value = is_value or (is_variable and (word == "DEFAULT" or (not kind and "=" in part)))
+        is_value = is_value or (statement == "IMMEDIATE" and word == "USING")
+        is_assigned = statement == "IMMEDIATE" and kind == "text" and _ASSIGNMENT.search(part) is not None
+        is_literal = kind in ("text", "number", "comment")
+        parts.append(HIDDEN if is_literal and (is_value or is_assigned) else part)
+        if kind != "comment" and part.strip():
+            last = word or part
     return "".join(parts)
 
 

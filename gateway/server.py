@@ -29,6 +29,7 @@ from gateway.activity import ServerActivity
 from gateway.audit.auditor import Auditor
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
+from gateway.authenticators.chain import Chain
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
 from gateway.config import Config
@@ -165,9 +166,8 @@ class Server:
         if tracer := make_tracer(self._config.tracing):
             parts.callback(tracer.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
-        authenticator: Authenticator = RecordedLogIns(
-            make_authenticator(self._config, tokens, issuer, auditor.reloaded), auditor
-        )
+        known = make_authenticator(self._config, tokens, issuer, auditor.reloaded)
+        authenticator: Authenticator = RecordedLogIns(known, auditor)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -209,7 +209,8 @@ class Server:
         parts.callback(spool.close)
         store = ResultStore(spool, self._config.results.memory_bytes_max)
         registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor, store)
-        engine.show_activity(ServerActivity(self._lifecycle))
+        users = known.knows_user if isinstance(known, Chain) else lambda _: False
+        engine.show_activity(ServerActivity(self._lifecycle, users))
         registry.tracer = tracer
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")

@@ -13,7 +13,7 @@ import uuid
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from catalog.errors import InternalError, SqlError
+from catalog.errors import InternalError, SqlError, shortened
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def describe(error: BaseException) -> Failure:
         condition=error.condition,
         sqlstate=error.sqlstate,
         message=str(error),
-        name=name if isinstance(name, str) else None,
+        name=shortened(name) if isinstance(name, str) else None,
         line=line if isinstance(line, int) else None,
         column=column if isinstance(column, int) else None,
     )

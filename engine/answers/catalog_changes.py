@@ -28,6 +28,8 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContex
         context.on_rights(catalog.change_rights(change, plan.condition))
     except plan.tolerated:
         pass
+    if plan.warning is not None:
+        context.profile.add_note(plan.warning)
     return Outcome(result=empty_result())
 
 

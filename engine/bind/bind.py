@@ -157,6 +157,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
         functions=functions,
         securable=_securable(statement, binder),
         time_ms=time_ms,
+        knows_user=binder.activity.knows_user,
     )
 
 

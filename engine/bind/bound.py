@@ -356,6 +356,8 @@ class BoundStatement:
     """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
     time_ms: int | None = None
     """The time among the arguments of a procedure, in milliseconds since the epoch."""
+    knows_user: Callable[[str], bool] = lambda _: False
+    """Returns whether a user of this name can log in, as far as the server can look up users."""
     condition: Condition | None = None
     """What a change of the catalog looks at again. Set by `authorize`, where privileges count."""
 

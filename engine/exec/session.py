@@ -318,4 +318,12 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     local: Mapping[str, str] = {}
     if _LOCAL.fullmatch(options.master):
         local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
-    return {**_DEFAULT_CONF, **local, **options.conf, **owned, JAVA_OPTIONS: java_options}
+    # Hadoop gives files permissions of its own, whatever the umask of the process is.
+    umask = {"spark.hadoop.fs.permissions.umask-mode": f"{_umask():04o}"}
+    return {**_DEFAULT_CONF, **umask, **local, **options.conf, **owned, JAVA_OPTIONS: java_options}
+
+
+def _umask() -> int:
+    """Returns the umask of this process, which another thread would see changed if it were read by setting it."""
+    found = re.search(r"^Umask:\s*([0-7]+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return int(found[1], 8) if found else 0o022

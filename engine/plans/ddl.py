@@ -27,11 +27,13 @@ class CatalogPlan:
     """Change the catalog; an error among `tolerated` means that there was nothing to change (IF [NOT] EXISTS).
 
     `change` None: there is nothing to change. `condition` is what the principal has to be allowed when it is made.
+    `warning` goes to the statement's log.
     """
 
     change: Change | None
     tolerated: tuple[type[SqlError], ...] = ()
     condition: Condition | None = None
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,8 @@ class ViewScan:
     """Nothing above it is evaluated on rows, or values, that it does not answer."""
     is_hidden: bool = False
     """The reader may not read what is below: nothing above it that may fail is evaluated on rows that it leaves out."""
+    hides_places: bool = False
+    """Its columns that are made of names of files, or of places in them, are NULL."""
     settings: tuple[tuple[str, str], ...] | None = None
     """Spark's settings under which it is analyzed besides the server's: those that were captured when it was created.
     None: the session's own.

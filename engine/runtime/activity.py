@@ -1,7 +1,7 @@
-"""What the front ends know of sessions and statements, for the views of `system.gateway`.
+"""What the front ends know of sessions and statements, for the views of `system.gateway`, and of users, for GRANT.
 
-The engine asks an `ActivitySource` when a statement names such a view; the gateway implements it. Rows have the fields
-of the columns in `catalog/server_views.py`, in their order. Times are milliseconds since the epoch.
+The engine asks an `ActivitySource` when a statement names such a view or a user; the gateway implements it. Rows have
+the fields of the columns in `catalog/server_views.py`, in their order. Times are milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -61,6 +61,10 @@ class ActivitySource(Protocol):
 
     def metrics(self) -> Iterable[MetricFamily]: ...
 
+    def knows_user(self, name: str) -> bool:
+        """Returns whether the server can look up a user of exactly this name."""
+        ...
+
 
 class NoActivity:
     """Of an engine without front ends."""
@@ -73,3 +77,6 @@ class NoActivity:
 
     def metrics(self) -> Iterable[MetricFamily]:
         return ()
+
+    def knows_user(self, name: str) -> bool:
+        return False

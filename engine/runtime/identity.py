@@ -44,13 +44,15 @@ class Identity:
     expires_ms: int | None = None
 
     @property
-    def owner(self) -> tuple[str, str | None, frozenset[Scope]]:
+    def owner(self) -> tuple[str, str | None, frozenset[Scope], bool]:
         """What identities have in common that may use each other's sessions, statements and results.
 
-        The scopes are part of it, so that a token for reading cannot write by a session that was opened without it.
+        The scopes are part of it, so that a token for reading cannot write by a session that was opened without it, and
+        so is `is_admin`, so that no user of that name of another provider becomes the administrator by a session.
         """
-        return self.principal, self.real_user, self.scopes
+        return self.principal, self.real_user, self.scopes, self.is_admin
 
     def admits(self, other: Identity) -> bool:
         """Whether `other` may use what is of this identity: its owner, or the program that acts for it."""
-        return other.owner in (self.owner, (self.real_user, None, self.scopes))
+        acts = (other.principal, other.real_user, other.scopes) == (self.real_user, None, self.scopes)
+        return other.owner == self.owner or acts

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from catalog.errors import SqlError
+from catalog.errors import ECHO_MAX, SqlError
 from engine.runtime import query_settings
 from engine.runtime.foreign_settings import VALUE_CHARACTERS_MAX, foreign_key, is_foreign
 from engine.runtime.trace_parent import trace_parent_of
@@ -355,7 +355,7 @@ def find_setting(key: str) -> Setting:
     if setting is None and is_foreign(folded):
         return _foreign(key.strip())
     if setting is None:
-        near = get_close_matches(folded, SETTINGS, n=1, cutoff=0.75)
+        near = get_close_matches(folded[:ECHO_MAX], SETTINGS, n=1, cutoff=0.75)
         raise SettingNotAvailable(key, f" Did you mean {SETTINGS[near[0]].key}?" if near else "")
     return setting
 

@@ -34,7 +34,7 @@ from gateway.config import OnFailure, StatementText
 from gateway.operation import Operation
 from gateway.operation_state import OperationState
 from gateway.origin import Origin
-from gateway.redaction import redact, without_literals
+from gateway.redaction import identifiers, redact, without_literals
 from gateway.trace import Trace
 
 logger = logging.getLogger(__name__)
@@ -198,7 +198,7 @@ class TrailAuditor:
             fields |= {"sqlstate": operation.error.sqlstate, "condition": operation.error.condition}
             fields |= _denied(operation.error)
         if operation.trace is not None:
-            fields |= traced(operation.trace)
+            fields |= traced(operation.trace, lambda: self._identifiers(operation.text))
         names = {"session": session, "statement": str(operation.id)}
         with suppress(AuditNotWritten):
             self._record("statement.end", _outcome(operation), operation.identity, origin, **names, **fields)
@@ -243,6 +243,10 @@ class TrailAuditor:
             case _:
                 assert_never(self._text)
         return {"text_sha256": digest, "text": text}
+
+    def _identifiers(self, text: str) -> frozenset[str]:
+        """Returns the identifiers that may be recorded of a statement's text, in lower case."""
+        return frozenset() if self._text is StatementText.NONE else identifiers(redact(text[:TEXT_MAX]))
 
     def _record(self, event: str, outcome: str, identity: Identity, origin: Origin, **fields: Any) -> None:
         groups = hashlib.sha256("\0".join(sorted(identity.groups)).encode()).hexdigest() if identity.groups else None

@@ -74,19 +74,29 @@ class TokenMethod(Protocol):
     def ensure_current(self, identity: Identity) -> None: ...
 
 
+class PersonalTokenMethod(TokenMethod, Protocol):
+    """Knows users by tokens that they made when they had logged in by another method."""
+
+    def owner_method(self, identity: Identity) -> str:
+        """Returns the method by which the token's owner had logged in, or an empty text."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Methods:
     """Those that the server has."""
 
     password: PasswordMethod | None = None
-    token: TokenMethod | None = None
+    token: PersonalTokenMethod | None = None
     jwt: TokenMethod | None = None
     certificate: Certificates | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`admins` are principals, `admin_groups` folded names; with `takes_plaintext` secrets may come in the clear."""
+    """`admins` are principals, some with the method that knows them (`jwt:ann`), `admin_groups` are folded names; with
+    `takes_plaintext` secrets may come in the clear.
+    """
 
     admins: frozenset[str] = frozenset()
     admin_groups: frozenset[str] = frozenset()
@@ -128,9 +138,19 @@ class Chain:
 
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         found = self.acting.identity(identity, user, peer)
-        if self._is_admin(found):
+        is_named = any(name.rpartition(":")[2] == found.principal for name in self.rules.admins)
+        if is_named or self._is_admin(found):
             raise ProxyUserNotAllowed(identity.principal, user)
         return found
+
+    def knows_user(self, name: str) -> bool:
+        """Returns whether the password file or the directory has a user of exactly this name."""
+        try:
+            found = self.methods.password.find(name) if self.methods.password else None
+        except DirectoryUnavailable as error:
+            logger.warning("%.80r could not be looked up: %s", name, error.reason)
+            return False
+        return found is not None and found.principal == name
 
     def ensure_current(self, identity: Identity) -> None:
         if identity.expires_ms is not None and time.time() * 1000 >= identity.expires_ms:
@@ -190,7 +210,8 @@ class Chain:
         if identity := self.recent.find(user, password, generation):
             return identity
         with self.throttle.attempt(fold_name(user), peer):
-            identity = method.log_in(user, password)
+            identity = self.recent.find(user, password, generation)  # of an attempt that this one waited for
+            identity = identity or method.log_in(user, password)
         self.recent.add(user, password, generation, identity)
         return identity
 
@@ -210,9 +231,35 @@ class Chain:
                 assert_never(method)
 
     def _is_admin(self, identity: Identity) -> bool:
-        is_named = identity.principal in self.rules.admins  # as spelled: a provider may have another of that name
+        name, source = identity.principal, self._source(identity)
+        # as spelled: a provider may have another of that name
+        is_named = f"{source}:{name}" in self.rules.admins or (source is self._home and name in self.rules.admins)
         is_member = not self.rules.admin_groups.isdisjoint(map(fold_name, identity.groups))
         return (is_named or is_member) and Scope.SQL in identity.scopes
+
+    @property
+    def _home(self) -> Method:
+        """The method whose users are named without a method: that with passwords, or the first of the others."""
+        if self.methods.password is not None:
+            return Method.PASSWORD
+        return Method.JWT if self.methods.jwt is not None else Method.CERTIFICATE
+
+    def _source(self, identity: Identity) -> Method:
+        """Returns the method that knows the principal; `password` also for a directory."""
+        match identity.method:
+            case Method.JWT:
+                return Method.JWT
+            case Method.CERTIFICATE:
+                is_looked_up = self.methods.certificate is not None and self.methods.certificate.users is not None
+                return Method.PASSWORD if is_looked_up else Method.CERTIFICATE
+            case Method.TOKEN:
+                made_by = self.methods.token.owner_method(identity) if self.methods.token else ""
+                is_foreign = made_by in (Method.JWT, Method.CERTIFICATE)
+                return self._source(replace(identity, method=Method(made_by))) if is_foreign else self._home
+            case Method.PASSWORD | Method.LDAP | Method.ANONYMOUS:
+                return Method.PASSWORD
+            case _:
+                assert_never(identity.method)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Passwords as argon2id (RFC 9106): how they are stored, and how many are verified at once.
 
 The cost is OWASP's second choice, 19 MiB and two passes (some 30 ms of a core), so that as many verifications as there
-are cores take little memory. The rest wait shortly, and are then refused: log-ins are not to take the cores from
+are cores take little memory. The rest wait some seconds, and are then refused: log-ins are not to take the cores from
 statements. A user who does not exist costs what one who exists does.
 """
 
@@ -19,8 +19,10 @@ from argon2.low_level import Type
 from gateway.authenticators.errors import PasswordInvalid, TooManyLogIns
 
 PASSWORD_BYTES_MAX = 1024
+PASSWORD_CHARACTERS_MIN = 8
+"""Of new passwords; NIST SP 800-63B, section 5.1.1.2."""
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1, type=Type.ID)
-_WAIT_S = 2.0
+_WAIT_S = 10.0
 
 
 def hash_password(password: str) -> str:
@@ -35,6 +37,13 @@ def ensure_password(password: str) -> None:
         raise PasswordInvalid("it is empty")
     if "\0" in password or len(password.encode("utf-8", "replace")) > PASSWORD_BYTES_MAX:
         raise PasswordInvalid(f"it has a character NUL or more than {PASSWORD_BYTES_MAX} bytes")
+
+
+def ensure_new_password(password: str) -> None:
+    """Raises :class:`PasswordInvalid` for a password that a user may not get."""
+    ensure_password(password)
+    if len(_prepared(password)) < PASSWORD_CHARACTERS_MIN:
+        raise PasswordInvalid(f"it has fewer than {PASSWORD_CHARACTERS_MIN} characters")
 
 
 def is_password_hash(text: str) -> bool:

@@ -26,12 +26,12 @@ class Peer:
         return address is not None and address.is_loopback
 
     @property
-    def network(self) -> str:
-        """The network that one client has at its disposal: a /24 of IPv4, a /64 of IPv6."""
+    def client(self) -> str:
+        """The addresses that one client has at its disposal: an address of IPv4, a /64 of IPv6."""
         address = _parse(self.address)
-        if address is None:
-            return self.address
-        return str(ipaddress.ip_network((address, 24 if address.version == 4 else 64), strict=False))
+        if address is None or address.version == 4:
+            return str(address or self.address)
+        return str(ipaddress.ip_network((address, 64), strict=False))
 
     def is_within(self, networks: tuple[str, ...]) -> bool:
         """Whether its address is one of these, or in one of these networks."""

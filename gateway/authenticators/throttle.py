@@ -1,11 +1,13 @@
 """Guesses of passwords get slower: after some failures, the next attempt has to wait, twice as long each time.
 
-Failures are counted by user and network, by user, and by network, each with a number of them that is free. So one
-client that guesses, many that guess one user's password, and one that tries many users are all slowed down. Whoever has
-logged in from a network before is only kept by failures of that user there: nobody can lock out others by failing.
+Failures are counted by user and client, by user, and by client, each with a number of them that is free. So one
+client that guesses, many that guess one user's password, and one that tries many users are all slowed down. A client
+is an address, so that neighbors in a network do not lock out each other. Whoever has logged in from an address before
+is only kept by failures of that user there: nobody can lock out others by failing.
 
-A failure is counted when the attempt begins and taken back when it succeeds, so that attempts at the same time are no
-way around it; and it is answered no sooner than :data:`FAILURE_S` after it began.
+As many attempts run at the same time as failures are free, one at least, so that they are no way around it. The others
+wait until one of those has ended, and are judged by what came of it: correct ones all succeed. A failure is answered no
+sooner than :data:`FAILURE_S` after it began.
 """
 
 from __future__ import annotations
@@ -18,73 +20,116 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from gateway.authenticators.errors import CredentialsRefused, TooManyFailures
+from gateway.authenticators.errors import CredentialsRefused, TooManyFailures, TooManyLogIns
 from gateway.authenticators.peer import Peer
 
 FAILURE_S = 0.25
-_FREE, _FREE_OF_MANY = 5, 20
+_FREE = 5
+_FREE_OF_CLIENT = 20
+_FREE_OF_USER = 100
+"""From all clients; the number of NIST SP 800-63B, section 5.2.2."""
 _WAIT_S, _WAIT_S_MAX = 1.0, 60.0
 _FORGOTTEN_S = 900.0
 _ENTRIES_MAX = 20_000
-_Key = tuple[str, str]
+_Pair = tuple[str, str]
+_Key = tuple[str | None, str | None]
 
 
 @dataclass(slots=True)
 class _Failures:
+    """Failed attempts, the time of the last one in seconds, and attempts that have not ended."""
+
     count: int = 0
     last: float = 0.0
+    pending: int = 0
 
 
 class Throttle:
-    """Thread-safe; `clock` is in seconds, `sleep` waits so many."""
+    """Thread-safe; `clock` is in seconds, `sleep` waits so many. Attempts wait at most `turn_s` seconds for others."""
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        turn_s: float = 10.0,
     ) -> None:
-        self._clock, self._sleep = clock, sleep
-        self._lock = threading.Lock()
+        self._clock, self._sleep, self._turn_s = clock, sleep, turn_s
+        self._ended = threading.Condition()
         self._failures: OrderedDict[_Key, _Failures] = OrderedDict()
-        self._known: OrderedDict[_Key, None] = OrderedDict()
+        self._known: OrderedDict[_Pair, None] = OrderedDict()
 
     @contextlib.contextmanager
     def attempt(self, user: str, peer: Peer) -> Iterator[None]:
-        """One log-in of `user` (folded), whose body may raise :class:`CredentialsRefused`.
+        """Runs one login of `user` (folded), whose body may raise :class:`CredentialsRefused`.
 
-        Raises :class:`TooManyFailures`.
+        Raises :class:`TooManyFailures`, or :class:`TooManyLogIns` if other attempts do not end.
         """
-        began, pair = self._clock(), (user, peer.network)
-        with self._lock:
-            counted = {pair: _FREE}
-            if pair not in self._known:
-                counted |= {(user, ""): _FREE_OF_MANY, ("", peer.network): _FREE_OF_MANY}
-            left = max(self._left_s(key, free, began) for key, free in counted.items())
-            if left > 0:
-                raise TooManyFailures(math.ceil(left))
-            for key in counted:
-                self._count(key, began)
+        began, pair = self._clock(), (user, peer.client)
+        keys = self._begin(pair)
         try:
             yield
         except CredentialsRefused:
+            self._end(keys, has_failed=True)
             self._sleep(max(0.0, FAILURE_S - (self._clock() - began)))
             raise
         except BaseException:  # nothing was found out about the password
-            self._take_back(counted)
+            self._end(keys)
             raise
-        self._take_back(counted)
-        with self._lock:
-            self._failures.pop(pair, None)
+        with self._ended:
             self._known[pair] = None
             self._known.move_to_end(pair)
             _trim(self._known)
+            if failures := self._failures.get(pair):
+                failures.count = 0
+        self._end(keys)
 
-    def _take_back(self, keys: Iterable[_Key]) -> None:
-        with self._lock:
+    def _begin(self, pair: _Pair) -> tuple[_Key, ...]:
+        """Waits for a turn; returns the keys by which the attempt is counted."""
+        end = time.monotonic() + self._turn_s
+        with self._ended:
+            while True:
+                now, counted = self._clock(), self._counted(pair)
+                left = max(self._left_s(key, free, now) for key, free in counted.items())
+                if left > 0:
+                    raise TooManyFailures(math.ceil(left))
+                if all(self._has_room(key, free, now) for key, free in counted.items()):
+                    break
+                if not self._ended.wait(max(0.0, end - time.monotonic())):
+                    raise TooManyLogIns()
+            for key in counted:
+                self._failures.setdefault(key, _Failures()).pending += 1
+            _trim(self._failures)
+        return tuple(counted)
+
+    def _counted(self, pair: _Pair) -> dict[_Key, int]:
+        """Returns the keys by which an attempt is counted, each with the number of its free failures."""
+        user, client = pair
+        everywhere: dict[_Key, int] = (
+            {} if pair in self._known else {(user, None): _FREE_OF_USER, (None, client): _FREE_OF_CLIENT}
+        )
+        return {pair: _FREE} | everywhere
+
+    def _end(self, keys: Iterable[_Key], *, has_failed: bool = False) -> None:
+        with self._ended:
+            now = self._clock()
             for key in keys:
                 if failures := self._failures.get(key):
-                    failures.count -= 1
+                    failures.pending -= 1
+                    if not has_failed and not failures.pending and not failures.count:
+                        del self._failures[key]
+                if has_failed:
+                    self._count(key, now)
+            self._ended.notify_all()
+
+    def _has_room(self, key: _Key, free: int, now: float) -> bool:
+        failures = self._failures.get(key)
+        if failures is None:
+            return True
+        failed = 0 if now - failures.last > _FORGOTTEN_S else failures.count
+        return failures.pending < max(1, free - failed)
 
     def _left_s(self, key: _Key, free: int, now: float) -> float:
-        """How long `key` has to wait still."""
+        """Returns the seconds that `key` still has to wait."""
         failures = self._failures.get(key)
         if failures is None or now - failures.last > _FORGOTTEN_S:
             return 0.0
@@ -100,6 +145,6 @@ class Throttle:
         _trim(self._failures)
 
 
-def _trim(table: OrderedDict[_Key, _Failures] | OrderedDict[_Key, None]) -> None:
+def _trim(table: OrderedDict[_Key, _Failures] | OrderedDict[_Pair, None]) -> None:
     while len(table) > _ENTRIES_MAX:
         table.popitem(last=False)

@@ -36,6 +36,11 @@ class Tokens:
             expires_ms=entry.expires_ms,
         )
 
+    def owner_method(self, identity: Identity) -> str:
+        """Returns the method by which the token's owner had logged in; empty for one that the CLI made."""
+        entry = self._store.get(identity.client_id or "")
+        return entry.owner.method if entry else ""
+
     def ensure_current(self, identity: Identity) -> None:
         """Raise :class:`LogInEnded` if the token was revoked, or its owner is gone or has other groups."""
         entry = self._store.get(identity.client_id or "")

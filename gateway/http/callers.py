@@ -7,8 +7,6 @@ is SameSite=Strict, no answer has a CORS header, and the API takes JSON only.
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from flask import request
 
 from engine.runtime.identity import Identity
@@ -18,7 +16,8 @@ from gateway.authenticators.peer import Peer
 from gateway.call_context import note_user
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
-from gateway.http.errors import CookieRefused, ForeignPage, UnsupportedMediaType
+from gateway.http.errors import CookieRefused, UnsupportedMediaType
+from gateway.http.hosts import ensure_own_page
 from gateway.origin import Origin
 
 PEER = "gateway.peer"
@@ -77,14 +76,7 @@ class Callers:
     def ensure_own_page(self, *, must_be_said: bool) -> None:
         """Raise :class:`ForeignPage` for a request that another site made the browser send."""
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
-        if site is not None:
-            is_own = site in ("same-origin", "none")
-        elif origin is not None:
-            is_own = urlsplit(origin).netloc in {request.host, self._public_host} - {""}
-        else:
-            is_own = not must_be_said
-        if not is_own:
-            raise ForeignPage()
+        ensure_own_page(site, origin, (request.host, self._public_host), must_be_said=must_be_said)
 
     @property
     def _name(self) -> str:

@@ -3,7 +3,8 @@
 A cookie is good for a while, as long as it is used now and then, no longer than its identity, and from the address to
 which it was given; a client whose cookie is refused sends its credentials again. The table has digests, not the values
 themselves. Clients that send their credentials with every request, and never a cookie, are given the same one for half
-of its time, so that they do not fill the table. When it is full, the oldest cookies go.
+of its time, so that they do not fill the table. A user who has more cookies than one may have loses the oldest of
+them, and when the table is full, the user with the most does: nobody can log out others by logging in.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from engine.runtime.identity import Identity
 
 COOKIE_NAME = "hive.server2.auth"
-_COOKIES_MAX = 10_000
+_COOKIES_MAX, _COOKIES_OF_USER_MAX = 10_000, 200
 
 
 @dataclass(slots=True)
@@ -41,12 +42,14 @@ class Cookies:
         lifetime_s: int = 3600,
         idle_s: float = math.inf,
         cookies_max: int = _COOKIES_MAX,
+        of_user_max: int = _COOKIES_OF_USER_MAX,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._name, self._cookies_max, self._clock = name, cookies_max, clock
+        self._name, self._cookies_max, self._of_user_max, self._clock = name, cookies_max, of_user_max, clock
         self._lifetime_s, self._idle_s = lifetime_s, idle_s
         self._lock = threading.Lock()
-        self._log_ins: OrderedDict[bytes, _LogIn] = OrderedDict()
+        self._log_ins: dict[bytes, _LogIn] = {}
+        self._by_user: dict[str, OrderedDict[bytes, None]] = {}
         self._given: OrderedDict[tuple[Identity, str], tuple[str, float]] = OrderedDict()
 
     def make(self, identity: Identity, peer: str) -> str:
@@ -70,10 +73,25 @@ class Cookies:
 
     def _make(self, identity: Identity, peer: str) -> str:
         value, now = secrets.token_urlsafe(32), self._clock()
-        self._log_ins[_digest(value)] = _LogIn(identity, peer, now + self._lifetime_s, now)
+        digest = _digest(value)
+        self._log_ins[digest] = _LogIn(identity, peer, now + self._lifetime_s, now)
+        own = self._by_user.setdefault(identity.principal, OrderedDict())
+        own[digest] = None
+        if len(own) > self._of_user_max:
+            self._remove(next(iter(own)))
         while len(self._log_ins) > self._cookies_max:
-            self._log_ins.popitem(last=False)
+            most = max(self._by_user, key=lambda user: len(self._by_user[user]))
+            self._remove(next(iter(self._by_user[most])))
         return value
+
+    def _remove(self, digest: bytes) -> _LogIn | None:
+        log_in = self._log_ins.pop(digest, None)
+        if log_in is not None:
+            own = self._by_user[log_in.identity.principal]
+            del own[digest]
+            if not own:
+                del self._by_user[log_in.identity.principal]
+        return log_in
 
     def format(self, value: str, *, is_secure: bool) -> str:
         """The Set-Cookie header."""
@@ -94,7 +112,7 @@ class Cookies:
     def withdraw(self, value: str) -> None:
         """Make the cookie good for nothing."""
         with self._lock:
-            log_in = self._log_ins.pop(_digest(value), None)
+            log_in = self._remove(_digest(value))
             if log_in:
                 self._given.pop((log_in.identity, log_in.peer), None)
 

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
+from catalog.errors import ECHO_MAX
 from engine.runtime.parameters import Parameter
 from gateway.errors import SessionNotFound
 from gateway.http.errors import InvalidField, MalformedBody
@@ -99,7 +100,7 @@ class _Body:
             raise InvalidField(where, "must be an object") if where else MalformedBody("it is another JSON value")
         for name in members:
             if name not in known:
-                near = get_close_matches(name, known, n=1, cutoff=0.0)[0]
+                near = get_close_matches(name[:ECHO_MAX], known, n=1, cutoff=0.0)[0]
                 raise InvalidField(where + name, f"does not exist; the nearest known one is {near}")
         self._members, self._where = members, where
 

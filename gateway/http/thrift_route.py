@@ -12,7 +12,8 @@ with the text in its body and in `X-Thriftserver-Error-Message`, from which Data
 A client that logged in is given a cookie (`cookies.py`) by the name that Hive's has, since Hive's JDBC driver and
 impyla then leave out their credentials, which are checked once and not with every row. The type `application/x-thrift`
 is required: no web page can send it to another site without asking first, so the cookie needs no token beside it, and
-Hive's `X-XSRF-HEADER` is not looked at.
+Hive's `X-XSRF-HEADER` is not looked at. Where a request has no credentials of its own (a cookie, a certificate, or
+none), and a browser says that a page of another site sent it (Sec-Fetch-Site, Origin), it is refused.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import re
 import time
 from http import HTTPStatus
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from engine.runtime.identity import Identity
 from gateway.authenticators.exchange import Authenticator
@@ -31,7 +33,7 @@ from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
 from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
-from gateway.http.hosts import KnownHosts
+from gateway.http.hosts import KnownHosts, ensure_own_page
 from gateway.http.request_ids import TRACE_PARENT, call_of
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.wire import REQUEST_ID, Answer, Head, Request, format_answer
@@ -141,6 +143,9 @@ class ThriftRoute:
         head = request.head
         header, cookie = head.value("authorization"), head.cookie(COOKIE_NAME)
         known = self._cookies.identity(cookie, peer.address) if cookie is not None else None
+        if header is None:
+            hosts = (head.value("host") or "localhost", urlsplit(self._links.public_url).netloc)
+            ensure_own_page(head.value("sec-fetch-site"), head.value("origin"), hosts, must_be_said=False)
         if header is None and cookie is not None:
             if known is None:  # never as nobody: the client believes that it has logged in
                 raise CookieRefused()

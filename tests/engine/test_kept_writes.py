@@ -168,7 +168,7 @@ def test_another_user_writes_as_themselves(session: LakeSession, engine: LakeEng
     run(session, "CREATE OR REPLACE TABLE kept_users (id BIGINT, name STRING)")
     run(session, "CREATE OR REPLACE TABLE kept_users_source AS SELECT id FROM range(1)")
     insert = "INSERT INTO kept_users SELECT id, current_user() FROM kept_users_source"
-    run(session, insert, insert, "GRANT ALL PRIVILEGES ON SCHEMA default TO bob")
+    run(session, insert, insert, "GRANT ALL PRIVILEGES ON SCHEMA default TO USER bob")
     bob = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
     try:
         list(bob.execute(insert, StatementContext(identity=Identity("bob"))).batches())

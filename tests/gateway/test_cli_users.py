@@ -33,10 +33,10 @@ def test_users_come_change_and_go(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert users(monkeypatch, file, "first word \n", "add", "ann", "--groups", "staff, ops") == 0
-    assert users(monkeypatch, file, "x", "add", "Bob") == 0
-    assert users(monkeypatch, file, "other\n", "add", "ANN") == 0
+    assert users(monkeypatch, file, "sécret88", "add", "Bob") == 0
+    assert users(monkeypatch, file, "other word\n", "add", "ANN") == 0
     assert "ANN has a new password" in capsys.readouterr().out
-    assert PasswordVerifier().matches("other", load_users(file)["ann"].password_hash)
+    assert PasswordVerifier().matches("other word", load_users(file)["ann"].password_hash)
     assert users(monkeypatch, file, "", "list") == 0
     assert capsys.readouterr().out == "Bob\t\nANN\t\n"
     assert users(monkeypatch, file, "", "remove", "bob") == 0
@@ -50,6 +50,8 @@ def test_users_come_change_and_go(
     [
         ("\n", ["add", "ann"], "empty"),
         ("", ["add", "ann"], "empty"),
+        ("7 chars\n", ["add", "ann"], "fewer than 8 characters"),
+        ("se\u0301cret7\n", ["add", "ann"], "fewer than 8 characters"),
         ("x\n", ["add", "a:b"], "control characters"),
         ("x\n", ["add", "ann", "--groups", "a:b"], "control characters"),
         ("", ["list"], "no such file"),
@@ -71,7 +73,7 @@ def test_at_a_terminal_the_password_is_typed_twice(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal())
-    answers = iter(["one", "two", "same", "same"])
+    answers = iter(["one", "two", "same word", "same word"])
     monkeypatch.setattr("getpass.getpass", lambda prompt: next(answers))
     assert main(["users", "add", "ann", "--password-file", str(file)]) == 1
     assert "differ" in capsys.readouterr().err and not file.exists()

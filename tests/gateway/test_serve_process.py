@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import threading
 import urllib.error
 import urllib.request
@@ -175,3 +176,68 @@ def test_a_taken_port_is_named_at_once(start: Any) -> None:
         process = start(LAKE, "--http-port", str(port), "--thrift-port", "0")
         assert process.end() == 2
     assert f"http port {port}" in process.output and "starting Java" not in process.output
+
+
+STATEMENTS_THAT_WRITE = (
+    "CREATE SCHEMA s",
+    "CREATE TABLE s.t (id INT, p INT) PARTITIONED BY (p)"
+    " TBLPROPERTIES ('delta.checkpointInterval' = '3', 'delta.enableChangeDataFeed' = 'true',"
+    " 'delta.enableDeletionVectors' = 'true')",
+    "INSERT INTO s.t VALUES (1, 1), (2, 1), (3, 2)",
+    "INSERT INTO s.t SELECT id, id % 3 FROM range(100)",
+    "UPDATE s.t SET id = 5 WHERE id = 1",
+    "DELETE FROM s.t WHERE id = 2",
+    "OPTIMIZE s.t",
+    "CREATE TABLE s.i (id INT) USING iceberg",
+    "INSERT INTO s.i SELECT id FROM range(10)",
+    "CREATE VIEW s.v AS SELECT * FROM s.t",
+)
+
+
+def modes(folder: Path) -> dict[str, set[str]]:
+    """Returns the modes of files and of folders at and below `folder`, each with an example."""
+    found: dict[str, set[str]] = {"files": set(), "folders": set()}
+    for each in (folder, *folder.rglob("*")):
+        kind = "folders" if each.is_dir() else "files"
+        found[kind].add(f"{stat.S_IMODE(each.stat().st_mode):04o}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("inherited", "setting", "files", "folders"),
+    [
+        (0o022, "", "0640", "0750"),
+        (0o077, "", "0600", "0700"),
+        (0o077, "0027", "0640", "0750"),
+        (0o022, "0077", "0600", "0700"),
+        (0o077, "0022", "0644", "0755"),
+    ],
+)
+def test_files_have_the_modes_of_the_setting(
+    tmp_path: Path, inherited: int, setting: str, files: str, folders: str
+) -> None:
+    """The catalog is the server's alone in any case."""
+    lake, catalog = tmp_path / "lake", tmp_path / "catalog"
+    before = os.umask(inherited)
+    try:
+        lake.mkdir()
+        environment = {"GATEWAY_LAKE_UMASK": setting} if setting else {}
+        process = ServerProcess(tmp_path, str(lake), GATEWAY_LAKE_CATALOG_FOLDER=str(catalog), **environment)
+    finally:
+        os.umask(before)
+    try:
+        ports = process.ports()
+        for text in STATEMENTS_THAT_WRITE:
+            answer = submit(ports, text)
+            assert answer["status"]["state"] == "SUCCEEDED", answer
+        assert modes(lake / "s") == {"files": {files}, "folders": {folders}}
+        assert modes(catalog) == {"files": {"0600"}, "folders": {"0700"}}
+    finally:
+        process.popen.terminate()
+        process.end()
+
+
+@pytest.mark.parametrize("setting", ["27", "0727", "0028", "rw", "00027"])
+def test_what_no_umask_may_be(start: Any, setting: str) -> None:
+    process = start(LAKE, GATEWAY_LAKE_UMASK=setting)
+    assert process.end() == 2 and "lake.umask" in process.output

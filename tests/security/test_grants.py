@@ -11,6 +11,7 @@ from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.names import SchemaName, TableName
 from catalog.privileges import Privilege
 from catalog.right_changes import CreateFunction
+from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
 from tests.security.guarded_lake import GuardedLake
@@ -126,6 +127,73 @@ REFUSED = [
     ("CREATE EXTERNAL LOCATION l URL '/etc'", "PATH_NOT_ALLOWED", "42501"),
     ("ALTER VIEW shop.t SET TBLPROPERTIES ('a' = 'b')", "UNSUPPORTED_STATEMENT", "0A000"),
 ]
+
+
+OBJECTS = ("TABLE shop.t", "SCHEMA shop", "CATALOG spark_catalog")
+BAD_NAMES = ("", " ", " eve", "eve ", "eve\nbob", "eve\r", "\teve", "eve\u200b", "e" * 257)
+
+
+@pytest.mark.parametrize("on", OBJECTS)
+@pytest.mark.parametrize("text", ["GRANT SELECT ON {on} TO {who}", "ALTER {on} OWNER TO {who}"])
+def test_an_unknown_name_takes_its_kind(lake: GuardedLake, text: str, on: str) -> None:
+    for unknown in ("stranger", "EVE", "`a group`", "`*`"):
+        error = lake.error("root", text.format(on=on, who=unknown))
+        assert error is not None and error.condition == "PRINCIPAL_DOES_NOT_EXIST.UNKNOWN_KIND", unknown
+        assert unknown.strip("`") in error.message and error.sqlstate == "0P000"
+    for kind, name in (("USER", "visitor"), ("GROUP", "visitors")):
+        lake.do("root", text.format(on=on, who=f"{kind} {name}"), text.format(on=on, who=name))
+    for known in ("root", "eve", "`account users`"):
+        lake.do("root", text.format(on=on, who=known))
+    names = {row[0] for row in lake.rows("root", f"SHOW GRANTS ON {on}")}
+    assert not names & {"stranger", "EVE", "a group", "*"}
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GRANT SELECT ON shop.t TO {who}",
+        "GRANT SELECT ON shop.t TO USER {who}",
+        "GRANT SELECT ON shop.t TO GROUP {who}",
+        "ALTER TABLE shop.t OWNER TO {who}",
+        "ALTER TABLE shop.t SET OWNER TO USER {who}",
+        "CREATE GROUP g WITH USER {who}",
+        "ALTER GROUP staff ADD USER {who}",
+    ],
+)
+def test_nobody_has_a_name_of_another_form(lake: GuardedLake, text: str, name: str) -> None:
+    lake.do("root", "CREATE GROUP staff")
+    error = lake.error("root", text.format(who=f"`{name}`"))
+    assert error is not None and error.sqlstate in ("42602", "42601")
+    assert "\n" not in error.message and len(error.message) < 400
+
+
+def test_what_was_granted_to_a_name_of_another_form_may_be_taken_back(lake: GuardedLake) -> None:
+    for kind in ("", "USER ", "GROUP "):
+        lake.do("root", f"REVOKE SELECT ON TABLE shop.t FROM {kind}`eve\nbob`", f"SHOW GRANTS {kind}stranger ON shop.t")
+
+
+def test_whether_a_name_is_known_is_told_to_nobody_who_may_not_grant(lake: GuardedLake) -> None:
+    lake.do("root", "GRANT SELECT ON TABLE shop.t TO eve")
+    for text in ("GRANT SELECT ON TABLE shop.t TO {}", "ALTER TABLE shop.t OWNER TO {}"):
+        assert {lake.outcome("eve", text.format(name)) for name in ("bob", "stranger")} == {"42501"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("GRANT SELECT ON TABLE shop.t TO stranger", True),
+        ("REVOKE SELECT ON TABLE shop.t FROM stranger", True),
+        ("ALTER SCHEMA shop OWNER TO stranger", True),
+        ("COMMENT ON SCHEMA shop IS 'x'", False),
+    ],
+)
+def test_without_authentication_statements_about_rights_warn(lake: GuardedLake, text: str, is_told: bool) -> None:
+    for identity, expected in ((Identity("any"), is_told), (lake.identity("root"), False)):
+        context = StatementContext(identity=identity)
+        lake.do("root", "GRANT SELECT ON TABLE shop.t TO USER stranger")
+        lake.session(identity).execute(text, context).close()
+        assert any("authenticates nobody" in line for line in context.profile.log_lines) is expected
 
 
 @pytest.mark.parametrize(("text", "condition", "sqlstate"), REFUSED)

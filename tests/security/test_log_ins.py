@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import http.client
 import logging
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from argon2 import PasswordHasher
 
+from gateway.authenticators.password_file import User, store_user
 from gateway.hs2.gen import ttypes as t
 from tests.gateway.hs2.wire import OK, V10, connect, execute, fetch, open_session, read_all
 from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
@@ -129,6 +135,23 @@ def test_guesses_are_slowed_down_for_the_guesser(house: SecureHouse) -> None:
     assert house.ask("POST", STATEMENTS, SELECT, **basic("bob")).status == 200
 
 
+def test_many_correct_log_ins_at_the_same_time_all_succeed(house: SecureHouse, folder: Path) -> None:
+    costly = PasswordHasher(time_cost=4, memory_cost=19 << 10, parallelism=1)
+    store_user(folder / "users", User("ann", costly.hash("annann")))
+    with ThreadPoolExecutor(30) as pool:
+        asked = [pool.submit(house.ask, "POST", STATEMENTS, SELECT, **basic("ann")) for _ in range(30)]
+        assert [answer.result().status for answer in asked] == [200] * 30
+
+
+def test_statements_are_told_which_users_there_are(house: SecureHouse) -> None:
+    assert [house.engine.activity.knows_user(name) for name in ("ann", "zoë", "Ann", "eve")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 # ------------------------------------------------------------------------------------------------------------ browsers
 
 OWN = {"Sec_Fetch_Site": "same-origin"}
@@ -155,6 +178,20 @@ def test_a_browser_logs_in_by_a_form_and_out_again(house: SecureHouse) -> None:
     assert house.ask("POST", "/logout", b"", Cookie=cookie, **FORM, **OWN).status == 303
     assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN).status == 401
     assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN, **basic("bob")).status == 200
+
+
+@pytest.mark.slow
+def test_nobody_is_logged_out_by_another_s_log_ins(house: SecureHouse) -> None:
+    cookie = browser_log_in(house)
+    form = urlencode({"user": "bob", "password": "bobbob"}).encode()
+    headers = {name.replace("_", "-"): value for name, value in (FORM | OWN).items()}
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", house.ports.http, timeout=60)) as connection:
+        for _ in range(10_050):
+            connection.request("POST", "/login", form, headers)
+            response = connection.getresponse()
+            response.read()
+            assert response.status == 303
+    assert b"<strong>ann</strong>" in house.ask("GET", "/login", Cookie=cookie).content
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.start_errors import AuthenticationIncomplete
 from tests.gateway.hs2.wire import OK, execute, fetch, open_session
 from tests.gateway.http.conftest import eventually
-from tests.security.house import STATEMENTS, SecureHouse
+from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
 from tests.security.issuer import AUDIENCE, Provider, provider
 
 
@@ -46,6 +46,25 @@ def test_a_token_comes_by_every_way(house: SecureHouse, idp: Provider) -> None:
     assert {(one.principal, one.identity.groups) for one in house.engine.sessions} == {("ann", frozenset({"staff"}))}
     challenges = house.ask("GET", f"{STATEMENTS}/x").headers.get_all("WWW-Authenticate")
     assert challenges == ['Basic realm="delta-gateway"', 'Bearer realm="delta-gateway"']
+
+
+def test_the_providers_user_is_not_the_administrator_of_that_name(folder: Path, idp: Provider) -> None:
+    house = secured(folder, idp, authentication__admins=["ann"]).start()
+    try:
+        bearer = {"Authorization": f"Bearer {idp.token()}"}
+        made = house.ask("POST", "/api/2.0/token/create", {"comment": "x"}, **bearer).body
+        by_token = {"Authorization": f"Bearer {made['token_value']}"}
+        session = house.ask("POST", SESSIONS, {}, **basic("ann")).body["session_id"]
+        own = {"statement": "SELECT 1", "session_id": session}
+        assert house.ask("POST", STATEMENTS, own, **basic("ann")).status == 200
+        for header, is_admin in ((basic("ann"), True), (bearer, False), (by_token, False)):
+            assert house.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **header).status == 200
+            identity = house.engine.runs[-1].context.identity
+            assert (identity.principal, identity.is_admin) == ("ann", is_admin)
+            if not is_admin:
+                assert house.ask("POST", STATEMENTS, own, **header).status == 404
+    finally:
+        house.stop()
 
 
 def test_a_session_outlives_no_token(house: SecureHouse, idp: Provider) -> None:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from catalog.errors import ECHO_MAX
 from engine.delta.spec.errors import (
     InvalidTableProperty,
     ManifestPropertyWithDeletionVectors,
@@ -352,7 +353,7 @@ def ensure_distinct(keys: Iterable[str]) -> None:
 def nearest(key: str) -> str:
     """The known key that `key` probably means."""
     names = list(_BY_FOLDED_KEY)
-    close = difflib.get_close_matches(key.lower(), names, n=1, cutoff=0)
+    close = difflib.get_close_matches(key[:ECHO_MAX].lower(), names, n=1, cutoff=0)
     return _BY_FOLDED_KEY[close[0]].key
 
 

@@ -63,6 +63,11 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
   }
 
   public boolean isDefinedAt(Object node) {
+    return isMarked(node);
+  }
+
+  /** Is it the barrier above the rows of such a view? */
+  static boolean isMarked(Object node) {
     if (!(node instanceof Sample)) return false;
     Sample sample = (Sample) node;
     return sample.seed().contains(Long.valueOf(SEED)) && sample.lowerBound() == 0 && sample.upperBound() == 1;

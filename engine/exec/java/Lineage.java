@@ -11,6 +11,9 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InputFileBlockLength;
+import org.apache.spark.sql.catalyst.expressions.InputFileBlockStart;
+import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
@@ -45,6 +48,9 @@ final class Lineage {
 
   private static final int TRANSFORMED = 1, AGGREGATED = 2;
 
+  /** The source of what is made of a file's name or of a place in a file. */
+  private static final String PLACE = "\0";
+
   /** Id of an attribute to its sources: `relation NUL column` to the position of its kind. */
   private final Map sources = new HashMap();
   /** Id of a common table expression or a loop to the sources of its columns, in their order. */
@@ -71,9 +77,20 @@ final class Lineage {
     return Request.JSON.writeValueAsString(told);
   }
 
+  /** Whether each column of an analyzed query is made of names of files or of places in them. */
+  static boolean[] places(LogicalPlan analyzed) {
+    Lineage lineage = new Lineage();
+    lineage.visit(analyzed);
+    List columns = Scala.list(analyzed.output());
+    boolean[] found = new boolean[columns.size()];
+    for (int i = 0; i < found.length; i++) found[i] = lineage.known((Attribute) columns.get(i)).containsKey(PLACE);
+    return found;
+  }
+
   private static void add(ArrayNode told, Map found) {
     for (Iterator all = found.entrySet().iterator(); all.hasNext(); ) {
       Map.Entry each = (Map.Entry) all.next();
+      if (each.getKey().equals(PLACE)) continue;
       String[] place = ((String) each.getKey()).split("\0", 2);
       told.addArray().add(place[0]).add(place[1]).add(KINDS[((Integer) each.getValue()).intValue()]);
     }
@@ -180,6 +197,7 @@ final class Lineage {
       Attribute column = (Attribute) output.get(i);
       Map own = new LinkedHashMap();
       own.put(name + "\0" + column.name(), Integer.valueOf(0));
+      if (i >= relation.schema().length()) own.put(PLACE, Integer.valueOf(0)); // the hidden column
       put(column, own);
     }
   }
@@ -244,6 +262,7 @@ final class Lineage {
       gather(((Alias) expression).child(), kind, found);
       return;
     }
+    if (isPlace(expression)) found.put(PLACE, Integer.valueOf(TRANSFORMED));
     int own = Math.max(kind, expression instanceof AggregateExpression ? AGGREGATED : TRANSFORMED);
     if (expression instanceof SubqueryExpression) {
       LogicalPlan plan = (LogicalPlan) ((SubqueryExpression) expression).plan();
@@ -252,6 +271,11 @@ final class Lineage {
     }
     List children = Scala.list(expression.children());
     for (int i = 0; i < children.size(); i++) gather((Expression) children.get(i), own, found);
+  }
+
+  private static boolean isPlace(Expression expression) {
+    return expression instanceof InputFileName || expression instanceof InputFileBlockStart
+        || expression instanceof InputFileBlockLength;
   }
 
   private List columnsOf(LogicalPlan plan) {

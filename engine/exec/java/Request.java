@@ -284,6 +284,7 @@ final class Request {
     final boolean temporary;
     final boolean barrier;
     final boolean hidden;
+    final boolean hidesPlaces;
     /** Spark's settings under which it is analyzed besides the server's; null: the session's own. */
     final Map settings;
     final Set unlisted = new HashSet();
@@ -297,6 +298,7 @@ final class Request {
       temporary = node.get("temporary").booleanValue();
       barrier = node.get("is_barrier").booleanValue();
       hidden = node.get("is_hidden").booleanValue();
+      hidesPlaces = node.get("hides_places").booleanValue();
       settings = node.get("settings").isNull() ? null : pairs(node.get("settings"));
       for (Iterator names = node.get("unlisted_columns").elements(); names.hasNext(); ) {
         unlisted.add(((JsonNode) names.next()).textValue());

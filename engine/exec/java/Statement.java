@@ -239,7 +239,8 @@ final class Statement {
     guard.ensureMayRun(query, request.id);
     if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
     steps.end("guard");
-    LogicalPlan rows = TableScan.rows(spark, request.hasHidden() ? HiddenViews.settled(query) : query);
+    LogicalPlan shown = request.hasHidden() ? HiddenViews.settled(HiddenPlaces.ofQuery(query)) : query;
+    LogicalPlan rows = TableScan.rows(spark, shown);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 
@@ -357,6 +358,7 @@ final class Statement {
   private void create(Request.View view) throws Exception {
     LogicalPlan rows = rows(view);
     if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
+    if (view.hidesPlaces) rows = HiddenPlaces.ofView(rows);
     // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
     if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
     else if (view.hidden) rows = HiddenViews.marked(rows);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import assert_never
 
 from catalog.entries import GroupEntry, LocationEntry, SecurableEntry, ServerEntry
@@ -29,6 +30,7 @@ from catalog.right_errors import (
 )
 from catalog.rights import kind_of
 from engine.bind.bound import BoundStatement
+from engine.plan.ddl.principals import named_principal
 from engine.plan.ddl.tags import plan_tags
 from engine.plans.ddl import CatalogPlan
 from engine.statements.rights import (
@@ -47,6 +49,11 @@ from engine.statements.rights import (
     RightStatement,
 )
 
+_NOT_IN_FORCE = (
+    "Warning: this server authenticates nobody (authentication.methods is anonymous), so privileges and owners do not "
+    "restrict anybody. They are recorded, and count once authentication is configured."
+)
+
 
 def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan:
     """Raises `PrivilegeNotOfKind`; what else must be so is checked where it is changed."""
@@ -54,18 +61,21 @@ def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan
         case GrantRights(privileges=privileges, principal=principal):
             on = _applicable(bound.securable, privileges)
             grantor = bound.state.principal
-            return _plan(bound, GrantPrivileges(on, _principal(bound, principal), privileges, grantor))
+            granted = GrantPrivileges(on, named_principal(bound, principal), privileges, grantor)
+            return _noted(bound, _plan(bound, granted))
         case RevokeRights(privileges=privileges, principal=principal):
             on = _applicable(bound.securable, privileges)
-            return _plan(bound, RevokePrivileges(on, _principal(bound, principal), privileges))
+            revoked = RevokePrivileges(on, principal_of(bound.view.state, principal.name, principal.kind), privileges)
+            return _noted(bound, _plan(bound, revoked))
         case AlterOwner(owner=owner):
-            return _plan(bound, SetOwner(_named(bound.securable), _principal(bound, owner)))
+            return _noted(bound, _plan(bound, SetOwner(_named(bound.securable), named_principal(bound, owner))))
         case CreateGroup(name=name, members=members):
             group_entry = GroupEntry(name=name, members=_principals(bound, members))
             tolerated = (GroupAlreadyExists,) if statement.if_not_exists else ()
             return CatalogPlan(change=CreateGroupChange(group_entry), tolerated=tolerated, condition=bound.condition)
         case AlterGroup(name=name, added=added, removed=removed):
-            return _plan(bound, ChangeGroup(name, _principals(bound, added), _principals(bound, removed)))
+            gone = tuple(principal_of(bound.view.state, each.name, each.kind) for each in removed)
+            return _plan(bound, ChangeGroup(name, _principals(bound, added), gone))
         case DropGroup(name=name):
             missing = (PrincipalNotFound,) if statement.if_exists else ()
             return CatalogPlan(change=DropGroupChange(name), tolerated=missing, condition=bound.condition)
@@ -74,9 +84,9 @@ def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan
             exists = (LocationAlreadyExists,) if statement.if_not_exists else ()
             return CatalogPlan(change=CreateLocationChange(location_entry), tolerated=exists, condition=bound.condition)
         case DropLocation(name=name):
-            gone = (LocationNotFound,) if statement.if_exists else ()
+            without = (LocationNotFound,) if statement.if_exists else ()
             change = None if bound.securable is None else DropLocationChange(name)
-            return CatalogPlan(change=change, tolerated=gone, condition=bound.condition)
+            return CatalogPlan(change=change, tolerated=without, condition=bound.condition)
         case AlterTags() | CreatePolicy() | DropPolicy():
             return plan_tags(bound, statement)
         case _:
@@ -87,12 +97,13 @@ def _plan(bound: BoundStatement, change: RightChange) -> CatalogPlan:
     return CatalogPlan(change=change, condition=bound.condition)
 
 
-def _principal(bound: BoundStatement, name: PrincipalName) -> Principal:
-    return principal_of(bound.view.state, name.name, name.kind)
+def _noted(bound: BoundStatement, plan: CatalogPlan) -> CatalogPlan:
+    """Returns `plan` with a warning if the server authenticates nobody, so that privileges do not count."""
+    return plan if bound.view.rights is not None else replace(plan, warning=_NOT_IN_FORCE)
 
 
 def _principals(bound: BoundStatement, names: Iterable[PrincipalName]) -> tuple[Principal, ...]:
-    return tuple(_principal(bound, name) for name in names)
+    return tuple(named_principal(bound, name) for name in names)
 
 
 def _named(entry: SecurableEntry | None) -> Securable:

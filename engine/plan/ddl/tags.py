@@ -7,9 +7,8 @@ from typing import assert_never
 from catalog.entries import FunctionEntry, ServerEntry
 from catalog.named_policies import NamedPolicy, PolicyKind
 from catalog.names import TableName, fold
-from catalog.privileges import Principal, PrincipalKind
-from catalog.right_changes import Securable, known_users, principal_of
-from catalog.right_errors import FunctionNotFound, PolicyNotFound, PrincipalUnclear
+from catalog.right_changes import Securable
+from catalog.right_errors import FunctionNotFound, PolicyNotFound
 from catalog.rights import kind_of
 from catalog.tag_changes import CreatePolicy as CreatePolicyChange
 from catalog.tag_changes import DropPolicy as DropPolicyChange
@@ -18,9 +17,10 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.bind.policies import NOT_DETERMINISTIC
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.policy_errors import PolicyNotPossible
+from engine.plan.ddl.principals import named_principal
 from engine.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
-from engine.statements.rights import AlterTags, CreatePolicy, DropPolicy, PrincipalName, TagStatement
+from engine.statements.rights import AlterTags, CreatePolicy, DropPolicy, TagStatement
 from engine.types.sql_types import same_sql_type
 
 
@@ -69,23 +69,14 @@ def _policy(bound: BoundStatement, statement: CreatePolicy) -> NamedPolicy:
         name=statement.name,
         kind=statement.kind,
         function=name,
-        to=tuple(_principal(bound, each) for each in statement.to),
-        but=tuple(_principal(bound, each) for each in statement.but),
+        to=tuple(named_principal(bound, each) for each in statement.to),
+        but=tuple(named_principal(bound, each) for each in statement.but),
         when=statement.when,
         matches=statement.matches,
         on_column=statement.on_column,
         arguments=statement.arguments,
         comment=statement.comment,
     )
-
-
-def _principal(bound: BoundStatement, name: PrincipalName) -> Principal:
-    """A group of log-ins that the catalog does not know of must not be taken for a user: nobody would be meant."""
-    state = bound.view.state
-    principal = principal_of(state, name.name, name.kind)
-    if name.kind is None and principal.kind is PrincipalKind.USER and name.name not in known_users(state):
-        raise PrincipalUnclear(name.name)
-    return principal
 
 
 def _unsuited(function: FunctionEntry, statement: CreatePolicy) -> str | None:

@@ -85,6 +85,8 @@ class Reading:
         self._names: dict[Hashable, str] = {}
         self._is_policy = False
         """What is read now is read by a policy."""
+        self._is_in_view = False
+        """What is read now is read by the text of a view of the catalog."""
 
     def plan(self, text: str) -> ReadPlan:
         """Returns the plan of a text that names what was read."""
@@ -121,7 +123,8 @@ class Reading:
             case BoundView(entry=entry):
                 # A view that a policy reads has no policies below it, and one of the same name elsewhere may have.
                 policies = tuple(table.policy for table in tables_of((relation,)))
-                return self._once((entry.name, policies, self._is_policy), lambda: self._view(relation))
+                view_key = (entry.name, policies, self._is_policy, self._is_in_view)
+                return self._once(view_key, lambda: self._view(relation))
             case BoundInBody(relation=named):
                 return self.name(named)
             case _:
@@ -202,7 +205,10 @@ class Reading:
         return self._add_view(changes.table.label, " UNION ALL ".join(f"SELECT * FROM {name}" for name in names))
 
     def _view(self, view: BoundView) -> str:
+        is_inner = self._is_in_view
+        self._is_in_view = is_inner or not is_temporary(view.name)
         text = self.spliced(view.query, view.relations)
+        self._is_in_view = is_inner
         columns = tuple((column.source, column.name) for column in view.entry.columns)
         return self._append(
             ViewScan(
@@ -212,6 +218,7 @@ class Reading:
                 columns=columns,
                 temporary=is_temporary(view.name),
                 is_hidden=view.is_hidden,
+                hides_places=view.is_hidden and not is_inner,
                 settings=view.entry.settings,
             )
         )

@@ -218,12 +218,12 @@ def test_rights_are_looked_at_each_time(lake: CachedLake) -> None:
     root = Identity("root", is_admin=True, method=Method.PASSWORD)
     ann, ben = Identity("ann", method=Method.PASSWORD), Identity("ben", method=Method.PASSWORD)
     for right in RIGHTS:
-        lake.run(spark, f"GRANT {right} TO ann", root).close()
+        lake.run(spark, f"GRANT {right} TO USER ann", root).close()
     assert lake.answer(spark, SUM, ann) == (0, 1)
     with pytest.raises(SqlError):
         lake.answer(spark, SUM, ben)
     for right in RIGHTS:
-        lake.run(spark, f"GRANT {right} TO ben", root).close()
+        lake.run(spark, f"GRANT {right} TO USER ben", root).close()
     assert lake.answer(spark, SUM, ben) == (0, 1)
     lake.run(spark, "REVOKE SELECT ON TABLE sold FROM ben", root).close()
     with pytest.raises(SqlError):

@@ -41,7 +41,8 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Chain:
 @pytest.fixture(autouse=True)
 def unthrottled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttle, "_FREE", 10**9)
-    monkeypatch.setattr(throttle, "_FREE_OF_MANY", 10**9)
+    monkeypatch.setattr(throttle, "_FREE_OF_CLIENT", 10**9)
+    monkeypatch.setattr(throttle, "_FREE_OF_USER", 10**9)
 
 
 @given(st.sampled_from([Mechanism.PLAIN, Mechanism.BEARER]), texts.map(str.encode) | st.binary(max_size=60))

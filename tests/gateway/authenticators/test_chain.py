@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity, Method, Scope
+from gateway.authenticators.certificates import Certificates
 from gateway.authenticators.chain import Chain, Methods, Rules
-from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused, TooManyFailures
+from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable, PlaintextRefused, TooManyFailures
 from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
 from gateway.authenticators.password_file import PasswordFile, User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
@@ -28,6 +30,7 @@ class Tokens:
 
     method: Method
     asked: list[str] = field(default_factory=list)
+    made_by: str = ""
 
     def log_in(self, token: str) -> Identity:
         self.asked.append(token)
@@ -37,6 +40,9 @@ class Tokens:
         if identity.client_id == "gone":
             raise LogInEnded()
 
+    def owner_method(self, identity: Identity) -> str:
+        return self.made_by
+
 
 @dataclass
 class Passwords:
@@ -44,6 +50,7 @@ class Passwords:
 
     asked: list[str] = field(default_factory=list)
     generation: int = 0
+    known: bool = False
 
     def log_in(self, user: str, password: str) -> Identity:
         self.asked.append(password)
@@ -52,7 +59,7 @@ class Passwords:
         return Identity(user, frozenset({"Admins"}), method=Method.LDAP)
 
     def find(self, user: str) -> Identity | None:
-        return None
+        return Identity(user, method=Method.LDAP) if self.known else None
 
     def ensure_current(self, identity: Identity) -> None:
         pass
@@ -180,6 +187,70 @@ def test_who_administers(rules: Rules, is_admin: bool) -> None:
     tokens = Tokens(Method.TOKEN)
     tokens.log_in = lambda _: Identity("Ann", frozenset({"admins"}), scopes=frozenset({Scope.READ_ONLY}))  # type: ignore[method-assign]
     assert not by_plain(Chain(Methods(token=tokens), rules), "", PAT).is_admin
+
+
+@pytest.mark.parametrize(
+    ("method", "made_by", "admins", "is_admin"),
+    [
+        (Method.PASSWORD, "", ["ann"], True),
+        (Method.JWT, "", ["ann"], False),
+        (Method.JWT, "", ["jwt:ann"], True),
+        (Method.JWT, "", ["certificate:ann"], False),
+        (Method.CERTIFICATE, "", ["ann"], False),
+        (Method.CERTIFICATE, "", ["certificate:ann"], True),
+        (Method.PASSWORD, "", ["jwt:ann", "certificate:ann"], False),
+        (Method.TOKEN, "password", ["ann"], True),
+        (Method.TOKEN, "ldap", ["ann"], True),
+        (Method.TOKEN, "", ["ann"], True),
+        (Method.TOKEN, "jwt", ["ann"], False),
+        (Method.TOKEN, "jwt", ["jwt:ann"], True),
+        (Method.TOKEN, "certificate", ["ann"], False),
+        (Method.TOKEN, "certificate", ["certificate:ann"], True),
+        (Method.TOKEN, "password", ["jwt:ann"], False),
+    ],
+)
+def test_an_administrator_is_of_one_method(method: Method, made_by: str, admins: list[str], is_admin: bool) -> None:
+    """The server has passwords; certificates are not looked up there."""
+    tokens = Tokens(Method.TOKEN, made_by=made_by)
+    certificates = Certificates((re.compile("cn:(.+)"),))
+    methods = Methods(password=Passwords(), token=tokens, jwt=Tokens(Method.JWT), certificate=certificates)
+    chain = Chain(methods, Rules(admins=frozenset(admins)))
+    match method:
+        case Method.PASSWORD:
+            found = by_plain(chain, "ann", "x")
+        case Method.CERTIFICATE:
+            found = log_in(chain, Mechanism.EXTERNAL, b"", replace(AWAY_TLS, certificate_names=("cn:ann",)))
+        case _:
+            found = by_plain(chain, "", PAT if method is Method.TOKEN else JWT)
+    assert (found.principal, found.is_admin) == ("ann", is_admin)
+
+
+def test_an_administrator_is_of_the_only_method() -> None:
+    """A certificate's user who is looked up is the one of the directory."""
+    rules = Rules(admins=frozenset({"ann"}))
+    assert by_plain(Chain(Methods(jwt=Tokens(Method.JWT)), rules), "", JWT).is_admin
+    peer = replace(AWAY_TLS, certificate_names=("cn:ann",))
+    patterns = (re.compile("cn:(.+)"),)
+    assert log_in(Chain(Methods(certificate=Certificates(patterns)), rules), Mechanism.EXTERNAL, b"", peer).is_admin
+    directory = Passwords(known=True)
+    methods = Methods(password=directory, certificate=Certificates(patterns, directory))
+    assert log_in(Chain(methods, rules), Mechanism.EXTERNAL, b"", peer).is_admin
+
+
+@pytest.mark.parametrize(("name", "is_known"), [("ann", True), ("zoë", True), ("ANN", False), ("eve", False)])
+def test_users_are_known_by_their_exact_names(users: Path, name: str, is_known: bool) -> None:
+    assert Chain(Methods(password=PasswordFile(users))).knows_user(name) is is_known
+    assert not Chain(Methods(jwt=Tokens(Method.JWT))).knows_user(name)
+
+
+def test_a_directory_that_does_not_answer_knows_nobody() -> None:
+    directory = Passwords()
+
+    def find(user: str) -> Identity | None:
+        raise DirectoryUnavailable("x")
+
+    directory.find = find  # type: ignore[method-assign]
+    assert not Chain(Methods(password=directory)).knows_user("ann")
 
 
 def test_a_log_in_ends() -> None:

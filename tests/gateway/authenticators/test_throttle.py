@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -53,7 +55,7 @@ def test_after_some_failures_each_next_one_waits_twice_as_long(world: World) -> 
         world.now += int(waits[-1].removeprefix("wait "))
         assert world.guess() == "failed"
     assert waits == [f"wait {seconds}" for seconds in (1, 2, 4, 8, 16, 32, 60, 60)]
-    assert world.guess(peer=NEXT_DOOR) == "wait 60"  # the same network
+    assert world.log_in(peer=NEXT_DOOR) == "in"  # a neighbor
     assert world.guess("eve") == "failed"
     assert world.guess(peer=ELSEWHERE) == "failed"
     world.now += 60
@@ -70,8 +72,8 @@ def test_failures_are_forgotten_after_a_while(world: World) -> None:
 
 def test_one_user_guessed_from_many_places(world: World) -> None:
     assert world.log_in("ann", ELSEWHERE) == "in"
-    answers = [world.guess("ann", Peer(f"10.0.{number}.1")) for number in range(30)]
-    assert answers == ["failed"] * 20 + ["wait 1"] * 10
+    answers = [world.guess("ann", Peer(f"10.0.{number}.1")) for number in range(110)]
+    assert answers == ["failed"] * 100 + ["wait 1"] * 10
     assert world.log_in("ann", ELSEWHERE) == "in"  # where ann was before
     assert world.log_in("eve", Peer("10.0.1.1")) == "in"
 
@@ -82,21 +84,69 @@ def test_many_users_guessed_from_one_place(world: World) -> None:
     assert answers == ["failed"] * 20 + ["wait 1"] * 10
     assert world.log_in("eve") == "in"  # who was there before
     assert world.log_in("new") == "wait 1"
+    assert world.log_in("new", NEXT_DOOR) == "in"
     assert world.log_in("new", ELSEWHERE) == "in"
 
 
-def test_attempts_at_the_same_time_count_before_they_fail(world: World) -> None:
-    def nested(depth: int) -> str:
+@pytest.mark.parametrize(
+    ("address", "other", "is_same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("2001:db8::1", "2001:db8::ffff", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("fe80::1%eth0", "fe80::1%eth1", True),
+        ("", "", True),
+    ],
+)
+def test_a_client_is_an_address(world: World, address: str, other: str, is_same: bool) -> None:
+    for _ in range(5):
+        world.guess(peer=Peer(address))
+    assert world.log_in(peer=Peer(other)) == ("wait 1" if is_same else "in")
+
+
+@pytest.mark.parametrize("is_correct", [True, False])
+def test_attempts_at_the_same_time_wait_for_each_other(world: World, is_correct: bool) -> None:
+    """The first five run; all that are correct succeed, and of wrong ones no more than five are looked at."""
+    running, first = threading.Semaphore(0), threading.Event()
+    answers: list[str] = []
+
+    def attempt() -> None:
         try:
             with world.throttle.attempt("ann", HERE):
-                answer = nested(depth - 1) if depth else "verified"
-                raise CredentialsRefused()
-        except TooManyFailures:
-            return "refused"
-        except CredentialsRefused:
-            return answer
+                running.release()
+                assert first.wait(60)
+                if not is_correct:
+                    raise CredentialsRefused()
+            answers.append("in")
+        except (CredentialsRefused, TooManyFailures) as refused:
+            answers.append(type(refused).__name__)
 
-    assert nested(9) == "refused"
+    threads = [threading.Thread(target=attempt) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        assert running.acquire(timeout=60)
+    assert not running.acquire(timeout=0.1)
+    first.set()
+    for thread in threads:
+        thread.join(60)
+    expected = ["in"] * 30 if is_correct else ["CredentialsRefused"] * 5 + ["TooManyFailures"] * 25
+    assert sorted(answers) == expected
+    assert bool(world.throttle._failures) is not is_correct
+
+
+def test_attempts_that_do_not_end_keep_others_waiting_for_a_while_only() -> None:
+    throttle = Throttle(turn_s=0.1)
+    with contextlib.ExitStack() as running:
+        for _ in range(5):
+            running.enter_context(throttle.attempt("ann", HERE))
+        with pytest.raises(TooManyLogIns), throttle.attempt("ann", HERE):
+            pass
+        with throttle.attempt("ann", NEXT_DOOR):
+            pass
+    with throttle.attempt("ann", HERE):
+        pass
 
 
 def test_what_says_nothing_about_the_password_is_no_failure(world: World) -> None:

@@ -69,6 +69,19 @@ def test_the_oldest_cookies_make_room() -> None:
     assert [cookies.identity(value, PEER) for value in others] == [Identity("b"), Identity("c")]
 
 
+def test_a_user_with_many_cookies_logs_out_nobody_else() -> None:
+    ann, cookies = Identity("ann"), Cookies(cookies_max=10, of_user_max=4)
+    first = cookies.make(ann, PEER)
+    own = [cookies.make(Identity("bob"), PEER) for _ in range(50)]
+    assert cookies.identity(first, PEER) == ann
+    assert [cookies.identity(value, PEER) is not None for value in own] == [False] * 46 + [True] * 4
+    many = [cookies.make(Identity(name), PEER) for name in "cdefgh" for _ in range(2)]
+    assert cookies.identity(first, PEER) == ann  # the users with the most lose the oldest
+    assert sum(cookies.identity(value, PEER) is not None for value in (*own, *many)) == 9
+    cookies.withdraw(first)
+    assert cookies.identity(first, PEER) is None and cookies.identity(many[-1], PEER) is not None
+
+
 @pytest.mark.parametrize("is_secure", [True, False])
 def test_the_header_keeps_scripts_and_other_sites_away(is_secure: bool) -> None:
     name, *attributes = Cookies(lifetime_s=10).format("v", is_secure=is_secure).split("; ")

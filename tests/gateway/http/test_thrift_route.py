@@ -287,6 +287,40 @@ def test_who_is_refused_is_told_what_to_send() -> None:
         assert post(connection, **basic("ada", "secret"))[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("headers", "is_own"),
+    [
+        ({}, True),
+        ({"Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "none"}, True),
+        ({"Sec-Fetch-Site": "same-site"}, False),
+        ({"Sec-Fetch-Site": "cross-site"}, False),
+        ({"Origin": "http://localhost"}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "http://localhost.evil.example"}, False),
+        ({"Origin": "null"}, False),
+        ({"Origin": ""}, False),
+        ({"Origin": "http://["}, False),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"}, False),
+    ],
+)
+@pytest.mark.parametrize("path", ["/cliservice", "/sql/1.0/warehouses/x"])
+def test_a_cookie_is_taken_from_no_page_of_another_site(
+    live: Live, path: str, headers: dict[str, str], is_own: bool
+) -> None:
+    with connection_to(live) as connection:
+        cookie = post(connection, path=path, **basic("ada"))[1]["Set-Cookie"].partition(";")[0]
+        status, _, content = post(connection, path=path, Host="localhost", Cookie=cookie, **headers)
+        assert (status, b"page of this server" in content) == ((200, False) if is_own else (403, True))
+        assert post(connection, path=path, Host="localhost", **basic("ada"), **headers)[0] == 200
+
+
+def test_nobody_s_page_is_taken_for_anybody() -> None:
+    with serving_http() as live, connection_to(live) as connection:
+        assert post(connection, Origin="http://evil.example")[0] == 403
+        assert post(connection)[0] == 200
+
+
 def test_credentials_are_checked_once_where_the_client_keeps_its_cookie() -> None:
     authenticator = OnlyAda()
     with serving_http(authenticator=authenticator) as live, connection_to(live) as connection:

@@ -195,7 +195,7 @@ class Statements:
                 f"USE SCHEMA {self._pick('zzhid_vault', 'shop')}",
                 "CREATE SCHEMA zzhid_vault",
                 "DESCRIBE SCHEMA zzhid_vault",
-                "GRANT SELECT ON shop.open TO zzhid_g",
+                "GRANT SELECT ON shop.open TO GROUP zzhid_g",
                 f"ALTER TABLE {self._pick(*HIDDEN_NAMES)} ADD COLUMN z INT",
                 f"COMMENT ON TABLE {self._pick(*HIDDEN_NAMES)} IS 'x'",
                 "SHOW FUNCTIONS IN shop",

@@ -1,0 +1,133 @@
+"""Names of files, and places in them, of a view's tables: empty for readers who may not read the tables themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.exec.session import SparkDriver
+from tests.security.guarded_lake import GuardedLake
+from tests.security.people import People
+
+pytestmark = pytest.mark.spark
+
+VIEWS = {
+    "plain": "SELECT * FROM shop.t",
+    "placed": "SELECT id, input_file_name() AS f, input_file_block_start() AS s, input_file_block_length() AS l,"
+    " _metadata.file_path AS p, _metadata.file_name AS n, _metadata.file_size AS z, _metadata.row_index AS r,"
+    " _metadata.file_modification_time AS m, _metadata AS a FROM shop.t",
+    "made": "SELECT id, upper(f) AS u, concat(a.file_name, ssn) AS c, length(p) AS d FROM"
+    " (SELECT *, input_file_name() AS f, _metadata.file_path AS p, _metadata AS a FROM shop.t)",
+    "counted": "SELECT f, count(*) AS n FROM (SELECT input_file_name() AS f FROM shop.t) GROUP BY f",
+    "unioned": "WITH q AS (SELECT _metadata.file_path AS f FROM shop.t) SELECT f FROM q"
+    " UNION ALL SELECT ssn FROM shop.t",
+    "last": "SELECT (SELECT max(f) FROM (SELECT input_file_name() AS f FROM shop.t)) AS f, ssn FROM shop.t",
+    "chosen": "SELECT id FROM (SELECT id, input_file_name() AS f FROM shop.t WHERE _metadata.file_name LIKE 'part%')"
+    " WHERE f LIKE '%part%' AND f <> ''",
+    "over": "SELECT f, count(*) AS n, min(n) AS o FROM shop.placed GROUP BY f",
+    "by_path": "SELECT _metadata.file_path AS f FROM delta.`{lake}/shop/t`",
+    "outer_names": "SELECT id, input_file_name() AS f FROM shop.plain",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[People]:
+    """Eve may read the views and a table of her own, bob their table as well."""
+    folder = tmp_path_factory.mktemp("places") / "lake"
+    folder.mkdir()
+    lake = GuardedLake(folder)
+    for name in ("t", "own"):
+        lake.table(f"shop/{name}")
+    found = People(lake, spark_driver)
+    for text in (
+        "GRANT USE CATALOG ON CATALOG TO `account users`",
+        "GRANT USE SCHEMA ON SCHEMA shop TO `account users`",
+        "GRANT ALL PRIVILEGES ON CATALOG TO root",
+        "GRANT SELECT ON shop.own TO eve",
+        "GRANT SELECT ON shop.t TO bob",
+        *(f"CREATE VIEW shop.{name} AS {text.format(lake=folder)}" for name, text in VIEWS.items()),
+        *(f"GRANT SELECT ON shop.{name} TO `account users`" for name in VIEWS),
+    ):
+        found.rows("root", text)
+    yield found
+    found.close()
+
+
+def told(rows: Any) -> bool:
+    """Returns whether rows tell of files."""
+    return any(word in str(rows).lower() for word in (".parquet", "shop/t", "728"))
+
+
+QUERIES = [
+    ("SELECT input_file_name(), input_file_block_start(), input_file_block_length() FROM shop.plain", ("", -1, -1)),
+    ("SELECT input_file_name() FROM (SELECT id FROM shop.plain LIMIT 1)", ("",)),
+    ("WITH q AS (SELECT * FROM shop.plain) SELECT upper(input_file_name()) FROM q", ("",)),
+    ("SELECT f FROM (SELECT input_file_name() AS f FROM shop.plain) WHERE f = ''", ("",)),
+    ("SELECT max(f) FROM (SELECT input_file_name() AS f FROM shop.plain)", ("",)),
+    ("SELECT (SELECT max(f) FROM (SELECT input_file_name() AS f FROM shop.plain))", ("",)),
+    ("SELECT f, s, l, p, n, z, r, m, a FROM shop.placed", (None,) * 9),
+    ("SELECT a.file_path, a.file_name FROM shop.placed", (None, None)),
+    ("SELECT u, c, d FROM shop.made", (None, None, None)),
+    ("SELECT f, n FROM shop.counted", (None, 1)),
+    ("SELECT f FROM shop.unioned", (None,)),
+    ("SELECT f FROM shop.by_path", (None,)),
+    ("SELECT f, ssn FROM shop.last", (None, "x")),
+    ("SELECT f, n, o FROM shop.over", (None, 1, None)),
+    ("SELECT f FROM shop.outer_names", (None,)),
+    ("SELECT input_file_name() FROM shop.outer_names", ("",)),
+    ("SELECT EXISTS (SELECT 1 FROM shop.placed WHERE f IS NOT NULL)", (False,)),
+]
+
+
+@pytest.mark.parametrize(("text", "row"), QUERIES)
+def test_who_may_not_read_the_table_finds_no_places(people: People, text: str, row: tuple[Any, ...]) -> None:
+    found = people.rows("eve", text)
+    assert set(found) == {row}
+    allowed = people.rows("bob", text)
+    assert told(allowed) or allowed == [(True,)] or "f = ''" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("SELECT count(*) FROM shop.plain WHERE input_file_name() LIKE '%t%'", 0),
+        ("SELECT count(*) FROM shop.plain WHERE input_file_block_start() >= 0", 0),
+        ("SELECT count(*) FROM shop.placed WHERE p IS NOT NULL OR f <> ''", 0),
+        ("SELECT count(*) FROM shop.chosen", 2),
+        ("SELECT count(*) FROM shop.counted", 2),
+        ("SELECT count(*) FROM shop.over", 2),
+    ],
+)
+def test_conditions_of_the_view_see_them_and_those_of_its_reader_do_not(people: People, text: str, count: int) -> None:
+    assert people.rows("eve", text) == [(count,)]
+    assert people.rows("bob", text) == [(2,)]
+
+
+def test_places_of_tables_that_may_be_read_stay(people: People) -> None:
+    assert ".parquet" in str(people.rows("eve", "SELECT input_file_name(), _metadata.file_path FROM shop.own"))
+    text = "SELECT input_file_name() FROM shop.plain UNION ALL SELECT input_file_name() FROM shop.own"
+    assert sorted(len(name) > 0 for (name,) in people.rows("eve", text)) == [False, False, True, True]
+
+
+def test_a_temporary_view_is_the_reader_s_own_text(people: People) -> None:
+    for who, is_told in (("eve", False), ("bob", True)):
+        people.rows(who, "CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT input_file_name() AS g, p FROM shop.placed")
+        assert told(people.rows(who, "SELECT g, p FROM mine")) is is_told
+
+
+def test_rows_that_are_written_have_no_places(people: People) -> None:
+    people.rows("root", "GRANT CREATE TABLE ON SCHEMA shop TO `account users`")
+    for who, is_told in (("eve", False), ("bob", True)):
+        people.rows(who, f"CREATE TABLE shop.of_{who} AS SELECT input_file_name() AS g, f, p FROM shop.placed")
+        assert told(people.rows(who, f"SELECT g, f, p FROM shop.of_{who}")) is is_told
+
+
+def test_places_come_with_the_right_to_read(people: People) -> None:
+    text = "SELECT input_file_name(), p FROM shop.placed"
+    assert not told(people.rows("mal", text))
+    people.rows("root", "GRANT SELECT ON shop.t TO mal")
+    assert told(people.rows("mal", text))
+    people.rows("root", "REVOKE SELECT ON shop.t FROM mal")
+    assert not told(people.rows("mal", text))

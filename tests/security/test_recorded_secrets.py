@@ -1,0 +1,119 @@
+"""Secrets in statements: absent from the audit log, the query history, `system.queries`, the HTTP list and the log."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+
+from engine.runtime.identity import Identity
+from gateway.activity import ServerActivity
+from gateway.audit.trail import trail_contents
+from gateway.log_format import JsonFormatter, TextFormatter
+from tests.gateway.arrow_engine import fails
+from tests.gateway.http.conftest import eventually
+from tests.security.house import SecureHouse, basic
+
+HISTORY = "/api/2.0/sql/history/queries?max_results=1"
+SECRET = "hunter2"
+STATEMENTS = (
+    "SET spark.hadoop.fs.s3a.secret.key = hunter2",
+    "SET fs.azure.account.key.acct.dfs.core.windows.net=hunter2/x==",
+    "SET spark.hadoop.fs.azure.sas.container.acct.blob.core.windows.net = sv=2024&sp=r&se=hunter2",
+    "SET spark.hadoop.fs.azure.account.oauth2.client.secret.acct.dfs.core.windows.net = hunter2",
+    "SET spark.hadoop.fs.s3a.encryption.key = a hunter2",
+    "CREATE TABLE t (a INT) TBLPROPERTIES ('fs.azure.account.key.acct.dfs.core.windows.net' = 'hunter2')",
+    "ALTER TABLE t SET TBLPROPERTIES ('fs.azure.account.key.acct.dfs.core.windows.net' 'hunter2')",
+    "CREATE TABLE t USING delta OPTIONS ('fs.s3a.secret.key' = \"hunter2\") LOCATION 's3a://b/t'",
+    "CREATE CATALOG c USING rest OPTIONS (uri 'https://h', pin 'hunter2')",
+    "ALTER CATALOG c SET OPTIONS (credential 'id:hunter2')",
+    "COPY INTO t FROM 's3://b/x' WITH (CREDENTIAL (AWS_ACCESS_KEY = 'hunter2', AWS_SECRET_KEY = 'hunter2'))",
+    "COPY INTO t FROM 'abfss://c@a/x' WITH (CREDENTIAL (AZURE_SAS_TOKEN = 'hunter2'))",
+    "COPY INTO t FROM 's3://b/x' WITH (ENCRYPTION (TYPE = 'AWS_SSE_C', MASTER_KEY = 'hunter2'))",
+    "SELECT * FROM read_files('s3://b/x?X-Amz-Signature=hunter2')",
+    "SELECT * FROM parquet.`https://user:hunter2@host/x`",
+    "SELECT aes_encrypt(a, 'hunter2') FROM t",
+    "SELECT aes_decrypt(unbase64(a), concat('hunter2', 'x'), 'ECB') FROM t",
+    "SELECT try_aes_decrypt(a, 'hunter2') FROM t",
+    "SELECT hex(hmac('hunter2', a)) FROM t",
+    "CREATE VIEW v AS SELECT AES_ENCRYPT (a, 'hunter2') AS a FROM t",
+    "DECLARE k STRING DEFAULT 'hunter2'",
+    "DECLARE OR REPLACE VARIABLE k STRING = 'hunter2'",
+    "SET VAR k = CASE WHEN true THEN lower('hunter2') END",
+    "BEGIN DECLARE k STRING; SET k = 'hunter2'; END",
+    "EXECUTE IMMEDIATE 'SELECT aes_encrypt(a, ?) FROM t' USING 'hunter2'",
+    "EXECUTE IMMEDIATE 'SELECT aes_encrypt(a, ''hunter2'') FROM t'",
+    "SELECT * FROM t WHERE password = 'hunter2'",
+    "SELECT 'dgp_hunter2hunter2hunter2'",
+    "SELECT 'eyJhbGciOiJub25lIn0.eyJodW50ZXIyIjoxfQ.hunter2'",
+)  # fmt: skip
+ROOT = Identity("ann", is_admin=True)
+
+
+class Kept:
+    """A server of whose statements and log lines everything is kept."""
+
+    def __init__(self, folder: Path, log: io.StringIO) -> None:
+        self.trail, self.log = folder / "audit", log
+        settings = {"audit__folder": str(self.trail), "authentication__admins": ["ann"]}
+        self.house = SecureHouse(folder, **settings).start()
+
+    def shown(self, text: str) -> dict[str, str]:
+        """Runs `text` as bob; returns what the places that outlive a statement have of it."""
+        self.house.engine.answers[text] = fails(RuntimeError(f"cannot run {text}"))
+        self.log.seek(0)
+        self.log.truncate()
+        answer = self.house.submit(text, user="bob")
+        assert answer["status"]["state"] == "FAILED"
+        statement = answer["statement_id"]
+        assert eventually(lambda: '"statement.end"' in self._audited(statement))
+        listed = self.house.ask("GET", HISTORY, **basic("ann")).body["res"][0]
+        assert listed["query_id"] == statement
+        row = next(
+            row for row in ServerActivity(self.house._server._lifecycle).queries(ROOT) if row.statement_id == statement
+        )
+        return {
+            "audit": self._audited(statement),
+            "list": json.dumps(listed),
+            "system.queries": str(astuple(row)),
+            "log": self.log.getvalue(),
+        }
+
+    def _audited(self, statement: str) -> str:
+        lines = (line.decode() for _, content in trail_contents(self.trail) for line in content.splitlines())
+        return "\n".join(line for line in lines if statement in line)
+
+
+@pytest.fixture
+def kept(folder: Path) -> Iterator[Kept]:
+    log = io.StringIO()
+    handlers = [logging.StreamHandler(log), logging.StreamHandler(log)]
+    for handler, formatter in zip(handlers, (TextFormatter(), JsonFormatter()), strict=True):
+        handler.setFormatter(formatter)
+        logging.getLogger().addHandler(handler)
+    found = Kept(folder, log)
+    yield found
+    found.house.stop()
+    for handler in handlers:
+        logging.getLogger().removeHandler(handler)
+
+
+def test_secrets_of_statements_are_kept_nowhere(kept: Kept) -> None:
+    assert len(STATEMENTS) >= 19
+    left = [
+        (text, place)
+        for text in STATEMENTS
+        for place, content in kept.shown(text).items()
+        if SECRET in content.lower() or "***" not in content
+    ]
+    assert not left
+
+
+def test_statements_without_secrets_are_kept_as_they_are(kept: Kept) -> None:
+    text = "SELECT a, 'visible' FROM t WHERE b = 5"
+    assert [place for place, content in kept.shown(text).items() if "'visible' FROM t WHERE b = 5" not in content] == []
