@@ -64,7 +64,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _read_by_all(session: LakeSession, lake: Path, name: str) -> list[Any]:
+def read_alike(session: LakeSession, lake: Path, name: str) -> list[Any]:
     """The rows of a table, if we, pyiceberg and DuckDB agree."""
     path = newest_metadata(lake, name)
     ours = _plain(rows(session, f"SELECT * FROM {name} ORDER BY id"))
@@ -100,7 +100,7 @@ def test_statements_write_structs_with_required_fields(
     if number in EMPTY:
         run(session, f"DELETE FROM {name} WHERE s IS NULL")
         expected = [row for row in expected if row[1] is not None]
-    assert _read_by_all(session, lake, name) == _plain(expected)
+    assert read_alike(session, lake, name) == _plain(expected)
     if bad is None:
         return
     for statement in (
@@ -141,7 +141,7 @@ def test_table_of_another_writer_with_a_required_field_is_changed(
     commit(table, manifests)
     run(session, f"UPDATE {name} SET id = id + 10")
     run(session, f"INSERT INTO {name} SELECT id + 10, s FROM {name}")
-    assert _read_by_all(session, lake, name) == _plain([(11, {"a": 1}), (12, None), (21, {"a": 1}), (22, None)])
+    assert read_alike(session, lake, name) == _plain([(11, {"a": 1}), (12, None), (21, {"a": 1}), (22, None)])
 
 
 def test_delta_table_demands_the_parent_of_a_required_field(session: LakeSession) -> None:
