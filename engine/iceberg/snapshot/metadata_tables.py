@@ -10,7 +10,6 @@ Source: Iceberg documentation, "Inspecting tables"; table specification, "Manife
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -371,7 +370,7 @@ def _partitions(source: TableMetadataSource) -> MetadataTable:
     newest_of: dict[Any, SnapshotInfo] = {}
     for row in _rows(source, of_all=False, metrics=()):
         value = partitions.of(row)
-        key = (row[SPEC_ID], tuple("NaN" if _is_nan(each) else each for each in value.values()))
+        key = (row[SPEC_ID], *map(_by_bits, value.values()))
         total = found.setdefault(
             key, {"partition": value, "spec_id": row[SPEC_ID], **dict.fromkeys(_PARTITION_COUNTS, 0)}
         )
@@ -394,5 +393,6 @@ def _partitions(source: TableMetadataSource) -> MetadataTable:
     return MetadataTable(schema=StructType(tuple(fields)), rows=tuple(found.values()))
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _by_bits(value: Any) -> Any:
+    """A key for a partition value: NaN equals NaN, and -0.0 is another one than 0.0."""
+    return repr(value) if isinstance(value, float) else value
