@@ -338,6 +338,9 @@ class FolderTransaction:
         for path in files["path"].to_pylist():
             del self.files[path]
 
+    def remove_all_files(self) -> None:
+        self.files = {}
+
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
         """Any commit of others is a conflict."""
 
