@@ -432,6 +432,9 @@ class FolderFormat:
         empty = tuple(file.path for file, count in zip(files, counts, strict=True) if not count)
         return FolderFiles(tuple(entries), empty=empty)
 
+    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+        return condition, sqlstate
+
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         return written
 

@@ -39,6 +39,8 @@ ID = "iceberg.id"
 _COMMENT = "comment"
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 _KNOWN = frozenset({ID, _COMMENT, CURRENT_DEFAULT, _LENGTH})
+_KINDS = {"delta.generationExpression": "generated", "delta.identity.": "identity"}
+"""What columns are called that only Delta has, by the beginnings of keys in their metadata."""
 _NEW: Mapping[PrimitiveType, Kind] = {
     PrimitiveType.STRING: Kind.STRING,
     PrimitiveType.LONG: Kind.LONG,
@@ -133,7 +135,9 @@ class ColumnReader:
         name = ".".join(path)
         unknown = sorted(field.metadata.keys() - _KNOWN)
         if unknown:
-            raise IcebergChangeNotSupported(self.table, f"the column {name} with {', '.join(unknown)}")
+            kind = next((said for key, said in _KINDS.items() if unknown[0].startswith(key)), None)
+            what = f"the column {name} with {', '.join(unknown)}" if kind is None else f"the {kind} column {name}"
+            raise IcebergChangeNotSupported(self.table, what)
         old = self.known.get(id)
         type_ = self._type(old.type if old else None, field.data_type, path)
         if old is not None and not old.required and not field.nullable and not self.is_new:

@@ -110,7 +110,7 @@ def test_statements_write_structs_with_required_fields(
         f"MERGE INTO {name} t USING range(1) x ON t.id = x.id WHEN NOT MATCHED THEN INSERT (id, s) VALUES (1, {bad})",
     ):
         error = refuse(session, statement)
-        assert (error.condition, f"column: {path}." in str(error)) == ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", True)
+        assert (error.condition, f"column: {path}." in str(error)) == ("NOT_NULL_ASSERT_VIOLATION", True)
     assert rows(session, f"SELECT * FROM {name} ORDER BY id") == expected
 
 
