@@ -40,6 +40,7 @@ from engine.table.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
+from engine.types.voids import ensure_no_new_void
 from engine.types.widening import is_widening
 
 
@@ -53,7 +54,10 @@ def evolved(
     changes = list(_changes(rows, given, by_name, fields_by_name))
     if not changes:
         return None
+    properties = table.snapshot.details.properties
     for change in changes:
+        if isinstance(change, AddColumn):
+            ensure_no_new_void((change.field,), change.parent, properties)
         _ensure_free(table, change)
     with naming(table.label):
         return table.snapshot.redefined(table.label, changes)
