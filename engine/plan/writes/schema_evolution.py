@@ -31,6 +31,7 @@ from engine.errors.policy_errors import ColumnUsedByPolicy
 from engine.errors.table_errors import naming
 from engine.plan.rules.dependencies import uses
 from engine.plan.rules.query_columns import table_type
+from engine.plan.rules.text_lengths import with_lengths
 from engine.plans.write_plan import WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.table.column_metadata import GENERATION
@@ -60,7 +61,7 @@ def evolved(
             ensure_no_new_void((change.field,), change.parent, properties)
         _ensure_free(table, change)
     with naming(table.label):
-        return table.snapshot.redefined(table.label, changes)
+        return table.snapshot.redefined(table.label, with_lengths(table.snapshot.schema, changes))
 
 
 # --- What is new -----------------------------------------------------------------------------------------------------
