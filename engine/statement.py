@@ -25,7 +25,7 @@ from engine.authorize.authorize import authorize
 from engine.authorize.policies import answers_work, hides_texts, hides_work
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
-from engine.bind.bound import BoundStatement, Outcome
+from engine.bind.bound import BoundStatement, BoundTable, FreeName, Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
@@ -61,6 +61,7 @@ from engine.runtime.statement_class import StatementClass, class_of
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
+from engine.statements.copies import ConvertTable
 from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import Vacuum
 from engine.statements.merges import Merge
@@ -149,12 +150,18 @@ def _run(
         parameters=own,
         turns=sources.turns,
     )
-    way = _Way(state=state, sources=sources, run=run)
-    if isinstance(statement, Vacuum):  # reads no rows, and asks who does
-        return _told(statement, _carried(statement, _planned(statement, way), way), context)
-    with sources.pins.statement(run.context.now_ms) as uses:
-        watching = replace(sources, formats=watched(sources.formats, uses))
-        return _told(statement, _run_pinned(statement, replace(way, sources=watching), parameters), context)
+    way = _Way(state=state, sources=sources, run=run, subject=_Subject())
+    try:
+        if isinstance(statement, Vacuum):  # reads no rows, and asks who does
+            return _told(statement, _carried(statement, _planned(statement, way), way), context)
+        with sources.pins.statement(run.context.now_ms) as uses:
+            watching = replace(sources, formats=watched(sources.formats, uses))
+            return _told(statement, _run_pinned(statement, replace(way, sources=watching), parameters), context)
+    except SqlError as error:
+        format_ = sources.formats.by_name.get(way.subject.format or "")
+        if format_ is not None:
+            error.condition, error.sqlstate = format_.own_condition(error.condition, error.sqlstate)
+        raise
 
 
 def _told(statement: RoadStatement, outcome: Outcome, context: StatementContext) -> Outcome:
@@ -175,6 +182,14 @@ class _Way:
     state: SessionState
     sources: EngineSources
     run: Run
+    subject: _Subject
+
+
+@dataclass(slots=True)
+class _Subject:
+    """The format of what the statement is about, as far as it is known; errors are called as that calls them."""
+
+    format: str | None = None
 
 
 def _run_pinned(statement: RoadStatement, way: _Way, parameters: Sequence[Parameter]) -> Outcome:
@@ -278,9 +293,11 @@ def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
             while isinstance(bound := bind(statement, binder), Unevaluated):
                 binder.values[bound.expressions] = way.run.values_of(bound.expressions)
         except SqlError:
+            way.subject.format = _format_of(statement, binder, None)
             if names_nothing or binder.is_current:
                 raise
         else:
+            way.subject.format = _format_of(statement, binder, bound)
             way.run.context.cancel.ensure_live()
             if names_nothing or binder.is_current:
                 return bound
@@ -288,6 +305,24 @@ def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
         values, binder = binder.values, Binder(way.state, way.sources, is_known=True)
         binder.values.update(values)
     raise CatalogBusy(_BINDINGS_MAX)
+
+
+def _format_of(statement: SingleStatement, binder: Binder, bound: BoundStatement | None) -> str | None:
+    """The format of the table that the statement writes or makes, or of all tables that it reads; None for several.
+
+    CONVERT TO DELTA is about Delta, whatever the table is.
+    """
+    if isinstance(statement, ConvertTable):
+        return None
+    match None if bound is None else bound.target:
+        case BoundTable(entry=entry):
+            return entry.format
+        case FreeName(own=own):
+            return own.name
+        case _:
+            made = statement.provider if isinstance(statement, CreateTable) else None
+            formats = {made.lower()} if made is not None else binder.formats_met
+            return next(iter(formats)) if len(formats) == 1 else None
 
 
 def _planned(statement: SingleStatement, way: _Way) -> Plan:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from engine.answers.describe import relation_details, version_properties
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
 from engine.bind.sight import visible_properties
+from engine.enforce.errors import NoPartitionColumn
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import (
     BIGINT,
@@ -135,6 +136,10 @@ def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome
     names = values.column_names
     if not names:
         raise NotPartitioned(table.label)
+    known = {name.casefold() for name in names}
+    for key, _ in statement.spec:
+        if key.casefold() not in known:
+            raise NoPartitionColumn(key, ", ".join(names))
     wanted = {key.casefold(): value for key, value in statement.spec}
     for name in names:
         if name.casefold() in wanted:

@@ -107,6 +107,8 @@ class Binder:
         self.functions = Functions(self.view, state.identity)
         self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
         self.values: dict[str, tuple[Any, ...]] = {}
+        self.formats_met: set[str] = set()
+        """Those of the tables that were looked up, also where loading one failed."""
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
@@ -417,6 +419,7 @@ class Binder:
         )
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
+        self.formats_met.add(entry.format)
         key = (entry.format, entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):

@@ -90,6 +90,9 @@ class DeltaFormat:
         """Reads the footer of each file."""
         return describe_files(folder, delta_config(rules), files, measured)
 
+    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+        return condition, sqlstate
+
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         return dict(parse_setting(key, value) for key, value in written.items())
 

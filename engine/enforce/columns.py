@@ -18,13 +18,14 @@ from engine.enforce.errors import NoPartitionColumn, PartitionColumnListed
 from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
+from engine.table.rules import TableRules
 from engine.types.partition_terms import IDENTITY
 from engine.types.schema import StructField
 
 
 def match_columns(plan: WritePlan) -> WritePlan:
     """Fills `target_columns`, and `constants` with the values of the PARTITION clause."""
-    static_partitions = {_partition_column(plan, name): text for name, text in plan.static_partitions.items()}
+    static_partitions = {partition_column(plan.config, name): text for name, text in plan.static_partitions.items()}
     if plan.insert_columns:
         target_columns = _insert_columns(plan, plan.insert_columns)
         for column in target_columns:
@@ -58,9 +59,10 @@ def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField,
     return tuple(found.values())
 
 
-def _partition_column(plan: WritePlan, name: str) -> str:
-    columns = plan.config.partition_columns or tuple(
-        each.path[0] for each in plan.config.partition_sources if each.transform == IDENTITY and len(each.path) == 1
+def partition_column(config: TableRules, name: str) -> str:
+    """As the schema spells it. Raises `NoPartitionColumn`."""
+    columns = config.partition_columns or tuple(
+        each.path[0] for each in config.partition_sources if each.transform == IDENTITY and len(each.path) == 1
     )
     for column in columns:
         if column.casefold() == name.casefold():

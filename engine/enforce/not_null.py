@@ -1,9 +1,10 @@
 """NOT NULL, at any depth.
 
-A column that cannot be null inside of a struct demands the struct as well, as Delta has it. What is inside of arrays
-and maps is checked element by element.
+A column that cannot be null inside of a struct demands the struct as well, as Delta has it; in tables with
+`Capability.OPTIONAL_PARENTS`, as those of Iceberg, a struct that may be NULL has no fields then. What is inside of
+arrays and maps is checked element by element.
 
-Protocol: "Column Invariants" (the nullability of the schema is one).
+Protocol: "Column Invariants" (the nullability of the schema is one). Iceberg: "Nested Types".
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ from functools import partial
 from catalog.names import quote
 from engine.enforce.errors import NotNullViolated
 from engine.plans.write_plan import RowCheck, Values, WritePlan
+from engine.table.rules import Capability
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 
 def enforce_not_null(plan: WritePlan) -> WritePlan:
     """Adds a check for each column, field, element or value that cannot be null."""
     checks = []
+    optional_parents = plan.config.has(Capability.OPTIONAL_PARENTS)
     for column in plan.schema.fields:
         name = quote(column.name)
         if not column.nullable:
             checks.append(replace(_check(column.name, _present(name)), present=column.name))
-        for inner, text in _inside(column.data_type, column.name, name, 0):
+        inside = _inside(column.data_type, column.name, name, 0, optional_parents)
+        if optional_parents and column.nullable and isinstance(column.data_type, StructType):
+            inside = _if_present(name, inside)
+        for inner, text in inside:
             checks.append(_check(inner, text))
     return replace(plan, checks=(*plan.checks, *checks))
 
@@ -34,7 +40,15 @@ def _present(value: str) -> str:
     return f"{value} IS NOT NULL"
 
 
-def _inside(data_type: DataType, shown: str, value: str, depth: int) -> Iterator[tuple[str, str]]:
+def _if_present(value: str, conditions: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The conditions on what is inside of `value` (SQL text), if it is not NULL."""
+    for path, text in conditions:
+        yield path, f"({value} IS NULL OR {text})"
+
+
+def _inside(
+    data_type: DataType, shown: str, value: str, depth: int, optional_parents: bool
+) -> Iterator[tuple[str, str]]:
     """Path for messages and condition, for everything inside of `value` (SQL text) that cannot be null."""
     match data_type:
         case StructType(fields):
@@ -42,22 +56,27 @@ def _inside(data_type: DataType, shown: str, value: str, depth: int) -> Iterator
                 path, inner = f"{shown}.{field.name}", f"{value}.{quote(field.name)}"
                 if not field.nullable:
                     yield path, _present(inner)
-                yield from _inside(field.data_type, path, inner, depth)
+                below = _inside(field.data_type, path, inner, depth, optional_parents)
+                if optional_parents and field.nullable and isinstance(field.data_type, StructType):
+                    below = _if_present(inner, below)
+                yield from below
         case ArrayType(element, contains_null):
-            yield from _each(element, contains_null, f"{shown}.element", value, depth)
+            yield from _each(element, contains_null, f"{shown}.element", value, depth, optional_parents)
         case MapType(key, item, contains_null):
-            yield from _each(key, True, f"{shown}.key", f"map_keys({value})", depth)
-            yield from _each(item, contains_null, f"{shown}.value", f"map_values({value})", depth)
+            yield from _each(key, True, f"{shown}.key", f"map_keys({value})", depth, optional_parents)
+            yield from _each(item, contains_null, f"{shown}.value", f"map_values({value})", depth, optional_parents)
         case PrimitiveType() | DecimalType():
             return
 
 
-def _each(element: DataType, may_be_null: bool, shown: str, array: str, depth: int) -> Iterator[tuple[str, str]]:
+def _each(
+    element: DataType, may_be_null: bool, shown: str, array: str, depth: int, optional_parents: bool
+) -> Iterator[tuple[str, str]]:
     """Conditions on every element. A null struct among elements that may be null has no fields to miss."""
     name = f"element_{depth}"
     if not may_be_null:
         yield shown, f"coalesce(forall({array}, {name} -> {_present(name)}), true)"
-    for path, text in _inside(element, shown, name, depth + 1):
+    for path, text in _inside(element, shown, name, depth + 1, optional_parents):
         condition = f"{name} IS NULL OR {text}" if may_be_null else text
         yield path, f"coalesce(forall({array}, {name} -> {condition}), true)"
 

@@ -35,6 +35,19 @@ class NestedVoid(DeltaError, condition="DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_
     )
 
 
+@dataclass(eq=False)
+class VoidColumnAdded(DeltaError, condition="UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE", sqlstate="0A000"):
+    """`property` is the table property that allows such columns."""
+
+    column: str
+    property: str
+    template = (
+        "The column {column} would get the type VOID, that of NULL, and many engines open no table with such a column. "
+        "Cast the NULL to the type that is meant: CAST(NULL AS STRING). The table property '{property}' = 'true' "
+        "allows columns of the type VOID."
+    )
+
+
 class ColumnChangeRefused(DeltaError):
     """The root of what a format says of changes of columns that it cannot make."""
 

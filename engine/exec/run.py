@@ -61,17 +61,27 @@ class Run:
         """The values of the only row of `plan`, which has no markers."""
         return only_row(self, plan, ())
 
+    def compute(self, plan: ReadPlan) -> None:
+        """Computes the rows of `plan`, which has no markers, and raises what that raises. Python may have no object for
+        their values: the year 0, say.
+        """
+        _computed(self, plan, ())
+
     def values_of(self, expressions: str) -> tuple[Any, ...]:
         """The values of a list of expressions without columns, in the session's zone; they may have named markers."""
         named = tuple(item for item in self.parameters if item.name is not None)
         return only_row(self, ReadPlan(text=f"SELECT {expressions}", scans=()), named)
 
 
-def only_row(run: Run, plan: ReadPlan, parameters: Sequence[Parameter]) -> tuple[Any, ...]:
+def _computed(run: Run, plan: ReadPlan, parameters: Sequence[Parameter]) -> pa.Table:
     result = run.executor.run_query(plan, run.context, parameters)
     try:
-        table = pa.Table.from_batches(result.batches(), result.schema)
+        return pa.Table.from_batches(result.batches(), result.schema)
     finally:
         result.close()
+
+
+def only_row(run: Run, plan: ReadPlan, parameters: Sequence[Parameter]) -> tuple[Any, ...]:
+    table = _computed(run, plan, parameters)
     (row,) = zip(*(column.to_pylist() for column in table.columns), strict=True)
     return row

@@ -28,6 +28,7 @@ from engine.iceberg.definition.metadata_updates import creating_updates
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
+from engine.iceberg.spec.conditions import own_condition
 from engine.iceberg.spec.errors import (
     IcebergSnapshotNotFound,
     IcebergTableNotFound,
@@ -238,6 +239,9 @@ class IcebergFormat:
         storage = self._open_place(address, location)
         self._ensure_free(without_place(address), canonical_location(location), True)
         return storage
+
+    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+        return own_condition(condition, sqlstate)
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         return written

@@ -61,6 +61,10 @@ class TableFormat(Protocol):
         """
         ...
 
+    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+        """What a condition that formats share, and its SQLSTATE, are in statements about tables of this one."""
+        ...
+
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         """Properties as a table has them when a statement has set them. Raises for those that cannot be set."""
         ...
@@ -129,6 +133,7 @@ class _Pinned:
         self.changes, self.folder, self.describe_files = inner.changes, inner.folder, inner.describe_files
         self.prepared, self.create, self.begin = inner.prepared, inner.create, inner.begin
         self.define, self.stored_properties = inner.define, inner.stored_properties
+        self.own_condition = inner.own_condition
         self.load, self.load_at = cache(inner.load), cache(inner.load_at)
         self.find_reference = cache(inner.find_reference)
 

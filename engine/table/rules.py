@@ -37,6 +37,7 @@ class Capability(Enum):
     COLUMN_DEFAULTS = "has columns with defaults"
     ADDED_DEFAULTS = "gives the rows that are there the default of a column that is added"
     NAMED_FIELDS = "finds fields of structs by name if an INSERT names its columns as the table does"
+    OPTIONAL_PARENTS = "lets a struct be NULL that has fields which cannot be"
 
 
 @dataclass(frozen=True, slots=True)

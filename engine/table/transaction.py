@@ -94,6 +94,10 @@ class TableTransaction(Protocol):
         """Live files, rows of `TableSnapshot.files`."""
         ...
 
+    def remove_all_files(self) -> None:
+        """All live files go, with the definition that they were made by; the commit depends on all of them."""
+        ...
+
     def add_marked(self, marked: MarkedFiles) -> None:
         """Files that were staged as removes, and stay with other marks."""
         ...

@@ -21,6 +21,7 @@ class _Watched:
         self.name, self.folder, self.describe_files = inner.name, inner.folder, inner.describe_files
         self.prepared, self.create, self.begin = inner.prepared, inner.create, inner.begin
         self.define, self.stored_properties = inner.define, inner.stored_properties
+        self.own_condition = inner.own_condition
 
     def load(self, location: str, version: int | None = None) -> TableSnapshot:
         self._pins.add(location, version)

@@ -1,9 +1,43 @@
-"""Columns of type void inside of other types, which no data file can have."""
+"""Columns of type void: inside of other types, which no data file can have, and those that a query brings.
+
+DuckDB, Delta Kernel and others open no table that has a column of type void. CREATE TABLE and ALTER TABLE make one if
+it is written down; a query makes one by a NULL without a type, which nobody may have meant.
+"""
 
 from __future__ import annotations
 
-from engine.errors.column_errors import NestedVoid
-from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from collections.abc import Iterable, Mapping
+
+from engine.errors.column_errors import NestedVoid, VoidColumnAdded
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, walk_fields
+
+VOID_COLUMNS_ALLOWED = "gateway.allowVoidColumns"
+"""The table property with which queries may bring columns of type void."""
+
+
+def ensure_no_new_void(
+    fields: Iterable[StructField], parent: tuple[str, ...], properties: Mapping[str, str | None]
+) -> None:
+    """Raises `VoidColumnAdded` for a type void in or below these fields of a query, which the struct at `parent` gets,
+    unless the table's properties allow it.
+    """
+    if (properties.get(VOID_COLUMNS_ALLOWED) or "").lower() == "true":
+        return
+    for path, field in walk_fields(StructType(tuple(fields)), parent):
+        # The elements, keys and values of a field have no fields of their own.
+        if _is_void(field.data_type):
+            raise VoidColumnAdded(".".join(path), VOID_COLUMNS_ALLOWED)
+
+
+def _is_void(data_type: DataType) -> bool:
+    """Whether it is void, or an array or map of it; structs have fields that say it of themselves."""
+    match data_type:
+        case ArrayType(element):
+            return _is_void(element)
+        case MapType(key, value):
+            return _is_void(key) or _is_void(value)
+        case _:
+            return data_type is PrimitiveType.VOID
 
 
 def ensure_no_nested_void(schema: StructType, before: StructType | None = None) -> None:

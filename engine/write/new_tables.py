@@ -90,6 +90,6 @@ def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitD
         snapshot = plan.table.snapshot
         gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
         transaction = plan.table.own.begin(snapshot, with_metrics(description, **gone), plan.table.label)
-        transaction.stage_removes(transaction.read_whole_table())
+        transaction.remove_all_files()
         transaction.define(plan.definition)
     return transaction

@@ -113,8 +113,8 @@ def test_a_source_is_read_once_and_its_columns_may_be_new(session: LakeSession, 
     run(session, "CREATE TABLE grown (k INT, v INT) PARTITIONED BY (k)")
     run(session, "INSERT INTO grown VALUES (1, 1), (2, 2)")
     text = (
-        "MERGE WITH SCHEMA EVOLUTION INTO grown t USING (SELECT id AS k, CAST(rand() * 1000000 AS INT) AS r, NULL AS z "
-        "FROM range(1, 4)) s ON t.k = s.k WHEN MATCHED AND s.r % 2 = 0 THEN UPDATE SET * "
+        "MERGE WITH SCHEMA EVOLUTION INTO grown t USING (SELECT id AS k, CAST(rand() * 1000000 AS INT) AS r, "
+        "CAST(NULL AS INT) AS z FROM range(1, 4)) s ON t.k = s.k WHEN MATCHED AND s.r % 2 = 0 THEN UPDATE SET * "
         "WHEN MATCHED THEN UPDATE SET v = -1, r = s.r WHEN NOT MATCHED THEN INSERT *"
     )
     assert run(session, text) == 3

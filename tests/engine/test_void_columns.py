@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 
+ALLOWED = "TBLPROPERTIES ('gateway.allowVoidColumns' = 'true')"
 MAKING = {
     "created": ("CREATE TABLE {} (n VOID, a INT)", "INSERT INTO {} VALUES (NULL, 1)"),
     "created with rules": (
@@ -23,11 +24,11 @@ MAKING = {
         "INSERT INTO {} (a) VALUES (1)",
     ),
     "partitioned": ("CREATE TABLE {} (n VOID, a INT, p INT) PARTITIONED BY (p)", "INSERT INTO {} VALUES (NULL, 1, 2)"),
-    "of a query": ("CREATE TABLE {} AS SELECT NULL AS n, 1 AS a",),
-    "replaced by a query": ("CREATE TABLE {} (x INT)", "REPLACE TABLE {} AS SELECT NULL AS n, 1 AS a"),
+    "of a query": (f"CREATE TABLE {{}} {ALLOWED} AS SELECT NULL AS n, 1 AS a",),
+    "replaced by a query": ("CREATE TABLE {} (x INT)", f"REPLACE TABLE {{}} {ALLOWED} AS SELECT NULL AS n, 1 AS a"),
     "added": ("CREATE TABLE {} AS SELECT 1 AS a", "ALTER TABLE {} ADD COLUMN n VOID"),
     "added by rows": (
-        "CREATE TABLE {} AS SELECT 9 AS a",
+        f"CREATE TABLE {{}} {ALLOWED} AS SELECT 9 AS a",
         "INSERT WITH SCHEMA EVOLUTION INTO {} REPLACE WHERE true SELECT 1 AS a, NULL AS n",
     ),
 }
@@ -77,11 +78,11 @@ REFUSED = [
     ("CREATE TABLE bad (a INT, s STRUCT<n: VOID>)", NESTED),
     ("CREATE TABLE bad (a INT, s ARRAY<VOID>)", NESTED),
     ("CREATE TABLE bad (a INT, s MAP<INT, VOID>)", NESTED),
-    ("CREATE TABLE bad AS SELECT 1 AS a, array(NULL) AS s", NESTED),
-    ("CREATE TABLE bad AS SELECT 1 AS a, named_struct('n', NULL) AS s", NESTED),
+    (f"CREATE TABLE bad {ALLOWED} AS SELECT 1 AS a, array(NULL) AS s", NESTED),
+    (f"CREATE TABLE bad {ALLOWED} AS SELECT 1 AS a, named_struct('n', NULL) AS s", NESTED),
     ("ALTER TABLE good ADD COLUMN s ARRAY<VOID>", NESTED),
     ("INSERT WITH SCHEMA EVOLUTION INTO good SELECT 1 AS a, map('k', NULL) AS s", NESTED),
-    ("CREATE TABLE bad AS SELECT NULL AS a", "DELTA_CANNOT_WRITE_EMPTY_SCHEMA"),
+    (f"CREATE TABLE bad {ALLOWED} AS SELECT NULL AS a", "DELTA_CANNOT_WRITE_EMPTY_SCHEMA"),
     ("INSERT INTO hollow VALUES (NULL)", "DELTA_CANNOT_WRITE_EMPTY_SCHEMA"),
     ("CREATE TABLE bad (a INT, p VOID) PARTITIONED BY (p)", "DELTA_INVALID_PARTITION_COLUMN_TYPE"),
 ]
@@ -89,7 +90,57 @@ REFUSED = [
 
 @pytest.mark.parametrize(("statement", "condition"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_what_no_file_can_hold_is_refused(session: LakeSession, statement: str, condition: str) -> None:
-    run(session, "CREATE TABLE IF NOT EXISTS good (a INT)")
+    run(session, f"CREATE TABLE IF NOT EXISTS good (a INT) {ALLOWED}")
     run(session, "CREATE TABLE IF NOT EXISTS hollow (a VOID)")
     assert refuse(session, statement).condition == condition
     assert "bad" not in table(session, "SHOW TABLES").column("tableName").to_pylist()
+
+
+BROUGHT = [
+    # statement, the column
+    ("CREATE TABLE unmade {f} AS SELECT 1 AS a, NULL AS n", "n"),
+    ("CREATE TABLE unmade {f} AS SELECT 1 AS a, array(NULL) AS n", "n"),
+    ("CREATE TABLE unmade {f} AS SELECT 1 AS a, named_struct('x', 1, 'y', named_struct('z', NULL)) AS n", "n.y.z"),
+    ("CREATE TABLE unmade {f} AS SELECT 1 AS a, map('k', array(named_struct('z', NULL))) AS n", "n.value.element.z"),
+    ("CREATE OR REPLACE TABLE {t} {f} AS SELECT 1 AS a, NULL AS n", "n"),
+    ("INSERT WITH SCHEMA EVOLUTION INTO {t} BY NAME SELECT 1 AS a, NULL AS n", "n"),
+    ("INSERT WITH SCHEMA EVOLUTION INTO {t} SELECT 1, named_struct('x', 1), NULL AS n", "n"),
+    ("INSERT WITH SCHEMA EVOLUTION INTO {t} BY NAME SELECT 1 AS a, named_struct('x', 1, 'n', NULL) AS s", "s.n"),
+    ("{m} WHEN NOT MATCHED THEN INSERT *", "n"),
+    ("{m} WHEN MATCHED THEN UPDATE SET *", "n"),
+    ("{m} WHEN MATCHED THEN UPDATE SET n = v.n", "n"),
+    ("{m} WHEN MATCHED THEN UPDATE SET s.n = v.n", "s.n"),
+]
+
+
+@pytest.mark.parametrize("format_", ["delta", "iceberg"])
+def test_queries_bring_no_void_columns_unless_the_table_allows_them(session: LakeSession, format_: str) -> None:
+    name, using = f"closed_{format_}", f"USING {format_}"
+    version = "" if format_ == "delta" else "'format-version' = '3', "
+    run(session, f"CREATE TABLE {name} (a INT, s STRUCT<x: INT>) {using} TBLPROPERTIES ({version}'k' = 'v')")
+    run(session, f"INSERT INTO {name} VALUES (1, NULL)")
+    source = "(SELECT 1 AS a, named_struct('x', 1) AS s, NULL AS n)"
+    merge = "MERGE WITH SCHEMA EVOLUTION INTO {} t USING {} v ON t.a = v.a"
+    texts = {"t": name, "f": using, "m": merge.format(name, source)}
+    for statement, column in BROUGHT[:-1] + [(BROUGHT[-1][0].replace("v.n", "v.s.n"), "s.n")]:
+        if column == "s.n" and "{m}" in statement:
+            texts["m"] = merge.format(name, "(SELECT 1 AS a, named_struct('x', 1, 'n', NULL) AS s)")
+        error = refuse(session, statement.format_map(texts))
+        assert (error.condition, error.sqlstate) == ("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE", "0A000")
+        assert f"The column {column} would" in str(error) and "'gateway.allowVoidColumns' = 'true'" in str(error)
+    assert rows(session, f"SELECT * FROM {name}") == [(1, None)]
+    run(session, f"ALTER TABLE {name} SET TBLPROPERTIES ('gateway.allowVoidColumns' = 'true')")
+    run(session, f"INSERT WITH SCHEMA EVOLUTION INTO {name} BY NAME SELECT 2 AS a, NULL AS n")
+    run(session, f"{merge.format(name, source.replace('AS n', 'AS n2'))} WHEN MATCHED THEN UPDATE SET n2 = v.n2")
+    assert rows(session, f"SELECT a, n, n2 FROM {name} ORDER BY a") == [(1, None, None), (2, None, None)]
+
+
+def test_nulls_of_known_columns_bring_none(session: LakeSession) -> None:
+    run(session, "CREATE TABLE known (a INT, s STRUCT<x: INT>)")
+    run(session, "INSERT WITH SCHEMA EVOLUTION INTO known BY NAME SELECT NULL AS a, named_struct('x', NULL) AS s")
+    run(
+        session,
+        "MERGE WITH SCHEMA EVOLUTION INTO known t USING (SELECT 1 AS a, NULL AS s, NULL AS unused) v ON t.a = v.a"
+        " WHEN NOT MATCHED THEN INSERT (a, s) VALUES (v.a, v.s)",
+    )
+    assert rows(session, "DESCRIBE known") == [("a", "int", None), ("s", "struct<x:int>", None)]

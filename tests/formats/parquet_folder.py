@@ -338,6 +338,9 @@ class FolderTransaction:
         for path in files["path"].to_pylist():
             del self.files[path]
 
+    def remove_all_files(self) -> None:
+        self.files = {}
+
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
         """Any commit of others is a conflict."""
 
@@ -428,6 +431,9 @@ class FolderFormat:
         )
         empty = tuple(file.path for file, count in zip(files, counts, strict=True) if not count)
         return FolderFiles(tuple(entries), empty=empty)
+
+    def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
+        return condition, sqlstate
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         return written

@@ -192,6 +192,10 @@ class Transaction:
         self._read_set = self._read_set.with_whole_table()
         return self._files()
 
+    def remove_all_files(self) -> None:
+        """As `TableTransaction.remove_all_files`."""
+        self.stage_removes(self.read_whole_table())
+
     def read_files(self, paths: Any) -> None:
         """Files that were read, as an Arrow array of decoded paths; removing one of them concurrently conflicts."""
         self._read_set = self._read_set.with_files(paths)

@@ -29,7 +29,7 @@ from engine.errors.definition_errors import ClusteredAndPartitioned
 from engine.errors.key_errors import KeyHoldsColumn
 from engine.table.keys import PrimaryKey, keys_of
 from engine.types.column_paths import Path, field_at, format_name, parse_name, split_names
-from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type, walk_fields
 from engine.types.schema_changes import (
     Position,
     add_field,
@@ -42,8 +42,10 @@ from engine.types.schema_changes import (
 
 
 def add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:
-    if not field.nullable and not draft.is_new:
-        raise AddedColumnNotNull(".".join((*parent, field.name)))
+    """Raises `AddedColumnNotNull` for a column that is NOT NULL, or has such a field: that demands its parents, too."""
+    required = [path for path, each in walk_fields(StructType((field,))) if not each.nullable]
+    if required and not draft.is_new:
+        raise AddedColumnNotNull(".".join((*parent, *required[0])))
     return draft.with_schema(add_field(draft.schema, parent, field, position))
 
 

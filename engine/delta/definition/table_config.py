@@ -196,7 +196,7 @@ class TableConfig:
                 return self.is_supported("allowColumnDefaults")
             case Capability.NAMED_FIELDS:
                 return True
-            case Capability.ADDED_DEFAULTS | Capability.WHOLE_FILES:
+            case Capability.ADDED_DEFAULTS | Capability.WHOLE_FILES | Capability.OPTIONAL_PARENTS:
                 return False
             case _:
                 assert_never(capability)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Protocol
+
+import numpy as np
 
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import parse_commit_info
@@ -178,6 +179,5 @@ def _last_at_or_before(timestamp_ms: int, first: int, last: int, time_of: Callab
 
 
 def _format(timestamp_ms: int) -> str:
-    seconds, milliseconds = divmod(timestamp_ms, 1000)
-    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=milliseconds * 1000)
-    return moment.isoformat(" ", "milliseconds")
+    """In UTC, also for years that `datetime` does not have."""
+    return f"{str(np.datetime64(timestamp_ms, 'ms')).replace('T', ' ')}+00:00"

@@ -1,6 +1,8 @@
 package deltagateway;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.column.schema.EdgeInterpolationAlgorithm;
@@ -26,11 +28,12 @@ import org.apache.spark.sql.types.StructType;
  *
  * So are types that Parquet has and Spark does not: `uuid`, `fixed 7`, `time`, `timestamp_ns`, `timestamptz_ns`,
  * `geometry CRS`, `geography ALGORITHM CRS`; at the path of a column or field itself, which is empty. Spark writes their
- * values as numbers and bytes, and the schema says what these are.
+ * values as numbers and bytes, and the schema says what these are. What is said to be required, by the same paths, is.
  */
 public final class IdentifiedWriteSupport extends ParquetWriteSupport {
   static final String NESTED_IDS = "gateway.nested.ids";
   static final String TYPES = "gateway.parquet.types";
+  static final String REQUIRED = "gateway.required.parts";
   private static final String ITSELF = "itself";
   private static final String ROW_SCHEMA = "org.apache.spark.sql.parquet.row.attributes";
 
@@ -50,8 +53,10 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
       StructField field = fields[struct.fieldIndex(type.getName())];
       Metadata ids = inner(field.metadata(), NESTED_IDS);
       Metadata types = inner(field.metadata(), TYPES);
+      List required = required(field.metadata());
       Type typed = types.contains(ITSELF) ? typed(type.asPrimitiveType(), types.getString(ITSELF)) : type;
-      identified.add(identified(typed, field.dataType(), ids, types, ""));
+      Type inner = identified(typed, field.dataType(), ids, types, required, "");
+      identified.add(required.contains(ITSELF) ? required(inner) : inner);
     }
     return identified;
   }
@@ -60,7 +65,31 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     return metadata.contains(key) ? metadata.getMetadata(key) : Metadata.empty();
   }
 
-  private static Type identified(Type type, DataType kind, Metadata ids, Metadata types, String path) {
+  private static List required(Metadata metadata) {
+    return metadata.contains(REQUIRED) ? Arrays.asList(metadata.getStringArray(REQUIRED)) : Collections.emptyList();
+  }
+
+  private static Type required(Type type) {
+    if (!type.isPrimitive()) {
+      Types.GroupBuilder group = Types.buildGroup(Type.Repetition.REQUIRED);
+      group.addFields((Type[]) type.asGroupType().getFields().toArray(new Type[0]));
+      group.as(type.getLogicalTypeAnnotation());
+      return withId((Type) group.named(type.getName()), type);
+    }
+    PrimitiveType primitive = type.asPrimitiveType();
+    Types.PrimitiveBuilder builder =
+        (Types.PrimitiveBuilder) Types.primitive(primitive.getPrimitiveTypeName(), Type.Repetition.REQUIRED);
+    builder.length(primitive.getTypeLength());
+    builder.as(primitive.getLogicalTypeAnnotation());
+    return withId((Type) builder.named(type.getName()), type);
+  }
+
+  private static Type withId(Type type, Type other) {
+    return other.getId() == null ? type : type.withId(other.getId().intValue());
+  }
+
+  private static Type identified(
+      Type type, DataType kind, Metadata ids, Metadata types, List required, String path) {
     if (kind instanceof StructType) {
       GroupType group = type.asGroupType();
       return group.withNewFields(fields(group, (StructType) kind));
@@ -71,25 +100,25 @@ public final class IdentifiedWriteSupport extends ParquetWriteSupport {
     GroupType repeated = group.getType(0).asGroupType();
     ArrayList parts = new ArrayList();
     if (isMap) {
-      parts.add(part(repeated.getType(0), ((MapType) kind).keyType(), ids, types, path + "key"));
-      parts.add(part(repeated.getType(1), ((MapType) kind).valueType(), ids, types, path + "value"));
+      parts.add(part(repeated.getType(0), ((MapType) kind).keyType(), ids, types, required, path + "key"));
+      parts.add(part(repeated.getType(1), ((MapType) kind).valueType(), ids, types, required, path + "value"));
     } else {
-      parts.add(part(repeated.getType(0), ((ArrayType) kind).elementType(), ids, types, path + "element"));
+      parts.add(part(repeated.getType(0), ((ArrayType) kind).elementType(), ids, types, required, path + "element"));
     }
     ArrayList fields = new ArrayList();
     fields.add(repeated.withNewFields(parts));
     return group.withNewFields(fields);
   }
 
-  private static Type part(Type type, DataType kind, Metadata ids, Metadata types, String path) {
+  private static Type part(Type type, DataType kind, Metadata ids, Metadata types, List required, String path) {
     Type typed = types.contains(path) ? typed(type.asPrimitiveType(), types.getString(path)) : type;
-    Type inner = identified(typed, kind, ids, types, path + ".");
-    return ids.contains(path) ? inner.withId((int) ids.getLong(path)) : inner;
+    Type inner = identified(typed, kind, ids, types, required, path + ".");
+    Type known = required.contains(path) ? required(inner) : inner;
+    return ids.contains(path) ? known.withId((int) ids.getLong(path)) : known;
   }
 
   private static Type typed(PrimitiveType type, String said) {
-    PrimitiveType typed = (PrimitiveType) annotated(type, said).named(type.getName());
-    return type.getId() == null ? typed : typed.withId(type.getId().intValue());
+    return withId((Type) annotated(type, said).named(type.getName()), type);
   }
 
   private static Types.PrimitiveBuilder annotated(PrimitiveType type, String said) {

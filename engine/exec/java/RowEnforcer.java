@@ -248,9 +248,11 @@ final class RowEnforcer {
     ArrayList named = new ArrayList();
     for (int i = 0; i < fields.length; i++) {
       Expression value = (Expression) output.get(i);
+      // No cast makes a field required that may be NULL by its type; checks have seen that it has a value.
+      DataType type = fields[i].dataType().asNullable();
       Expression cast = value.dataType().equals(fields[i].dataType())
           ? value
-          : new Cast(value, fields[i].dataType(), zone(), EvalMode$.MODULE$.ANSI());
+          : new Cast(value, type, zone(), EvalMode$.MODULE$.ANSI());
       named.add(alias(cast, fields[i].name(), scala.Option.apply(fields[i].metadata())));
     }
     return new Project(Scala.seq(named), plan);

@@ -207,7 +207,7 @@ def _ensure_same_partitions(old: IcebergDefinition, struct: StructOfType) -> Non
 def _ensure_no_source(path: Path, ids: Collection[int], fields: Iterable[PartitionField]) -> None:
     for each in fields:
         if each.source_id in ids:
-            raise IcebergColumnInUse(".".join(path), f"the partition field {each.name}, of this or an earlier spec,")
+            raise IcebergColumnInUse(".".join(path), f"the partition field {each.name}")
 
 
 def _partition_fields(old: IcebergDefinition) -> list[PartitionField]:
@@ -274,11 +274,13 @@ def _with_metadata(column: StructField, change: SetColumnMetadata) -> StructFiel
 
 
 def _without_column(draft: _Draft, path: Path) -> _Draft:
-    """Raises `IcebergColumnInUse` for what any spec, the order or an identifier is made from."""
+    """Raises `IcebergColumnInUse` for what the spec, the order or an identifier is made from. An earlier spec may have
+    a field of a column that is gone: readers take it for one of an unknown transform, as Java's does.
+    """
     found = resolve_path(draft.columns, path)
     ids = _ids_below(draft, found)
     old = draft.old
-    _ensure_no_source(found, ids, _partition_fields(old))
+    _ensure_no_source(found, ids, (each for each in old.spec.fields if each.transform.kind is not TransformKind.VOID))
     if any(each.source_id in ids for each in old.order.fields):
         raise IcebergColumnInUse(".".join(found), "the sort order")
     _ensure_no_identifier(draft, found)

@@ -89,6 +89,10 @@ _EXISTS_DEFAULT = "EXISTS_DEFAULT"
 """Spark's key in the metadata of a column for the value that rows of older files have."""
 PARQUET_TYPES = "gateway.parquet.types"
 """The key for the types in Parquet that Spark does not have, by the same paths."""
+REQUIRED_PARTS = "gateway.required.parts"
+"""The key for what always has a value below a column, by the same paths. Spark takes all of it for optional, since its
+types may not become stricter, and PyArrow cannot read lists of such structs that way.
+"""
 ITSELF = "itself"
 """The path of the column or field that has the metadata."""
 
@@ -130,11 +134,14 @@ def _table_column(field: IcebergField) -> StructField:
 
 def stored_schema(struct: StructOfType) -> StructType:
     """The columns as new files have them: by their names, with the ids of all fields, also inside of lists and maps."""
-    return StructType(tuple(_stored_field(field) for field in struct.fields))
+    return StructType(tuple(_stored_field(field, ()) for field in struct.fields))
 
 
-def _stored_field(field: IcebergField) -> StructField:
+def _stored_field(field: IcebergField, required: tuple[str, ...]) -> StructField:
     metadata: dict[str, Any] = {FIELD_ID: field.id}
+    parts = [*required, *(path for path, part in _inner_parts(field.type, "") if part.required)]
+    if parts:
+        metadata[REQUIRED_PARTS] = parts
     inner = {path: part.id for path, part in _inner_parts(field.type, "")}
     if inner:
         metadata[NESTED_IDS] = inner
@@ -153,7 +160,7 @@ def _stored_type(type_: IcebergType) -> DataType:
         case MapOfType(key, value):
             return MapType(_stored_type(key.type), _stored_type(value.type), not value.required)
         case StructOfType(fields):
-            return StructType(tuple(_stored_field(field) for field in fields))
+            return StructType(tuple(_stored_field(field, (ITSELF,) if field.required else ()) for field in fields))
         case _:
             assert_never(type_)
 

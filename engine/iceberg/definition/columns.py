@@ -39,6 +39,8 @@ ID = "iceberg.id"
 _COMMENT = "comment"
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 _KNOWN = frozenset({ID, _COMMENT, CURRENT_DEFAULT, _LENGTH})
+_KINDS = {"delta.generationExpression": "generated", "delta.identity.": "identity"}
+"""What columns are called that only Delta has, by the beginnings of keys in their metadata."""
 _NEW: Mapping[PrimitiveType, Kind] = {
     PrimitiveType.STRING: Kind.STRING,
     PrimitiveType.LONG: Kind.LONG,
@@ -118,20 +120,24 @@ class ColumnReader:
         """Raises `IcebergColumnChangeRefused`, `IcebergDefaultRefused`, `IcebergChangeNotSupported`,
         `AddedColumnNotNull`.
         """
-        return self._struct(schema, ())
+        return self._struct(schema, (), self.is_new)
 
-    def _struct(self, struct: StructType, path: tuple[str, ...]) -> StructOfType:
-        """The ids of all fields first."""
+    def _struct(self, struct: StructType, path: tuple[str, ...], is_new: bool) -> StructOfType:
+        """Numbers all fields first. `is_new`: no file has the struct, so its fields may be NOT NULL: where it is added,
+        rows that are there have NULL for all of it.
+        """
         ids = [field.metadata.get(ID) for field in struct.fields]
         numbers = [self.numbering.next() if id is None else id for id in ids]
         fields = zip(numbers, struct.fields, strict=True)
-        return StructOfType(tuple(self._field(id, field, (*path, field.name)) for id, field in fields))
+        return StructOfType(tuple(self._field(id, field, (*path, field.name), is_new) for id, field in fields))
 
-    def _field(self, id: int, field: StructField, path: tuple[str, ...]) -> IcebergField:
+    def _field(self, id: int, field: StructField, path: tuple[str, ...], is_new: bool) -> IcebergField:
         name = ".".join(path)
         unknown = sorted(field.metadata.keys() - _KNOWN)
         if unknown:
-            raise IcebergChangeNotSupported(self.table, f"the column {name} with {', '.join(unknown)}")
+            kind = next((said for key, said in _KINDS.items() if unknown[0].startswith(key)), None)
+            what = f"the column {name} with {', '.join(unknown)}" if kind is None else f"the {kind} column {name}"
+            raise IcebergChangeNotSupported(self.table, what)
         old = self.known.get(id)
         type_ = self._type(old.type if old else None, field.data_type, path)
         if old is not None and not old.required and not field.nullable and not self.is_new:
@@ -144,9 +150,11 @@ class ColumnReader:
             doc=field.metadata.get(_COMMENT),
             initial_default=None if old is None or self.is_new else old.initial_default,
         )
-        return self._with_default(found, old, field.metadata.get(CURRENT_DEFAULT), name)
+        return self._with_default(found, old, field.metadata.get(CURRENT_DEFAULT), name, is_new)
 
-    def _with_default(self, found: IcebergField, old: IcebergField | None, text: str | None, name: str) -> IcebergField:
+    def _with_default(
+        self, found: IcebergField, old: IcebergField | None, text: str | None, name: str, is_new: bool
+    ) -> IcebergField:
         if old is not None and old.write_default is not None and text == default_text(old.type, old.write_default):
             return replace(found, write_default=old.write_default)
         value = None if text is None else default_json(name, found.type, text)
@@ -155,7 +163,7 @@ class ColumnReader:
                 f"a default (of the column {name}) before the format version 3, which the property format-version sets"
             )
             raise IcebergChangeNotSupported(self.table, what)
-        is_added = old is None and not self.is_new
+        is_added = old is None and not is_new
         if is_added and found.required and value is None:
             raise AddedColumnNotNull(name)
         initial = value if is_added else found.initial_default
@@ -164,7 +172,7 @@ class ColumnReader:
     def _type(self, old: IcebergType | None, new: DataType, path: tuple[str, ...]) -> IcebergType:
         match new, old:
             case StructType(), None | StructOfType():
-                return self._struct(new, path)
+                return self._struct(new, path, self.is_new or old is None)
             case ArrayType(element, contains_null), None | ListType():
                 part = old.element if isinstance(old, ListType) else None
                 return ListType(self._part(part, "element", element, contains_null, path))

@@ -24,7 +24,14 @@ from engine.table.operations import TableOperation
 from engine.table.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType
 
-_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS, Capability.WHOLE_FILES})
+_CAPABILITIES = frozenset(
+    {
+        Capability.COLUMN_DEFAULTS,
+        Capability.ADDED_DEFAULTS,
+        Capability.WHOLE_FILES,
+        Capability.OPTIONAL_PARENTS,
+    }
+)
 """A format version that has no defaults refuses them where they are set."""
 _NANOS = frozenset({Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 _NANOS_PER_MICRO = 1000

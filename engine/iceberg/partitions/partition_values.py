@@ -47,13 +47,13 @@ def _texts(data: pa.Table, field: PartitionField, type_: SimpleType, text: TextO
     name = f"{PARTITION_PREFIX}{field.field_id}"
     if name not in data.column_names:
         return pa.nulls(data.num_rows, pa.string())
-    known: dict[Any, str | None] = {None: None}
+    if pa.types.is_null(data.schema.field(name).type):
+        return pa.nulls(data.num_rows, pa.string())
     try:
-        values = data[name].to_pylist()
-        for value in values:
-            if value not in known:
-                known[value] = text(value, type_)
-        return pa.array([known[value] for value in values], pa.string())
+        # Not a dict of Python, to which -0.0 and 0.0 are one key.
+        encoded = pa.chunked_array(data[name]).combine_chunks().dictionary_encode()
+        texts = (None if value is None else text(value, type_) for value in encoded.dictionary.to_pylist())
+        return pa.array(texts, pa.string()).take(encoded.indices)
     except (TypeError, ValueError, OverflowError) as error:
         what = f"the partition value of {field.name} is no {type_name(type_)}"
         raise MalformedIcebergFile("A manifest", what) from error

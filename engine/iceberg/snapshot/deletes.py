@@ -283,6 +283,26 @@ def rows_of(storage: Storage, vector: VectorRow | None) -> Rows:
     return parse_rows(unframe(frame, size, text), text, vector["cardinality"])
 
 
+def deleted_positions(entry: Mapping[str, Any], reader: DeleteReader) -> Positions:
+    """The positions that a live delete file has (an entry of `POSITION_DELETES`), by the path of the data file.
+
+    Raises as `vectors` and `rows_of` do.
+    """
+    kind = entry["file_format"].lower()
+    if kind != _PUFFIN:
+        return reader.positions(entry["file_path"], entry["file_size_in_bytes"], kind)
+    if None in (entry["referenced_data_file"], entry["content_offset"], entry["content_size_in_bytes"]):
+        raise MalformedIcebergFile(entry["file_path"], "a deletion vector in it has no place or no data file")
+    vector: VectorRow = {
+        "storage_type": ABSOLUTE,
+        "path_or_inline_dv": reader_path(reader.places, entry["file_path"]),
+        "offset": entry["content_offset"],
+        "size_in_bytes": entry["content_size_in_bytes"] - FRAME_BYTES,
+        "cardinality": entry["record_count"],
+    }
+    return {entry["referenced_data_file"]: rows_of(reader.storage, vector)}
+
+
 def with_rows(storage: Storage, deleted: pa.Array, more: Mapping[int, Rows]) -> pa.Array:
     """The vectors of `vectors`, with more rows of the data files at these places. Raises as `rows_of`."""
     found = deleted.to_pylist()

@@ -10,20 +10,23 @@ Source: Iceberg documentation, "Inspecting tables"; table specification, "Manife
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS, pairs
 from engine.iceberg.partitions.partition_struct import PartitionStruct, Row, result_type
 from engine.iceberg.partitions.readable_metrics import READABLE_METRICS, ReadableMetrics
 from engine.iceberg.partitions.shown_partitions import shown_partition
+from engine.iceberg.snapshot.deletes import Positions
+from engine.iceberg.spec.errors import IcebergOperationNotSupported
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.single_values import from_bytes
@@ -79,27 +82,24 @@ MANIFESTS = _columns(
 ALL_MANIFESTS = StructType((*MANIFESTS.fields, *_columns(reference_snapshot_id=_LONG, key_metadata=_BYTES).fields))
 
 
+@dataclass(frozen=True, slots=True)
 class TableMetadataSource:
     """What the tables are made of. `entries` gives those of the live files of manifests, data files and deletes;
-    `removed`, for each manifest, those of files that are gone.
+    `removed_of`, for each manifest, those of files that are gone; `positions` what a file of position deletes has.
     """
 
-    def __init__(
-        self,
-        metadata: TableMetadata,
-        info: SnapshotInfo | None,
-        metadata_file: str,
-        manifests: Callable[[SnapshotInfo], Sequence[Manifest]],
-        entries: Callable[[Sequence[Manifest]], Iterator[pa.Table]],
-        removed: Callable[[Sequence[Manifest]], Sequence[pa.Table]],
-    ) -> None:
-        self.metadata, self.info, self.metadata_file = metadata, info, metadata_file
-        self._manifests, self.entries, self._removed = manifests, entries, removed
+    metadata: TableMetadata
+    info: SnapshotInfo | None
+    metadata_file: str
+    manifests_of: Callable[[SnapshotInfo], Sequence[Manifest]]
+    entries: Callable[[Sequence[Manifest]], Iterator[pa.Table]]
+    removed_of: Callable[[Sequence[Manifest]], Sequence[pa.Table]]
+    positions: Callable[[Row], Positions]
 
     def references(self, *, of_all: bool) -> Iterator[tuple[SnapshotInfo, Manifest]]:
         """Each manifest of each snapshot."""
         infos = list(self.metadata.snapshots.values()) if of_all else [self.info] if self.info else []
-        return ((info, manifest) for info in infos for manifest in self._manifests(info))
+        return ((info, manifest) for info in infos for manifest in self.manifests_of(info))
 
     def manifests(self, *, of_all: bool) -> list[Manifest]:
         found: dict[str, Manifest] = {}
@@ -109,7 +109,7 @@ class TableMetadataSource:
 
     def removed(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
         """With the partition spec, as live entries have it, and the sequence number 0 of those of version 1."""
-        for manifest, table in zip(manifests, self._removed(manifests), strict=True):
+        for manifest, table in zip(manifests, self.removed_of(manifests), strict=True):
             for name in ("sequence_number", "file_sequence_number") if manifest.sequence_number == 0 else ():
                 at = table.schema.get_field_index(name)
                 table = table.set_column(at, table.schema.field(at), pc.fill_null(table[name], 0))
@@ -139,7 +139,16 @@ def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | No
         return _entries(source, of_all=of_all)
     if kind == "partitions" and not of_all:
         return _partitions(source)
+    if kind == "position_deletes" and not of_all:
+        return _position_deletes(source)
     return None
+
+
+NAMES = (
+    "all_data_files, all_delete_files, all_entries, all_files, all_manifests, data_files, delete_files, entries, files,"
+    " history, manifests, metadata_log_entries, partitions, position_deletes, refs, snapshots"
+)
+"""Of all metadata tables, for messages."""
 
 
 # --- Of the metadata alone --------------------------------------------------------------------------------------------
@@ -371,7 +380,7 @@ def _partitions(source: TableMetadataSource) -> MetadataTable:
     newest_of: dict[Any, SnapshotInfo] = {}
     for row in _rows(source, of_all=False, metrics=()):
         value = partitions.of(row)
-        key = (row[SPEC_ID], tuple("NaN" if _is_nan(each) else each for each in value.values()))
+        key = (row[SPEC_ID], *map(_by_bits, value.values()))
         total = found.setdefault(
             key, {"partition": value, "spec_id": row[SPEC_ID], **dict.fromkeys(_PARTITION_COUNTS, 0)}
         )
@@ -394,5 +403,39 @@ def _partitions(source: TableMetadataSource) -> MetadataTable:
     return MetadataTable(schema=StructType(tuple(fields)), rows=tuple(found.values()))
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+_LINEAGE_VERSION = 3
+"""The format version from which deletes are vectors in Puffin files."""
+_DELETED_ROWS_MAX = 1_000_000
+
+
+def _position_deletes(source: TableMetadataSource) -> MetadataTable:
+    """The column `row` is NULL: few writers keep deleted rows. Raises `IcebergOperationNotSupported` for too many."""
+    metadata = source.metadata
+    partitions, has_vectors = PartitionStruct(metadata), metadata.format_version >= _LINEAGE_VERSION
+    entries = [row for row in _rows(source, of_all=False, metrics=()) if row["content"] == POSITION_DELETES]
+    count = sum(row["record_count"] for row in entries)
+    if count > _DELETED_ROWS_MAX:
+        what = f"Showing {count} position deletes (more than {_DELETED_ROWS_MAX}) of"
+        raise IcebergOperationNotSupported(metadata.location, what)
+    rows = []
+    for row in entries:
+        own = {"row": None, "spec_id": row[SPEC_ID], "delete_file_path": row["file_path"], "partition": None}
+        if partitions.schema is not None:
+            own["partition"] = partitions.of(row)
+        if has_vectors:
+            own |= {name: row[name] for name in ("content_offset", "content_size_in_bytes")}
+        for path, positions in source.positions(row).items():
+            rows += [{"file_path": path, "pos": position, **own} for position in positions.tolist()]
+    fields = [StructField("file_path", _TEXT), StructField("pos", _LONG)]
+    fields.append(StructField("row", table_schema(metadata.schema.struct)))
+    if partitions.schema is not None:
+        fields.append(StructField("partition", partitions.schema))
+    fields += _columns(spec_id=_INT, delete_file_path=_TEXT).fields
+    if has_vectors:
+        fields += _columns(content_offset=_LONG, content_size_in_bytes=_LONG).fields
+    return MetadataTable(schema=StructType(tuple(fields)), rows=tuple(rows))
+
+
+def _by_bits(value: Any) -> Any:
+    """A key for a partition value: NaN equals NaN, and -0.0 is another one than 0.0."""
+    return repr(value) if isinstance(value, float) else value

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.partitions.shown_partitions import shown_partitions
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors, with_rows
+from engine.iceberg.snapshot.deletes import DeleteReader, deleted_positions, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.file_kinds import ensure_unmarked, file_columns, file_kinds
 from engine.iceberg.snapshot.footers import (
     READ_BY_IDS,
@@ -38,7 +38,7 @@ from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColu
 from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrowed_manifests
-from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, metadata_table
+from engine.iceberg.snapshot.metadata_tables import NAMES, TableMetadataSource, metadata_table
 from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, distinct_counts, measured_columns
@@ -55,6 +55,7 @@ from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_fi
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
+    IcebergMetadataTableNotFound,
     IcebergRefNotWritable,
     IcebergRowsNotChangeable,
     IcebergTableIsStatic,
@@ -454,9 +455,20 @@ class IcebergSnapshot:
         return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
-        file = f"{self.metadata.location}/{self.metadata_name}"
-        source = TableMetadataSource(self.metadata, self.info, file, self.manifests_of, self._entries, self.removed_of)
-        return metadata_table(source, name)
+        """Raises `IcebergMetadataTableNotFound` for an unknown name."""
+        source = TableMetadataSource(
+            self.metadata,
+            self.info,
+            f"{self.metadata.location}/{self.metadata_name}",
+            self.manifests_of,
+            self._entries,
+            self.removed_of,
+            partial(deleted_positions, reader=DeleteReader(self.storage, self.places, self.decoded)),
+        )
+        found = metadata_table(source, name)
+        if found is None:
+            raise IcebergMetadataTableNotFound(self.label, name, NAMES)
+        return found
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
         """The live entries of some manifests."""

@@ -73,6 +73,14 @@ class IcebergSnapshotNotFound(DeltaError, condition="ICEBERG_SNAPSHOT_NOT_FOUND"
 
 
 @dataclass(eq=False)
+class IcebergMetadataTableNotFound(DeltaError, condition="ICEBERG_METADATA_TABLE_NOT_FOUND", sqlstate="42P01"):
+    table: str
+    name: str
+    names: str
+    template = "The Iceberg table {table} has no metadata table {name}. There are: {names}."
+
+
+@dataclass(eq=False)
 class IcebergChangesNotTold(DeltaError, condition="ICEBERG_CHANGES_NOT_AVAILABLE", sqlstate="22003"):
     table: str
     reason: str

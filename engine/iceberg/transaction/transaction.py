@@ -118,6 +118,7 @@ class IcebergTransaction:
         """Deletes that others take the place of."""
         self.decide: DecideUpdates | None = None
         self._made: Reference | None = None
+        self._begins_anew = False
         self.summary: Mapping[str, str] = {}
         """More of what the snapshot says of itself."""
         self._is_closed = False
@@ -153,6 +154,13 @@ class IcebergTransaction:
         entries = self._named(files["path"])
         self._removed.append(entries)
         self.dependence = self.dependence.on_files(entries["file_path"].to_pylist())
+
+    def remove_all_files(self) -> None:
+        """As `TableTransaction.remove_all_files`. The snapshot has no parent then, as Java's REPLACE TABLE makes it: a
+        list of manifests with files of partition specs whose columns are gone is one that DuckDB cannot read.
+        """
+        self.read_whole_table()
+        self._begins_anew = self._read().info is not None
 
     def add_marked(self, marked: MarkedFiles) -> None:
         """As `TableTransaction.add_marked`: the files stay, and deletes of theirs come and go."""
@@ -219,7 +227,7 @@ class IcebergTransaction:
     @property
     def _changes_files(self) -> bool:
         tables = (*(new.entries for new in self._added), *self._entries, *self._removed, *self._replaced)
-        is_new = self._made is not None or self.rewritten_spec_id is not None
+        is_new = self._made is not None or self.rewritten_spec_id is not None or self._begins_anew
         return is_new or any(table.num_rows for table in tables)
 
     def _read(self) -> IcebergSnapshot:
@@ -270,7 +278,7 @@ class IcebergTransaction:
         if not self.description.changes_data:
             return "replace"
         adds = any(new.entries.num_rows for new in self._added)
-        if not self._removed and not any(_has_deletes(entries) for entries in self._entries):
+        if not self._begins_anew and not self._removed and not any(_has_deletes(entries) for entries in self._entries):
             return "append"
         return "overwrite" if adds else "delete"
 
@@ -370,7 +378,7 @@ class _Attempts:
         moved = (head.info.snapshot_id if head.info else None) != (read.info.snapshot_id if read.info else None)
         if moved:
             ensure_no_conflict(of.table, of.dependence, read.info, head, lambda entries: _as_files(read, entries))
-        snapshot = self._new_snapshot(head, after)
+        snapshot = self._new_snapshot(None if of._begins_anew else head, after)
         return (
             (AssertRefSnapshotId(of.branch, None if reference is None else reference.snapshot_id),),
             (AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, reference or of._made)),

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
-from engine.iceberg.spec.partitions import PartitionField, PartitionSpec
+from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.transforms import unscaled_bytes
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, walk
 from engine.iceberg.writing.written_table import result_type
@@ -33,9 +33,13 @@ def partition_key(field: PartitionField) -> str:
 
 
 def partition_type(field: PartitionField, schema: IcebergSchema) -> SimpleType:
-    """Of the values. Raises `ValueError` for a transform or a column that is not known."""
+    """Of the values. Raises `ValueError` for a transform or a column that is not known; that of a void field, which has
+    no values, may be gone.
+    """
     source = next((each.type for _, each in walk(schema.struct) if each.id == field.source_id), None)
     found = result_type(field.transform, source) if isinstance(source, SimpleType) else None
+    if found is None and field.transform.kind is TransformKind.VOID:
+        return SimpleType(Kind.INT)
     if found is None:
         raise ValueError(f"the partition field {field.name} has no known values")
     return found

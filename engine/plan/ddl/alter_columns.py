@@ -7,7 +7,7 @@ becomes NOT NULL if every row has a value, which `engine.plan.rules.row_checks` 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from engine.bind.bound import BoundTable
 from engine.errors.alter_errors import (
@@ -21,6 +21,7 @@ from engine.errors.column_errors import ColumnChangeNotSupported, ColumnNotFound
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import COMMENT, DEFAULT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
+from engine.plan.rules.text_lengths import characters_of, respelled
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alters import AddColumns, AlterColumn, DropColumns, RenameColumn
@@ -29,12 +30,17 @@ from engine.table import definition_changes as changes
 from engine.table.column_metadata import is_identity
 from engine.table.definition_changes import DefinitionChange
 from engine.table.rules import Capability
-from engine.types.schema import PrimitiveType, StructField, StructType
+from engine.types.column_paths import Path
+from engine.types.schema import (
+    DataType,
+    StructField,
+    StructType,
+)
 from engine.types.schema_changes import After as AfterField
 from engine.types.schema_changes import First as FirstField
 from engine.types.schema_changes import Position as FieldPosition
 from engine.types.schema_changes import column_around, find_field, replace_inner_type, resolve_path
-from engine.types.sql_types import column_sql_type, format_sql_type
+from engine.types.sql_types import format_sql_type
 
 _CHARACTERS = re.compile(r"(char|varchar)\((\d+)\)")
 
@@ -68,11 +74,7 @@ def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[DefinitionC
 def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionChange]:
     schema, path = table.snapshot.schema, change.parts
     if change.sql_type is not None:
-        column = column_around(schema, path)
-        kind, present = parse_type(change.sql_type), find_field(schema, column)
-        if column != path:
-            kind = SqlType(replace_inner_type(present.data_type, path[len(column) :], kind.data_type), kind.declared)
-        yield from change_type(table, column, present, kind)
+        yield from _new_type(table, resolve_path(schema, path), parse_type(change.sql_type))
     if change.comment is not None:
         yield changes.SetColumnMetadata(path=path, key=COMMENT, value=change.comment)
     if change.nullable is not None:
@@ -83,24 +85,45 @@ def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionC
         yield changes.MoveColumn(path=path, position=_position(change.position))
 
 
-def change_type(
-    table: BoundTable, path: tuple[str, ...], field: StructField, kind: SqlType
+def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[DefinitionChange]:
+    """To a wider type, or to longer texts at any depth, which the metadata of the column has for all of its type."""
+    schema = table.snapshot.schema
+    column, top = column_around(schema, path), find_field(schema, path[:1])
+    present = find_field(schema, column)
+    inner = path[1:]
+    known = characters_of(top)
+    before = {place: text for place, text in known.items() if place[: len(inner)] == inner}
+    after = {(*inner, *place): text for place, text in kind.characters}
+    data_type = replace_inner_type(present.data_type, path[len(column) :], kind.data_type)
+    ensure_longer(table, path[:1], before, after)
+    yield from change_data_type(table, column, present, data_type)
+    if before != after:
+        others = {place: text for place, text in known.items() if place not in before}
+        spelled = respelled(top.data_type, {**others, **after}) if others or after else None
+        yield changes.SetColumnMetadata(path=path[:1], key=CHAR_VARCHAR_TYPE, value=spelled)
+
+
+def change_data_type(
+    table: BoundTable, path: Path, field: StructField, data_type: DataType
 ) -> Iterator[DefinitionChange]:
-    """To a wider type, or to a longer text; nothing where it is the type that the column has."""
-    old, new = column_sql_type(field), kind.spelled
-    if old == new:
+    """To a wider type; nothing where it is the type that the column has. Lengths of texts do not matter."""
+    if format_sql_type(field.data_type) == format_sql_type(data_type):
         return
     if is_identity(field):
         raise AlteredIdentity(".".join(path))
     ensure_unused(table, path)
-    if field.data_type is PrimitiveType.STRING and kind.data_type is PrimitiveType.STRING:
+    yield changes.ChangeType(path=path, data_type=data_type)
+
+
+def ensure_longer(table: BoundTable, column: Path, before: Mapping[Path, str], after: Mapping[Path, str]) -> None:
+    """Raises `ColumnChangeNotSupported` where a text has a length that it had not, or another one for CHAR."""
+    for place in dict.fromkeys([*before, *after]):
+        old, new = before.get(place, "string"), after.get(place, "string")
+        if old == new:
+            continue
+        ensure_unused(table, (*column, *place))
         if not _is_longer(old, new):
-            raise ColumnChangeNotSupported(".".join(path), old, new)
-        yield changes.SetColumnMetadata(path=path, key=CHAR_VARCHAR_TYPE, value=kind.declared)
-    elif kind.declared is not None or CHAR_VARCHAR_TYPE in field.metadata:
-        raise ColumnChangeNotSupported(".".join(path), old, new)
-    elif format_sql_type(field.data_type) != format_sql_type(kind.data_type):
-        yield changes.ChangeType(path=path, data_type=kind.data_type)
+            raise ColumnChangeNotSupported(".".join((*column, *place)), old, new)
 
 
 def _is_longer(old: str, new: str) -> bool:

@@ -26,6 +26,7 @@ from engine.plan.ddl.new_tables import COMMENT, plan_expression_checks
 from engine.plan.ddl.replace_columns import replace_columns
 from engine.plan.ddl.table_ddl import spelled_columns
 from engine.plan.rules.row_checks import plan_row_checks
+from engine.plan.rules.text_lengths import with_lengths
 from engine.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.runtime.settings import captured_settings
@@ -139,8 +140,9 @@ def _listed(details: TableDetails) -> str:
 
 def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
     """Changes that every format may have, in one version. Raises what the format says of them."""
-    folded = [change for each in written for change in changes_of(bound, table, each)]
+    said = [change for each in written for change in changes_of(bound, table, each)]
     try:
+        folded = list(with_lengths(table.snapshot.schema, said))
         definition = changed(table, folded)
     except ColumnChangeRefused as error:
         if not isinstance(written[0], ReplaceColumns):

@@ -7,16 +7,16 @@ and in what arrays and maps hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from engine.bind.bound import BoundTable
 from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.ddl.alter_columns import change_type
+from engine.plan.ddl.alter_columns import change_data_type, ensure_longer
 from engine.plan.ddl.new_tables import COMMENT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
+from engine.plan.rules.text_lengths import characters_of
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
-from engine.sql.dialect.type_text import SqlType
 from engine.statements.alters import ReplaceColumns
 from engine.table import definition_changes as changes
 from engine.table.column_metadata import is_identity
@@ -74,8 +74,37 @@ def _field(table: BoundTable, path: Path, old: StructField, new: StructField) ->
         for deeper, before, after in inner:
             yield from _fields(table, deeper, before, after)
     else:
-        declared = new.metadata.get(CHAR_VARCHAR_TYPE)
-        yield from change_type(table, path, old, SqlType(new.data_type, declared))
+        yield from change_data_type(table, path, old, new.data_type)
+    if len(path) == 1:
+        had, has = characters_of(old), characters_of(new)
+        if had != has:
+            ensure_longer(table, path, *_of_both(old, new, had, has))
+            yield changes.SetColumnMetadata(path=path, key=CHAR_VARCHAR_TYPE, value=new.metadata.get(CHAR_VARCHAR_TYPE))
+
+
+def _of_both(
+    old: StructField, new: StructField, before: Mapping[Path, str], after: Mapping[Path, str]
+) -> tuple[Mapping[Path, str], Mapping[Path, str]]:
+    """Without those of fields that only one of the types has."""
+    there = set(_places(old.data_type, ())) & set(_places(new.data_type, ()))
+    first, second = ({place: text for place, text in each.items() if place in there} for each in (before, after))
+    return first, second
+
+
+def _places(data_type: DataType, path: Path) -> Iterator[Path]:
+    """The paths of all parts of a type."""
+    yield path
+    match data_type:
+        case StructType(fields):
+            for field in fields:
+                yield from _places(field.data_type, (*path, field.name))
+        case ArrayType(element):
+            yield from _places(element, (*path, "element"))
+        case MapType(key, value):
+            yield from _places(key, (*path, "key"))
+            yield from _places(value, (*path, "value"))
+        case _:
+            return
 
 
 def _inner(path: Path, old: DataType, new: DataType) -> Iterator[tuple[Path, StructType, StructType]]:

@@ -27,6 +27,7 @@ from engine.statements.tables import CreateTable
 from engine.table.definition import TableDefinition
 from engine.table.operations import TableOperation
 from engine.types.schema import StructType
+from engine.types.voids import ensure_no_new_void
 
 
 def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
@@ -43,7 +44,9 @@ def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -
     table = _replaceable(analyzed.bound, statement)
     if statement.columns or statement.checks or statement.keys:
         raise ColumnsWithQuery(f"{statement.mode} TABLE")
-    plan = _plan(analyzed.bound, statement, table, StructType(table_fields(analyzed.columns or ())))
+    schema = StructType(table_fields(analyzed.columns or ()))
+    ensure_no_new_void(schema.fields, (), dict(statement.properties))
+    plan = _plan(analyzed.bound, statement, table, schema)
     config = plan.definition.config(table.label)
     config.ensure_supported(TableOperation.APPEND)
     return ReplaceTableAsPlan(

@@ -81,6 +81,6 @@ def _shown(field: StructField, around: str = "") -> str:
             return f"map_from_entries({path})"
         case StructType(fields) if any(isinstance(each.data_type, MapType) for each in fields):
             inner = ", ".join(f"{_shown(each, f'{path}.')} AS {_quoted(each)}" for each in fields)
-            return f"struct({inner})"
+            return f"CASE WHEN {path} IS NOT NULL THEN struct({inner}) END"
         case _:
             return path

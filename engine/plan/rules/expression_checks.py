@@ -23,8 +23,8 @@ class ExpressionAnalyzer(Protocol):
     def examine(self, plan: ReadPlan) -> Examination:
         """Analyzes `plan`."""
 
-    def evaluate(self, plan: ReadPlan) -> object:
-        """Runs `plan`."""
+    def compute(self, plan: ReadPlan) -> None:
+        """Runs `plan`, for what it raises."""
 
 
 _UNGROUPED = frozenset({"MISSING_AGGREGATION", "MISSING_GROUP_BY"})
@@ -89,6 +89,6 @@ def _ensure_fine(check: ExpressionCheck, plan: ExpressionCheckPlan, analyzer: Ex
 
 def _ensure_value(check: ExpressionCheck, value: str, analyzer: ExpressionAnalyzer) -> None:
     try:
-        analyzer.evaluate(ReadPlan(text=f"SELECT {value}", scans=()))
+        analyzer.compute(ReadPlan(text=f"SELECT {value}", scans=()))
     except SparkFailure as failure:
         raise check.translated(failure) from failure

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from engine.bind.bound import BoundStatement, BoundTable
+from engine.enforce.columns import partition_column
 from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
 from engine.errors.statement_errors import DuplicateKey, StatementNotSupported
 from engine.plan.rules.conditions import own_condition
@@ -76,6 +77,7 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
     for number, item in enumerate(statement.partition):
         if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
             raise DuplicateKey("The PARTITION clause", item.column)
+        partition_column(table.snapshot.rules, item.column)
     static_partitions = {item.column: item.value for item in statement.partition if item.value is not None}
     return WritePlan(
         table=table.label,

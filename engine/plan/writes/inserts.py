@@ -56,6 +56,7 @@ from engine.table.definition import TableDefinition
 from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
+from engine.types.voids import ensure_no_new_void
 
 REPLACE_ON = "REPLACE ON"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
@@ -128,6 +129,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
     schema = StructType(table_fields(analyzed.columns or ()))
+    ensure_no_new_void(schema.fields, (), dict(statement.properties))
     definition = define(bound, target, statement, schema)
     config = definition.config(str(target.name))
     config.ensure_supported(TableOperation.APPEND)

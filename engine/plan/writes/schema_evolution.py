@@ -31,6 +31,7 @@ from engine.errors.policy_errors import ColumnUsedByPolicy
 from engine.errors.table_errors import naming
 from engine.plan.rules.dependencies import uses
 from engine.plan.rules.query_columns import table_type
+from engine.plan.rules.text_lengths import with_lengths
 from engine.plans.write_plan import WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.table.column_metadata import GENERATION
@@ -40,6 +41,7 @@ from engine.table.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
+from engine.types.voids import ensure_no_new_void
 from engine.types.widening import is_widening
 
 
@@ -53,10 +55,13 @@ def evolved(
     changes = list(_changes(rows, given, by_name, fields_by_name))
     if not changes:
         return None
+    properties = table.snapshot.details.properties
     for change in changes:
+        if isinstance(change, AddColumn):
+            ensure_no_new_void((change.field,), change.parent, properties)
         _ensure_free(table, change)
     with naming(table.label):
-        return table.snapshot.redefined(table.label, changes)
+        return table.snapshot.redefined(table.label, with_lengths(table.snapshot.schema, changes))
 
 
 # --- What is new -----------------------------------------------------------------------------------------------------

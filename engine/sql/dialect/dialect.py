@@ -78,6 +78,39 @@ class SyntaxFailure(ParseError):
         self.reason, self.offset = reason, offset
 
 
+_FUNCTIONS_OF_UNITS = frozenset(
+    {"timestampadd", "dateadd", "date_add", "timestampdiff", "datediff", "date_diff", "timediff"}
+)
+"""Whose first argument of three is a word of Spark's grammar (`datetimeUnit`), and no column."""
+_UNITS = frozenset(
+    {
+        "YEAR",
+        "QUARTER",
+        "MONTH",
+        "WEEK",
+        "DAY",
+        "DAYOFYEAR",
+        "HOUR",
+        "MINUTE",
+        "SECOND",
+        "MILLISECOND",
+        "MICROSECOND",
+    }
+)
+
+
+def _read_unit(call: exp.Anonymous) -> None:
+    """Makes the unit of `timestampdiff(MONTH, a, b)` a word, for which sqlglot has a column."""
+    arguments = call.expressions
+    if call.name.lower() not in _FUNCTIONS_OF_UNITS or len(arguments) != 3:
+        return
+    unit = arguments[0]
+    if not isinstance(unit, exp.Column) or len(unit.parts) != 1 or unit.this.args.get("quoted"):
+        return
+    if unit.name.upper() in _UNITS:
+        unit.replace(exp.Var(this=unit.name))
+
+
 class _Parser(PipeParser):
     SUPPORTS_TABLE_QUERY = True
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -206,6 +239,7 @@ class _Parser(PipeParser):
             call = call.this  # what OVER, FILTER and the like are put on
         if isinstance(call, exp.Anonymous):
             call.meta.setdefault(CALL_AT, start.start)
+            _read_unit(call)
         return found
 
     def _parse_change_feed(self) -> exp.Anonymous:

@@ -15,6 +15,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.suggestions import hint
 from engine.sql.dialect.type_names import CHARACTERS, DECIMALS, PRIMITIVES, TYPE_NAMES
+from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 
@@ -26,10 +27,13 @@ _PRECISION_MAX = 38
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """`declared` is Spark's spelling of a type in which `char(n)` or `varchar(n)` occurs, else None."""
+    """`declared` is Spark's spelling of a type in which `char(n)` or `varchar(n)` occurs, else None; `characters` are
+    these, by their paths in the type.
+    """
 
     data_type: DataType
     declared: str | None = None
+    characters: tuple[tuple[Path, str], ...] = ()
 
     @property
     def spelled(self) -> str:
@@ -63,6 +67,10 @@ def ensure_is_type(text: str) -> None:
         reader.ensure_nothing_behind()
 
 
+def _below(name: str, kind: SqlType) -> tuple[tuple[Path, str], ...]:
+    return tuple(((name, *path), text) for path, text in kind.characters)
+
+
 class _Reader:
     """The tokens of a type, taken from the left."""
 
@@ -81,7 +89,8 @@ class _Reader:
             return SqlType(self._decimal())
         if word in CHARACTERS:
             (length,) = self._arguments()
-            return SqlType(PrimitiveType.STRING, f"{CHARACTERS[word]}({length})")
+            text = f"{CHARACTERS[word]}({length})"
+            return SqlType(PrimitiveType.STRING, text, (((), text),))
         if word == "ARRAY":
             return self._array()
         if word == "MAP":
@@ -114,7 +123,7 @@ class _Reader:
         element = self.read_type()
         self._read(">")
         declared = f"array<{element.spelled}>" if element.declared else None
-        return SqlType(ArrayType(element.data_type), declared)
+        return SqlType(ArrayType(element.data_type), declared, _below("element", element))
 
     def _map(self) -> SqlType:
         self._read("<")
@@ -123,7 +132,8 @@ class _Reader:
         value = self.read_type()
         self._read(">")
         declared = f"map<{key.spelled},{value.spelled}>" if key.declared or value.declared else None
-        return SqlType(MapType(key.data_type, value.data_type), declared)
+        characters = (*_below("key", key), *_below("value", value))
+        return SqlType(MapType(key.data_type, value.data_type), declared, characters)
 
     def _struct(self) -> SqlType:
         self._read("<")
@@ -140,7 +150,9 @@ class _Reader:
         self._read(">")
         spelled = ",".join(f"{field.name}:{kind.spelled}" for field, kind in zip(fields, types, strict=True))
         has_declared = any(kind.declared for kind in types)
-        return SqlType(StructType(tuple(fields)), f"struct<{spelled}>" if has_declared else None)
+        characters = [each for field, kind in zip(fields, types, strict=True) for each in _below(field.name, kind)]
+        declared = f"struct<{spelled}>" if has_declared else None
+        return SqlType(StructType(tuple(fields)), declared, tuple(characters))
 
     def _field(self, name: str, kind: SqlType) -> StructField:
         nullable = True

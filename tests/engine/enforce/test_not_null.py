@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.enforce.not_null import enforce_not_null
+from engine.table.rules import Capability
 from engine.types.schema import ArrayType, DataType, MapType, StructType
 from tests.engine.enforce.write_plans import INT, STRING, column, plan
 
@@ -57,6 +58,31 @@ def test_checks_of_what_is_inside(data_type: DataType, checks: list[tuple[str, s
     assert [check.text for check in found] == [text for _, text in checks]
     for check, (path, _) in zip(found, checks, strict=True):
         assert path in str(check.error({})) and check.error({}).condition == "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
+
+
+@pytest.mark.parametrize(
+    ("data_type", "checks"),
+    [
+        (REQUIRED, ["(`a` IS NULL OR `a`.`x` IS NOT NULL)"]),
+        (
+            StructType((column("s", REQUIRED, nullable=False),)),
+            ["(`a` IS NULL OR `a`.`s` IS NOT NULL)", "(`a` IS NULL OR `a`.`s`.`x` IS NOT NULL)"],
+        ),
+        (StructType((column("s", REQUIRED),)), ["(`a` IS NULL OR (`a`.`s` IS NULL OR `a`.`s`.`x` IS NOT NULL))"]),
+        (
+            ArrayType(StructType((column("s", REQUIRED),)), False),
+            [
+                "coalesce(forall(`a`, element_0 -> element_0 IS NOT NULL), true)",
+                "coalesce(forall(`a`, element_0 -> (element_0.`s` IS NULL OR element_0.`s`.`x` IS NOT NULL)), true)",
+            ],
+        ),
+    ],
+    ids=str,
+)
+def test_checks_of_what_is_inside_of_optional_parents(data_type: DataType, checks: list[str]) -> None:
+    rules = {"capabilities": (Capability.OPTIONAL_PARENTS,)}
+    found = enforce_not_null(plan(column("a", data_type), rules=rules)).checks
+    assert [check.text for check in found] == checks
 
 
 def test_a_column_itself() -> None:

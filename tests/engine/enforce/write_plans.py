@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.plans.write_plan import WritePlan
 from engine.table.identity import IdentityColumn
-from engine.table.rules import Constraint, Distribution, PartitionSource, SortColumn, StoredValue
+from engine.table.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 
 INT, LONG, STRING, DATE = PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.STRING, PrimitiveType.DATE
@@ -36,6 +36,10 @@ class Rules:
     sort_columns: tuple[SortColumn, ...] = ()
     distribution: Distribution | None = None
     stored_values: Mapping[str, StoredValue] = field(default_factory=dict)
+    capabilities: tuple[Capability, ...] = ()
+
+    def has(self, capability: Capability) -> bool:
+        return capability in self.capabilities
 
     @property
     def partition_keys(self) -> tuple[str, ...]:

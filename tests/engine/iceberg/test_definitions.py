@@ -165,6 +165,7 @@ REFUSED: list[tuple[type[SqlError], DefinitionChange]] = [
     (IcebergChangeNotSupported, ChangeIdentifiers(columns=(("day",),))),
     (IcebergChangeNotSupported, AddColumn(field=field("v", "variant"))),
     (AddedColumnNotNull, AddColumn(field=field("n", nullable=False))),
+    (AddedColumnNotNull, AddColumn(parent=("box",), field=field("n", nullable=False))),
     (DuplicateColumns, AddColumn(field=field("ID"))),
     (ColumnNotFound, RenameColumn(path=("nothing",), name="x")),
     (IcebergPropertyRefused, SetProperty(key="format-version", value="1")),
@@ -210,6 +211,9 @@ def test_partitionings_follow_one_another(tmp_path: Path) -> None:
     assert (table.metadata["default-spec-id"], table.metadata["last-partition-id"]) == (0, 1002)
     with pytest.raises(IcebergColumnInUse):
         table.alter(DropColumn(path=("at",)))
+    table.alter(ChangePartitioning(dropped=term("at", "day")))
+    table.alter(DropColumn(path=("at",)))
+    assert "at" not in table.snapshot.definition.schema.names
 
 
 PARTITIONS_OF_DATES: dict[str, tuple[PartitionTerm, bool]] = {

@@ -43,7 +43,7 @@ def test_what_is_refused_says_what_to_do(bare: BareLake, text: str, advice: str)
 def test_restore_sets_the_current_snapshot(bare: BareLake) -> None:
     assert bare.rows("RESTORE TABLE t TO VERSION AS OF 1001") == [(1002, 1001)]
     assert bare.rows("RESTORE TABLE t TO VERSION AS OF 1002") == [(1001, 1002)]
-    assert bare.refuse("RESTORE TABLE t TO VERSION AS OF 1002").condition == "DELTA_CANNOT_RESTORE_TABLE_VERSION"
+    assert bare.refuse("RESTORE TABLE t TO VERSION AS OF 1002").condition == "ICEBERG_CANNOT_RESTORE_TABLE_VERSION"
     assert "5" in str(bare.refuse("RESTORE TABLE t TO VERSION AS OF 5"))
 
 

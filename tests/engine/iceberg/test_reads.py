@@ -420,10 +420,15 @@ def test_metadata_of_partitioned_tables(session: LakeSession, lake: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["SELECT * FROM made.nothing", "SELECT * FROM plain.snapshots", "SELECT * FROM none.files"]
+    ("text", "condition"),
+    [
+        ("SELECT * FROM made.nothing", "ICEBERG_METADATA_TABLE_NOT_FOUND"),
+        ("SELECT * FROM plain.snapshots", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("SELECT * FROM none.files", "TABLE_OR_VIEW_NOT_FOUND"),
+    ],
 )
-def test_there_is_no_other_metadata(made: LakeSession, text: str) -> None:
-    assert refuse(made, text).condition == "TABLE_OR_VIEW_NOT_FOUND"
+def test_there_is_no_other_metadata(made: LakeSession, text: str, condition: str) -> None:
+    assert refuse(made, text).condition == condition
 
 
 def test_a_table_that_is_read_by_several_scans_is_the_source_of_writes(session: LakeSession, lake: Path) -> None:

@@ -39,14 +39,14 @@ def _new(lake: Path, name: str, version: int, mode: str, **properties: str) -> H
     return table
 
 
-def _newest(lake: Path, name: str) -> Path:
+def newest_metadata(lake: Path, name: str) -> Path:
     files = lake.glob(f"**/{name}/metadata/v*.metadata.json")
     return max(files, key=lambda path: int(path.name[1:].split(".")[0]))
 
 
 def read_by_all(session: LakeSession, lake: Path, name: str) -> list[tuple[Any, ...]]:
     """The rows of a table, if we, pyiceberg and DuckDB agree."""
-    path = _newest(lake, name)
+    path = newest_metadata(lake, name)
     ours = sorted(rows(session, f"SELECT * FROM {name}"), key=str)
     theirs = open_duckdb().execute(f"SELECT * FROM iceberg_scan('{path}')").fetchall()
     found = StaticTable.from_metadata(str(path)).scan().to_arrow()

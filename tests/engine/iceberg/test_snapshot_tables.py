@@ -218,7 +218,7 @@ def test_a_table_without_its_name_gets_it_where_nothing_changed(tmp_path: Path, 
     CHANGES[changed](bare, place)
     bare = BareLake(tmp_path / "lake", tmp_path / "catalog")
     if changed != "nothing":
-        assert bare.refuse(call).condition == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+        assert bare.refuse(call).condition == "ICEBERG_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
         assert bare.refuse("DESCRIBE t").condition == "TABLE_OR_VIEW_NOT_FOUND"
         return
     assert bare.rows(call) == [(1,)]

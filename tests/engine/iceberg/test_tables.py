@@ -112,9 +112,12 @@ def test_rows_are_written_for_every_reader(session: LakeSession, version: str) -
     )
     assert run(session, f"INSERT INTO {name} BY NAME SELECT id + 10 AS id, 'a' AS name FROM range(3)") == 3
     assert len(read_by_all(session, name)) == 6
-    assert refuse(session, f"INSERT INTO {name} (name) VALUES ('x')").condition == "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"
+    assert (
+        refuse(session, f"INSERT INTO {name} (name) VALUES ('x')").condition
+        == "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA"
+    )
     violated = refuse(session, f"INSERT INTO {name} (id) SELECT nullif(1, 1)")
-    assert violated.condition == "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
+    assert violated.condition == "NOT_NULL_ASSERT_VIOLATION"
     run(session, f"ALTER TABLE {name} RENAME COLUMN price TO cost")
     run(session, f"ALTER TABLE {name} ADD COLUMN price INT AFTER id")
     with dynamic(session):

@@ -153,6 +153,7 @@ REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
     (PLAIN, AddColumn(field=column("a"), parent=("nothing",)), ColumnNotFound),
     (PLAIN, AddColumn(field=column("a"), position=After("nothing")), ColumnNotFound),
     (PLAIN, AddColumn(field=column("a", nullable=False)), AddedColumnNotNull),
+    (PLAIN, AddColumn(field=column("a", StructType((column("b", nullable=False),)))), AddedColumnNotNull),
     (PLAIN, AddColumn(field=column("a", P.TIMESTAMP_NTZ)), errors.FeaturesRequireManualEnablement),
     (PLAIN, RenameColumn(path=("id",), name="a"), schema_errors.RenameNeedsMapping),
     (PLAIN, DropColumn(path=("id",)), schema_errors.DropNeedsMapping),

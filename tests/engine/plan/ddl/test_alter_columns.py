@@ -9,7 +9,7 @@ from tests.engine.plan.lake import PlanningLake, shown_columns
 
 AFTER = {
     "plain ADD COLUMNS (c INT FIRST, D STRING AFTER a)": "c int, a int, D string, b string",
-    "plain ADD COLUMN s STRUCT<x: INT NOT NULL>": "a int, b string, s struct<x:int>",
+    "plain ADD COLUMN s STRUCT<x: INT>": "a int, b string, s struct<x:int>",
     "nested ADD COLUMN place.land STRING AFTER city": (
         "id int, place struct<city:string,land:string,zip:int>, tags array<struct<k:string>>, m map<string,int>"
     ),
@@ -66,6 +66,7 @@ def test_what_is_kept_with_a_column(
 REFUSED = {
     "plain ADD COLUMN c INT DEFAULT 1": "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
     "plain ADD COLUMN c INT NOT NULL": "DELTA_OPERATION_NOT_ALLOWED_DETAIL",
+    "plain ADD COLUMN s STRUCT<x: INT NOT NULL>": "DELTA_OPERATION_NOT_ALLOWED_DETAIL",
     "plain ADD COLUMN c BIGINT GENERATED ALWAYS AS IDENTITY": "DELTA_IDENTITY_COLUMNS_ADD_COLUMN_NOT_SUPPORTED",
     "plain ADD COLUMN c INT GENERATED ALWAYS AS (a)": "UNSUPPORTED_FEATURE.STATEMENT",
     "plain ADD COLUMN A INT": "DELTA_DUPLICATE_COLUMNS_FOUND",

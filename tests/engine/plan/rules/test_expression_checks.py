@@ -37,7 +37,7 @@ class Answers:
             dependencies={answer: "f()" for answer in found if isinstance(answer, Dependency)},
         )
 
-    def evaluate(self, plan: ReadPlan) -> object:
+    def compute(self, plan: ReadPlan) -> None:
         self.asked.append(plan.text)
         for value, error in self.values.items():
             if plan.text == f"SELECT {value}":
