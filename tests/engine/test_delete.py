@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from catalog.errors import SqlError
 from engine.delta.commit.transaction import Transaction
+from engine.delta.spec.errors import LogWriteFailed
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
@@ -184,7 +184,7 @@ def test_a_commit_that_fails_leaves_no_file(
 
     def stop(*_: Any) -> None:
         assert _files(lake / "default" / "things") > before
-        raise SqlError
+        raise LogWriteFailed("things", 1, "a fault")
 
     with monkeypatch.context() as patched:
         patched.setattr(Transaction, "commit", stop)

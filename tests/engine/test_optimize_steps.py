@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
+from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.plans.file_writes import WriteTarget, WrittenFile
@@ -183,10 +183,10 @@ def test_a_commit_that_fails_leaves_no_file(
     session: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: Any) -> None:
-        raise SqlError
+        raise LogWriteFailed("things", 1, "a fault")
 
     monkeypatch.setattr(Transaction, "commit", stop)
-    with pytest.raises(SqlError):
+    with pytest.raises(LogWriteFailed):
         _optimized(session)
     assert _operations(tmp_path) == []
     _ensure_nothing_is_left_over(tmp_path)

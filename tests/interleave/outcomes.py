@@ -206,5 +206,5 @@ def _descriptor(vector: Mapping[str, Any]) -> DeletionVectorDescriptor:
 
 
 def _file(folder: Path, path: str) -> Path:
-    path = path.removeprefix("file://")
+    path = path.removeprefix("file:")
     return Path(path) if path.startswith("/") else folder / path

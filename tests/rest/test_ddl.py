@@ -241,7 +241,7 @@ def test_a_table_is_made_of_a_query(session: LakeSession, server: RestServer, ot
     assert other.load_table("shop.copied").scan().to_arrow() == pa.table({"n": pa.array([7], pa.int32())})
     first = rows(session, f"SELECT snapshot_id FROM {name}.snapshots ORDER BY committed_at")[0][0]
     assert rows(session, f"SELECT count(*) FROM {name} VERSION AS OF {first}") == [(5,)]
-    run(session, f"CALL elsewhere.system.rollback_to_snapshot('shop.copied', {first})")
+    run(session, f"CALL elsewhere.system.set_current_snapshot('shop.copied', {first})")
     assert rows(session, f"SELECT count(*) FROM {name}") == [(5,)]
     run(session, f"DROP TABLE {name}")
     assert refuse(session, f"SELECT * FROM {name}").condition == "TABLE_OR_VIEW_NOT_FOUND"
