@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -24,6 +25,8 @@ import org.apache.spark.sql.internal.SQLConf$;
  *   join it could only join partitions, of which there are few in the first place if few bytes are read; and a join
  *   of a small query could only leave out files, of which there are few.
  * - Others have as many partitions in their exchanges as their bytes are worth, up to what is configured.
+ * - A plan of many thousands of expressions over few bytes is not compiled as a whole, which takes minutes for a CASE of
+ *   5,000 branches, and the rows a fraction of a second.
  * - A write is planned so only if one task reads and writes all its rows; others are as Spark plans them.
  *
  * A session that sets the number of partitions, or adaptive execution, has what it set. The settings are those of a
@@ -64,6 +67,9 @@ final class RunSettings {
 
   /** Files of one scan that are read sooner than a join can say that they need not be. */
   private static final long FEW_FILES = 3;
+
+  /** Expressions of a plan that are worth to be compiled for few rows. TPC-DS has at most some 800 in a query. */
+  private static final int COMPILED_MAX = 4000;
 
   private final SparkSession spark;
   private final SessionSettings session;
@@ -149,6 +155,9 @@ final class RunSettings {
     long partitions = oneTask ? 1 : Math.max(fixed ? 2 : ADAPTIVE_PARTITIONS_MIN, powerOfTwo(bytes / PARTITION));
     changes = new HashMap(changes);
     changes.put(PARTITIONS, Long.toString(Math.min(most, partitions)));
+    if (bytes <= ONE_TASK_MAX && hasManyExpressions(query.optimizedPlan())) {
+      changes.put("spark.sql.codegen.wholeStage", "false");
+    }
     if (oneTask && left.joins() && !session.hasSet(BROADCAST)) query.joinInOneTask();
     return oneTask && !query.isAdaptive();
   }
@@ -169,6 +178,16 @@ final class RunSettings {
   /** What a query wants of which it does not matter which rows they are; null: it is no such query. */
   SomeRows some() {
     return some;
+  }
+
+  private static boolean hasManyExpressions(LogicalPlan plan) {
+    final int[] count = {0};
+    new TreeWalk() {
+      void visit(TreeNode node) {
+        if (++count[0] <= COMPILED_MAX) visitFields(node);
+      }
+    }.visit(plan);
+    return count[0] > COMPILED_MAX;
   }
 
   private void planByCost() {

@@ -266,3 +266,13 @@ def test_small_changes_take_fewer_jobs(small: LakeSession, text: str, clause: st
         changed.append(sorted(rows(small, "SELECT * FROM altered"), key=repr))
     assert changed[0] == changed[1]
     assert jobs[1] <= jobs[0] - text.startswith("MERGE")
+
+
+@pytest.mark.parametrize(("branches", "is_compiled"), [(20, True), (1500, False)])
+def test_huge_plan_over_few_rows_is_not_compiled_as_a_whole(
+    small: LakeSession, branches: int, is_compiled: bool
+) -> None:
+    query = f"SELECT CASE {' '.join(f'WHEN id = {one} THEN {one + 1}' for one in range(branches))} END FROM facts"
+    assert ("*(1) Project" in _plan(small, query)) is is_compiled
+    expected = rows(small, f"SELECT if(id < {branches}, CAST(id AS INT) + 1, NULL) FROM facts")
+    assert sorted(rows(small, query), key=repr) == sorted(expected, key=repr)
