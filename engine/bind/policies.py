@@ -21,7 +21,7 @@ from catalog.view import CatalogView
 from engine.bind.bound import BoundExpression, BoundPolicy, BoundRelation, BoundTable, tables_of
 from engine.bind.functions import Functions
 from engine.errors.policy_errors import PolicyForbidsTimeTravel, PolicyNotUsable
-from engine.sql.query.bodies import inlined_expression, is_deterministic
+from engine.sql.query.bodies import inlined_expression, is_deterministic, readable
 from engine.statements.queries import Query
 from engine.table.changes import TableChanges
 from engine.table.column_metadata import COLUMN_ID
@@ -81,7 +81,7 @@ def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:
     """Why an expression cannot decide for the rows of `table`, the same each time it is asked."""
     if any(each.snapshot.table_root == table.snapshot.table_root for each in tables_of(expression.relations)):
         return "it reads the table itself"
-    if not is_deterministic(inlined_expression(expression.query)):
+    if not is_deterministic(readable(inlined_expression(expression.query))):
         return NOT_DETERMINISTIC
     return None
 
