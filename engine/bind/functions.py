@@ -132,13 +132,11 @@ class Functions:
         """A function by its full name, also one that the principal may not know of."""
         return self._view.unrestricted.find_function(name)
 
-    def expression(self, name: TableName, arguments: Sequence[str]) -> Query:
-        """A query of what a function that is there gives, with its body in its place, under the function's settings;
+    def expression(self, name: TableName, arguments: Sequence[str], settings: Settings) -> Query:
+        """A query of what a function that is there gives, with its body in its place, to be evaluated under `settings`;
         for what nobody has to have EXECUTE on.
         """
         text = f"SELECT {'.'.join(map(quote, name.parts))}({', '.join(arguments)})"
-        found = self.entry(name)
-        settings = () if found is None else found.settings
         changed, _ = self.in_query(parse_expression(text), name.schema_name, self._view.unrestricted, settings)
         assert changed.inlined
         return changed
