@@ -30,6 +30,7 @@ _OF_SUBQUERIES = (
 _TIMES = ("date(", "date_format(", "timestamp(", "unix", "to_char", "to_varchar", "csv", "json", "xml")
 _DEPENDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_OF_SUBQUERIES, ("select",)),
+    "spark.sql.legacy.castComplexTypesToString.enabled": ("cast", "::", "string"),
     "spark.sql.legacy.codingErrorAction": ("encode", "decode"),
     "spark.sql.legacy.javaCharsets": ("encode", "decode"),
     "spark.sql.legacy.nullInEmptyListBehavior": (" in",),
@@ -109,6 +110,7 @@ def _ensure_functions_fit(bound: BoundStatement) -> None:
             created = dict(function.settings)
             for key, words in sorted((_DEPENDS | _COERCED_AGAIN).items()):
                 is_other = bound.state.values.get(key) != created.get(key)
-                if is_other and any(word in function.body.lower() for word in words):
+                text = f"cast({function.body})".lower()
+                if is_other and any(word in text for word in words):
                     reason = f"it was created with {created[key]}" if key in created else "it was created without one"
                     raise FunctionForbidsSetting(key, str(function.name), reason)

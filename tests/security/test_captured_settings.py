@@ -13,6 +13,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
+from engine.runtime.settings import SETTINGS, captured_settings
 from engine.sql.query.bodies import BODY_CALL
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
@@ -330,6 +331,39 @@ def test_function_that_reads_for_its_caller_rejects_a_late_setting(people: Peopl
     assert people.refuse("eve", "SELECT s.late(0)").condition == "ROUTINE_SETTING_NOT_SUPPORTED"
     people.rows("ann", f"SET {setting[0]} = {setting[1]}")  # who may read the table by herself
     assert len(people.rows("ann", "SELECT s.late(0)")) == 1
+
+
+def test_no_setting_of_a_reader_changes_what_a_function_reads(people: People, changed: object) -> None:
+    """Sets each flag that may change a value; the function has the same value, or is rejected for the setting."""
+    people.rows(
+        "ann",
+        """CREATE FUNCTION s.digest(k INT) RETURNS STRING RETURN (
+        SELECT concat_ws(',', count(*), sum(size(coalesce(tags, array()))), max(CAST(at AS STRING)), min(hour(at)),
+            count_if(coalesce(size(tags), 0) = 1), sum(1.10BD / id), typeof(X'41' || X'41'), typeof(max(id) / 3BD),
+            max(elt(1, n, 'x')), count_if(n IN ('1', 'x')), max(date_format(at, 'yyyy-MM-dd')), count_if(id NOT IN (9)),
+            max(CAST(array(1, NULL) AS STRING)), max(CAST(named_struct('a', NULL) AS STRING)))
+        FROM s.t WHERE id >= k AND id IN (SELECT id FROM s.t))""",
+    )
+    people.rows("ann", "GRANT EXECUTE ON FUNCTION s.digest TO eve")
+    expected = people.rows("eve", "SELECT s.digest(1)")
+    flags = [
+        row for row in SETTINGS.values() if row.expected == "true or false" and captured_settings({row.key: "true"})
+    ]
+    differing, refused = [], []
+    for flag in flags:
+        for value in ("true", "false"):
+            people.rows("eve", f"SET {flag.key} = {value}")
+            try:
+                found = people.rows("eve", "SELECT s.digest(1)")
+            except SqlError as error:
+                refused.append((flag.key, value, error.condition))
+                continue
+            if found != expected:
+                differing.append((flag.key, value, found))
+        people.rows("eve", f"RESET {flag.key}")
+    assert not differing
+    assert {condition for _, _, condition in refused} == {"ROUTINE_SETTING_NOT_SUPPORTED"}
+    assert 0 < len(refused) < len(flags)
 
 
 def test_errors_name_the_function_and_not_its_text(people: People, sizes: None, changed: object) -> None:
