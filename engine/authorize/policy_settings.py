@@ -1,10 +1,8 @@
 """Settings of a session that would change what a row filter, column mask, view or SQL function means.
 
-Policies and views are parsed and analyzed under the settings that were captured when they were created. What Spark
-looks at later, while it optimizes and runs the query, is the session's: a policy, or a view over tables that the reader
-may not read, that depends on such a setting is rejected if the session has changed it. The body of a SQL function is
-analyzed with the text of its caller; a function that reads tables for its caller is rejected under other settings than
-those under which it was created.
+Policies, views and SQL functions are parsed and analyzed under the settings that were captured when they were created.
+What Spark looks at later, while it optimizes and runs the query, is the session's: a policy, or a view or function over
+tables that the reader may not read, that depends on such a setting is rejected if the session has changed it.
 """
 
 from __future__ import annotations
@@ -12,12 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from catalog.entries import FunctionEntry
 from engine.bind.bound import BoundExpression, BoundInBody, BoundRelation, BoundStatement, BoundView, tables_of
 from engine.bind.sight import is_hidden
 from engine.errors.policy_errors import FunctionForbidsSetting, PolicyForbidsSetting
-from engine.runtime.settings import captured_settings
-from engine.sql.query.bodies import inlined_expression
+from engine.sql.query.bodies import inlined_expression, readable
 
 _OF_SUBQUERIES = (
     "spark.sql.legacy.inSubqueryNullability",
@@ -34,6 +30,7 @@ _OF_SUBQUERIES = (
 _TIMES = ("date(", "date_format(", "timestamp(", "unix", "to_char", "to_varchar", "csv", "json", "xml")
 _DEPENDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_OF_SUBQUERIES, ("select",)),
+    "spark.sql.legacy.castComplexTypesToString.enabled": ("cast", "::", "string"),
     "spark.sql.legacy.codingErrorAction": ("encode", "decode"),
     "spark.sql.legacy.javaCharsets": ("encode", "decode"),
     "spark.sql.legacy.nullInEmptyListBehavior": (" in",),
@@ -47,10 +44,11 @@ _DEPENDS: dict[str, tuple[str, ...]] = {
 }
 """For each setting that Spark looks at late, what the text of an expression has in it that may depend on it."""
 
-
-_OF_TIMES = ("time", "date", "hour", "minute", "second", "current", "now", "unix", "cast", "::")
-"""Words of bodies and types whose values may depend on the time zone."""
-_TIME_ZONE = "spark.sql.session.timeZone"
+_COERCED_AGAIN = {
+    "spark.sql.function.concatBinaryAsString": ("concat", "||"),
+    "spark.sql.function.eltOutputAsString": ("elt",),
+}
+"""As `_DEPENDS`, of settings that Spark looks at again when it analyzes the text that calls a function."""
 
 _SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
 """The first one of a view is no subquery."""
@@ -84,7 +82,7 @@ def _hidden_texts(relations: Sequence[BoundRelation]) -> Iterator[tuple[str, lis
 
 
 def _texts(expression: BoundExpression) -> Iterator[str]:
-    yield inlined_expression(expression.query)
+    yield readable(inlined_expression(expression.query))
     yield from _of_views(expression.relations)
 
 
@@ -94,16 +92,15 @@ def _of_views(relations: Sequence[BoundRelation]) -> Iterator[str]:
         named = relation.relation if isinstance(relation, BoundInBody) else relation
         if isinstance(named, BoundView):
             yield _SELECT.sub("", named.query.text, count=1)
-            yield from (piece for call in named.query.inlined for piece in call.pieces if isinstance(piece, str))
+            pieces = (piece for call in named.query.inlined for piece in call.pieces if isinstance(piece, str))
+            yield from map(readable, pieces)
             yield from _of_views(named.relations)
 
 
 def _ensure_functions_fit(bound: BoundStatement) -> None:
-    """Rejects a function that reads what its caller may not, if it was created under other settings.
-
-    The body takes the place of the call in the caller's text, and is analyzed under the caller's settings with it.
+    """Rejects a function that reads what its caller may not, if it depends on a setting that Spark looks at late and
+    that was another one when the function was created.
     """
-    session = dict(captured_settings(bound.state.values))
     for relation in bound.relations:
         if not isinstance(relation, BoundInBody):
             continue
@@ -111,15 +108,9 @@ def _ensure_functions_fit(bound: BoundStatement) -> None:
             continue
         for function in {relation.called.name: relation.called, relation.function.name: relation.function}.values():
             created = dict(function.settings)
-            for key in sorted(session.keys() | created.keys()):
-                if session.get(key) != created.get(key) and _may_depend(function, relation, key):
+            for key, words in sorted((_DEPENDS | _COERCED_AGAIN).items()):
+                is_other = bound.state.values.get(key) != created.get(key)
+                text = f"cast({function.body})".lower()
+                if is_other and any(word in text for word in words):
                     reason = f"it was created with {created[key]}" if key in created else "it was created without one"
                     raise FunctionForbidsSetting(key, str(function.name), reason)
-
-
-def _may_depend(function: FunctionEntry, relation: BoundInBody, key: str) -> bool:
-    if key != _TIME_ZONE:
-        return True
-    types = (*(each.type for each in function.parameters), *(each.type for each in relation.columns), function.returns)
-    text = " ".join((function.body, *types)).lower()
-    return any(word in text for word in _OF_TIMES)

@@ -1,9 +1,10 @@
 """Calls of the catalog's functions, put into queries as expressions; and who the session's principal is.
 
 Spark never looks a function of the catalog up: its body takes the place of the call, with the arguments in the places
-of its parameters. What the body calls in its turn is looked up as its owner, from where it was made; the tables that it
-names become relations of the query, which `binder.py` binds in the same way. A function that the principal may not know
-of is left to Spark, which does not find it either.
+of its parameters. Spark analyzes the body of a function that was created under other settings than its caller's by
+itself. What the body calls in its turn is looked up as its owner, from where it was made; the tables that it names
+become relations of the query, which `binder.py` binds in the same way. A function that the principal may not know of is
+left to Spark, which does not find it either.
 
 `is_account_group_member` and `is_member` are about the session's principal wherever they are called, also in views and
 functions of others. They are answered here, and become TRUE or FALSE.
@@ -11,7 +12,7 @@ functions of others. They are answered here, and become TRUE or FALSE.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -19,7 +20,7 @@ from typing import Any, TypeVar, cast
 from catalog.entries import FunctionEntry, owner_of
 from catalog.names import SchemaName, TableName, quote
 from catalog.privileges import Principal, group
-from catalog.right_errors import ViewOwnerLacksPrivileges
+from catalog.right_errors import FunctionNotFound, ViewOwnerLacksPrivileges
 from catalog.rights import Login, caller_of, label_of, owning
 from catalog.view import CatalogView
 from engine.bind.bound import BoundFunction, BoundRelation
@@ -31,8 +32,10 @@ from engine.errors.function_errors import (
     WrongNumberOfArguments,
 )
 from engine.runtime.identity import Identity
+from engine.runtime.settings import captured_settings
 from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.query.bodies import (
+    BODY_CALL,
     MEMBERSHIP,
     Body,
     expression_query,
@@ -46,6 +49,7 @@ from engine.sql.query.bodies import (
     parse_body,
     parse_expression,
     repeats,
+    separate_call,
     string_literal,
     with_defaults,
 )
@@ -57,27 +61,33 @@ FUNCTION_DEPTH_MAX = 32
 """Functions in functions."""
 
 _T = TypeVar("_T")
+Settings = tuple[tuple[str, str], ...]
 
 
 class Functions:
     """The functions of one statement. `view` is what the session's principal may know of."""
 
-    def __init__(self, view: CatalogView, identity: Identity) -> None:
-        self._view, self._identity = view, identity
+    def __init__(self, view: CatalogView, identity: Identity, values: Mapping[str, str]) -> None:
+        """`values` are the settings of the session."""
+        self._view, self._identity, self._values = view, identity, values
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return captured_settings(self._values)
 
     def in_statement(self, statement: _T, current: SchemaName) -> tuple[_T, tuple[BoundFunction, ...]]:
         """The statement with the calls of all its queries inlined, and the functions that these call."""
         found: list[BoundFunction] = []
 
         def change(query: Query) -> Query:
-            changed, functions = self.in_query(query, current, self._view)
+            changed, functions = self.in_query(query, current, self._view, self._settings)
             found.extend(functions)
             return changed
 
         def change_text(text: str) -> str:
             if not self._may_call(text):
                 return text
-            changed, functions = self.in_query(expression_query(text), current, self._view)
+            changed, functions = self.in_query(expression_query(text), current, self._view, self._settings)
             found.extend(functions)
             return inlined_expression(changed)
 
@@ -90,9 +100,16 @@ class Functions:
         return "(" in text and any(name in folded for name in (*MEMBERSHIP, *names))
 
     def in_query(
-        self, query: Query, current: SchemaName, view: CatalogView, inside: tuple[TableName, ...] = ()
+        self,
+        query: Query,
+        current: SchemaName,
+        view: CatalogView,
+        settings: Settings,
+        inside: tuple[TableName, ...] = (),
     ) -> tuple[Query, tuple[BoundFunction, ...]]:
-        """The query with its calls inlined; names are looked up in `view`, from `current`."""
+        """The query with its calls inlined; names are looked up in `view`, from `current`. It is evaluated under
+        `settings`. Raises `FunctionNotFound` for the name that calls of functions with other settings get.
+        """
         found: list[BoundFunction] = []
         inlined: list[InlinedCall] = []
         relations = list(query.relations)
@@ -100,10 +117,12 @@ class Functions:
             if len(call.name_parts) == 1 and call.name_parts[0].lower() in MEMBERSHIP:
                 inlined.append(literal_call(call, self._membership(query, call)))
                 continue
+            if BODY_CALL in call.name_parts:
+                raise FunctionNotFound(BODY_CALL)
             entry = view.find_function(TableName.from_parts(call.name_parts, current))
             if entry is not None:
                 body, inner = self._body(query, call, entry, inside)
-                inlined.append(_called(call, entry, body, len(relations)))
+                inlined.append(_called(call, entry, body, len(relations), settings))
                 relations += [replace(each, functions=(entry.name, *each.functions)) for each in body[1].relations]
                 found.append(BoundFunction(entry=entry, functions=inner))
         changed = replace(query, inlined=tuple(inlined), relations=tuple(relations)) if inlined else query
@@ -113,12 +132,12 @@ class Functions:
         """A function by its full name, also one that the principal may not know of."""
         return self._view.unrestricted.find_function(name)
 
-    def expression(self, name: TableName, arguments: Sequence[str]) -> Query:
-        """A query of what a function that is there gives, with its body in its place; for what nobody has to have
-        EXECUTE on.
+    def expression(self, name: TableName, arguments: Sequence[str], settings: Settings) -> Query:
+        """A query of what a function that is there gives, with its body in its place, to be evaluated under `settings`;
+        for what nobody has to have EXECUTE on.
         """
         text = f"SELECT {'.'.join(map(quote, name.parts))}({', '.join(arguments)})"
-        changed, _ = self.in_query(parse_expression(text), name.schema_name, self._view.unrestricted)
+        changed, _ = self.in_query(parse_expression(text), name.schema_name, self._view.unrestricted, settings)
         assert changed.inlined
         return changed
 
@@ -133,7 +152,9 @@ class Functions:
             least = sum(each.default is None for each in parameters)
             raise WrongNumberOfArguments(str(entry.name), least, len(parameters), given)
         body = parse_body(entry.body, [each.name for each in parameters], entry.name.table)
-        inner, functions = self.in_query(body.query, entry.current, self._as_owner(entry), (*inside, entry.name))
+        inner, functions = self.in_query(
+            body.query, entry.current, self._as_owner(entry), entry.settings, (*inside, entry.name)
+        )
         for number, span in enumerate(call.arguments):
             text, parameter = query.text[span.start : span.end], parameters[number].name
             if repeats(body, number) and not is_deterministic(text):
@@ -226,7 +247,9 @@ def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation
         raise BodyNotPossible(str(function.name), reason)
 
 
-def _called(call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int) -> InlinedCall:
+def _called(call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int, settings: Settings) -> InlinedCall:
+    if entry.settings != settings:
+        return separate_call(call, entry, *body, first)
     defaults = [each.default or "" for each in entry.parameters[len(call.arguments) :]]
     return with_defaults(call, len(call.arguments), defaults, inlined_call(call, entry, *body, first))
 

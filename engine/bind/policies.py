@@ -19,9 +19,9 @@ from catalog.privileges import Principal
 from catalog.state import CatalogState
 from catalog.view import CatalogView
 from engine.bind.bound import BoundExpression, BoundPolicy, BoundRelation, BoundTable, tables_of
-from engine.bind.functions import Functions
+from engine.bind.functions import Functions, Settings
 from engine.errors.policy_errors import PolicyForbidsTimeTravel, PolicyNotUsable
-from engine.sql.query.bodies import inlined_expression, is_deterministic
+from engine.sql.query.bodies import inlined_expression, is_deterministic, readable
 from engine.statements.queries import Query
 from engine.table.changes import TableChanges
 from engine.table.column_metadata import COLUMN_ID
@@ -57,7 +57,7 @@ def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query
         (binding.column(mask.column).name, binding.expression(mask.call, (PolicyArgument(column=mask.column),)))
         for mask in policies.masks
     )
-    return BoundPolicy(filters=filters, masks=masks, settings=binding.settings())
+    return BoundPolicy(filters=filters, masks=masks, settings=binding.settings or ())
 
 
 def ensure_same_columns(table: BoundTable, feed: TableChanges) -> None:
@@ -81,7 +81,7 @@ def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:
     """Why an expression cannot decide for the rows of `table`, the same each time it is asked."""
     if any(each.snapshot.table_root == table.snapshot.table_root for each in tables_of(expression.relations)):
         return "it reads the table itself"
-    if not is_deterministic(inlined_expression(expression.query)):
+    if not is_deterministic(readable(inlined_expression(expression.query))):
         return NOT_DETERMINISTIC
     return None
 
@@ -100,15 +100,8 @@ class _Binding:
     def __init__(self, table: BoundTable, functions: Functions, read: Callable[[Query], Relations]) -> None:
         self._table, self._functions, self._read = table, functions, read
         self._columns = {fold(column.name): column for column in table.snapshot.schema.fields}
-        self._settings: dict[tuple[tuple[str, str], ...], FunctionEntry] = {}
-
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """The settings under which all functions were created. Raises `PolicyNotUsable` if they differ."""
-        if len(self._settings) > 1:
-            one, other, *_ = self._settings.values()
-            reason = f"{one.name} and {other.name} were created under different settings. Create one of them again"
-            raise PolicyNotUsable(self._label, reason)
-        return next(iter(self._settings), ())
+        self.settings: Settings | None = None
+        """Those of the first function, under which all expressions are evaluated; others keep their bodies apart."""
 
     @property
     def _label(self) -> str:
@@ -124,13 +117,14 @@ class _Binding:
         entry = self._functions.entry(call.function)
         if entry is None:
             raise PolicyNotUsable(self._label, f"the function {call.function} is not there")
-        self._settings.setdefault(entry.settings, entry)
+        self.settings = entry.settings if self.settings is None else self.settings
         arguments = (*first, *call.arguments)
         reason = mismatch(entry, [self._type(argument) for argument in arguments])
         if reason is not None:
             raise PolicyNotUsable(self._label, reason)
         try:
-            query = self._functions.expression(call.function, [self._text(argument) for argument in arguments])
+            texts = [self._text(argument) for argument in arguments]
+            query = self._functions.expression(call.function, texts, self.settings)
             found = BoundExpression(query=query, relations=self._read(query))
         except SqlError as error:  # which may name what the function reads
             raise PolicyNotUsable(self._label, f"what {call.function} calls or reads is not there") from error

@@ -6,14 +6,18 @@ from dataclasses import replace
 
 from engine.enforce.errors import ReplaceWhereViolated
 from engine.enforce.values import described
+from engine.errors.policy_errors import FunctionSettingsDiffer
 from engine.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
+from engine.sql.query.bodies import separate_functions
 
 
 def enforce_replace_where(plan: WritePlan) -> WritePlan:
     """Adds the condition as a check."""
     if plan.replaces is None:
         return plan
+    for function in separate_functions(plan.replaces):
+        raise FunctionSettingsDiffer(function)
     expression = parse_expression(plan.replaces)
 
     def violated(values: Values) -> ReplaceWhereViolated:

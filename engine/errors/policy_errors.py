@@ -61,6 +61,15 @@ class FunctionForbidsSetting(SqlError, condition="ROUTINE_SETTING_NOT_SUPPORTED"
 
 
 @dataclass(eq=False)
+class FunctionSettingsDiffer(SqlError, condition="ROUTINE_SETTING_NOT_SUPPORTED.REPLACE_WHERE", sqlstate="0A000"):
+    function: str
+    template = (
+        "REPLACE WHERE cannot call the function {function}, which was created under other settings than those of the "
+        "session. RESET the settings, or create the function again (CREATE OR REPLACE FUNCTION)."
+    )
+
+
+@dataclass(eq=False)
 class PolicyForbidsTimeTravel(SqlError, condition="FGAC_TIME_TRAVEL_NOT_SUPPORTED.PER_TABLE_RLS_CM", sqlstate="0A000"):
     table: str
     template = "Older versions of {table} cannot be read: its row filter and column masks are for the newest columns."

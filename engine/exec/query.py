@@ -50,6 +50,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
 from engine.spool.spool import Spool
+from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.splice import own_aliases
 from engine.statements.queries import ExplainMode
 from engine.table.scan import Scan
@@ -443,6 +444,7 @@ def _request(
         "given": [given_request(given) for given in plan.given],
         "parameters": [parameter_request(parameter) for parameter in parameters],
         "variables": variables_request(context.variables),
+        "body_call": BODY_CALL,
         "spool": str(folder),
         "result_bytes_max": context.result_bytes_max,
         "rows_wanted": context.rows_wanted,

@@ -40,6 +40,7 @@ from engine.exec.errors import (
     ValueTooLarge,
     ViewChanged,
 )
+from engine.sql.query.bodies import with_function_names
 from engine.storage.errors import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
@@ -142,12 +143,13 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
     if own_texts is not None and not _is_own(known, own_texts):
         return SparkFailure(condition, sqlstate, _HIDDEN)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
-    text, _, quoted = text.partition(_QUOTED)
+    text, _, quoted = with_function_names(text).partition(_QUOTED)
     if condition == _WRITE_FAILED:  # which says where it happened, not what
         text += f" {known['cause']}"
     if known.get("column"):  # whose value is made where the rows are written: the message has the value
         text = f"A value for the column {known['column']} cannot be stored; nothing was written. {text}"
     elif fragment := known.get("fragment") or quoted:
+        fragment = with_function_names(fragment)
         text += _QUOTED + (fragment if len(fragment) <= _FRAGMENT_MAX else fragment[:_FRAGMENT_MAX] + " …")
     return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
 

@@ -18,6 +18,7 @@ from engine.pruning.predicates import Predicate
 from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
+from engine.sql.query.bodies import has_queried_body
 from engine.sql.query.conditions import parse_condition
 from engine.statements.queries import Span
 
@@ -55,7 +56,8 @@ def parse_any_expression(text: str) -> Expression:
     root = _tree(text)
     columns = {tuple(part.name for part in column.parts) for column in root.find_all(exp.Column)}
     has_star = any(_is_of_outside(star) for star in root.find_all(exp.Star))
-    return Expression(text, tuple(sorted(columns)), root.find(exp.Query) is not None, has_star)
+    has_subquery = root.find(exp.Query) is not None or has_queried_body(text)
+    return Expression(text, tuple(sorted(columns)), has_subquery, has_star)
 
 
 def plain_condition(text: str) -> Predicate | None:

@@ -124,7 +124,7 @@ final class PlanGuard {
         }
       } else {
         ensureExpression(node);
-        if (node instanceof UnresolvedFunction) {
+        if (node instanceof UnresolvedFunction && !FunctionBodies.isCall((UnresolvedFunction) node)) {
           ensureListed(((UnresolvedFunction) node).nameParts(), functions, "function");
         }
         if (node instanceof UnresolvedGenerator) {

@@ -29,6 +29,11 @@ import scala.jdk.javaapi.CollectionConverters;
 final class Relations {
   private final Map plans = new HashMap();
   private final Map unlisted = new HashMap();
+  private final FunctionBodies bodies;
+
+  Relations(FunctionBodies bodies) {
+    this.bodies = bodies;
+  }
 
   void add(String name, LogicalPlan plan) {
     plans.put(name.toLowerCase(Locale.ROOT), plan);
@@ -38,13 +43,16 @@ final class Relations {
     unlisted.put(name.toLowerCase(Locale.ROOT), columns);
   }
 
-  /** Names that are not known here stay: those of views and of common table expressions. */
+  /**
+   * Names that are not known here stay: those of views and of common table expressions. Views that bodies of functions
+   * read have to be there.
+   */
   LogicalPlan inPlaceOfNames(LogicalPlan parsed) {
-    return plans.isEmpty() ? parsed : placed(parsed, new Placing());
+    return placed(parsed, new Placing());
   }
 
-  private static LogicalPlan placed(LogicalPlan plan, Placing placing) {
-    return (LogicalPlan) plan.transformDownWithSubqueries(placing);
+  private LogicalPlan placed(LogicalPlan plan, Placing placing) {
+    return bodies.placedIn((LogicalPlan) plan.transformDownWithSubqueries(placing));
   }
 
   /** A name that a WITH defines is its own from there on; Spark does not find what else may have meant a table of ours. */

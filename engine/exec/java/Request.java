@@ -38,6 +38,8 @@ final class Request {
   final JsonNode given;
   final JsonNode parameters;
   final Variables variables;
+  /** The name of calls of functions that have other settings ({@link FunctionBodies}). */
+  final String bodyCall;
   final String spoolPath;
   final long resultBytesMax;
   /** The query may stop when its first rows are so many, or have more bytes than that. */
@@ -61,6 +63,7 @@ final class Request {
     text = node.get("text").textValue();
     parameters = node.get("parameters");
     variables = new Variables(node.get("variables"));
+    bodyCall = node.get("body_call").textValue();
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
     rowsWanted = node.get("rows_wanted").asLong(Long.MAX_VALUE);

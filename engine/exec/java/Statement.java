@@ -228,8 +228,8 @@ final class Statement {
     named = Repeatability.both(named, ParsedNames.repeatable(parsed));
     LogicalPlan local = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
     session.ensureLive(request.id);
-    QueryExecution execution = planned(relations().inPlaceOfNames(local));
-    analyze(execution);
+    relations();
+    QueryExecution execution = withViews(local);
     asked = execution.analyzed();
     return execution;
   }
@@ -271,7 +271,7 @@ final class Statement {
   /** What the names of the scans stand for. */
   private Relations relations() throws Exception {
     if (relations == null) {
-      relations = new Relations();
+      relations = new Relations(new FunctionBodies(this, session, request.bodyCall));
       Map files = files();
       for (int i = 0; i < request.scans.length; i++) {
         String name = request.scans[i].relation;
@@ -305,11 +305,8 @@ final class Statement {
   }
 
   /** Names of views are unique in a statement only, so statements of one session take turns for this moment. */
-  private void analyze(QueryExecution execution) throws Exception {
-    if (request.views.length == 0) {
-      analyzeWithVariables(execution);
-      return;
-    }
+  private QueryExecution withViews(LogicalPlan parsed) throws Exception {
+    if (request.views.length == 0) return analyzedWithVariables(parsed);
     synchronized (session) {
       ArrayList created = new ArrayList();
       try {
@@ -318,7 +315,7 @@ final class Statement {
           createView(request.views[i]);
           created.add(request.views[i].relation);
         }
-        analyzeWithVariables(execution);
+        return analyzedWithVariables(parsed);
       } finally {
         for (int i = created.size() - 1; i >= 0; i--) {
           spark.sessionState().catalog().dropTempView((String) created.get(i));
@@ -327,13 +324,25 @@ final class Statement {
     }
   }
 
-  private void analyzeWithVariables(final QueryExecution execution) {
+  private QueryExecution analyzedWithVariables(LogicalPlan parsed) {
+    final QueryExecution execution = planned(relations.inPlaceOfNames(parsed));
     request.variables.during(spark, new scala.runtime.AbstractFunction0() {
       public Object apply() {
         execution.assertAnalyzed();
         return null;
       }
     });
+    return execution;
+  }
+
+  /** The body of a function by itself. No plan or answer of it is kept. */
+  LogicalPlan analyzedBody(String text) throws Exception {
+    LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(text);
+    named = Repeatability.NEVER;
+    guard.ensureMayAnalyze(parsed, request.relations());
+    QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
+    execution.assertAnalyzed();
+    return execution.analyzed();
   }
 
   /** Views and policies are analyzed under the settings of their creation: the reader's would change what they mean. */
@@ -369,9 +378,14 @@ final class Statement {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
     named = Repeatability.both(named, ParsedNames.repeatable(parsed));
     guard.ensureMayAnalyze(parsed, request.relations());
-    QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
-    if (view.temporary) analyzeWithVariables(execution);
-    else execution.assertAnalyzed();
+    relations();
+    QueryExecution execution;
+    if (view.temporary) {
+      execution = analyzedWithVariables(parsed);
+    } else {
+      execution = planned(relations().inPlaceOfNames(parsed));
+      execution.assertAnalyzed();
+    }
     guard.ensureMayRun(execution.analyzed(), request.id);
     return execution.analyzed();
   }

@@ -25,7 +25,7 @@ from engine.plan.reads.policies import PolicyTexts, policy_text
 from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.runtime.session_state import is_temporary
-from engine.sql.query.bodies import expression_in
+from engine.sql.query.bodies import expression_in, readable
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
@@ -44,7 +44,7 @@ def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequen
 def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
     """Of the query and of all that is below it: views, bodies of functions, policies."""
     yield query.text
-    yield from (piece for call in query.inlined for piece in call.pieces if isinstance(piece, str))
+    yield from (readable(piece) for call in query.inlined for piece in call.pieces if isinstance(piece, str))
     for relation in relations:
         named = relation.relation if isinstance(relation, BoundInBody) else relation
         if isinstance(named, BoundView):

@@ -8,13 +8,21 @@ A body with queries names columns of tables too, and a name in it means a column
 as in Spark. So the parameters are columns of a relation of one row with the function's name, whose values are the
 arguments: `(SELECT body FROM (SELECT argument, …) AS function(parameter, …))`. Nothing in the body is in sight of an
 argument, and nothing around the call is in sight of the body, but what an argument brings in.
+
+A function that was created under other settings than those of its caller keeps its body apart: the call names
+:data:`BODY_CALL`, and Spark parses and analyzes the body by itself (`FunctionBodies.java`).
 """
 
 from __future__ import annotations
 
+import json
+import re
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
+from urllib import parse as urls
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -27,7 +35,7 @@ from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, EXCLUDED_FUNCTIONS
 from engine.sql.query.query import parse_query, query_tree
 from engine.sql.query.splice import Edit, apply_edits, splice
-from engine.statements.queries import Call, InlinedCall, Query, RelationName, Span
+from engine.statements.queries import Call, InlinedCall, Piece, Query, RelationName, Span
 
 _HEAD = "SELECT "
 MEMBERSHIP = frozenset({"is_account_group_member", "is_member"})
@@ -46,6 +54,14 @@ _MARK = "\0"
 
 _RELATION = "relation"
 """Before the number of a relation between two marks."""
+
+BODY_CALL = f"__body_{secrets.token_hex(12)}"
+"""The name of calls with a body that is analyzed under its own settings. No text of a user has it."""
+
+_BODY = re.compile(rf"{BODY_CALL}\('([^']*)'")
+_RELATIONS_OF_CALL = re.compile(rf"{BODY_CALL}\('([^']*)'(?:, '[^']*')*(?:, )?")
+_UNCHANGED = " ()=<>,.[]!|&*/;:"
+"""Characters of a body that stay, so that its words are found in texts that are looked at."""
 
 _NOT_DETERMINISTIC = frozenset(
     {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"}
@@ -168,8 +184,7 @@ def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fir
     types = [each.type for each in entry.parameters]
     edits: list[Edit] = [(span, f"CAST(({_MARK}{number}{_MARK}) AS {types[number]})") for span, number in body.uses]
     text = apply_edits(inner.text, edits, inner.inlined)[len(_HEAD) :]
-    alias = f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
-    pieces = f"CAST(({text}) AS {entry.returns}){alias}".split(_MARK)
+    pieces = f"CAST(({text}) AS {entry.returns}){_alias(call)}".split(_MARK)
     return InlinedCall(
         span=call.span,
         arguments=call.arguments,
@@ -177,21 +192,94 @@ def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fir
     )
 
 
+def separate_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int) -> InlinedCall:
+    """What comes in the place of a call of a function that is evaluated under its own settings.
+
+    The body selects from one row, whose columns are its parameters: defaults, and NULL for what `call` gives.
+    """
+    given, relations = len(call.arguments), range(first, first + len(inner.relations))
+    text = splice(inner, [f"{_MARK}{_RELATION}{number}{_MARK}" for number in relations])
+    for at, number in enumerate(relations):
+        text = text.replace(quote(f"{_MARK}{_RELATION}{number}{_MARK}"), f"{_MARK}{at}{_MARK}")
+    values = ["NULL" if number < given else each.default or "NULL" for number, each in enumerate(entry.parameters)]
+    apart = {
+        "function": str(entry.name),
+        "is_query": body.has_query or bool(inner.relations),
+        "settings": entry.settings,
+        "relations": len(relations),
+        "text": _selected(entry, text, values),
+    }
+    pieces: list[Piece] = [f"{BODY_CALL}('{urls.quote(json.dumps(apart, ensure_ascii=False), safe=_UNCHANGED)}'"]
+    for number in relations:
+        pieces += [", '", RelationName(number), "'"]
+    for number in range(given):
+        pieces += [", (", number, ")"]
+    pieces.append(f"){_alias(call)}")
+    return InlinedCall(span=call.span, arguments=call.arguments, pieces=tuple(pieces))
+
+
+def readable(text: str) -> str:
+    """A text that is looked at, with the bodies of :func:`separate_call` as they were written."""
+    while BODY_CALL in text:
+        text = _readable_once(text)
+    return text
+
+
+def has_queried_body(text: str) -> bool:
+    """Whether a body of :func:`separate_call` in `text`, or one that it calls, has a query."""
+    while BODY_CALL in text:
+        if any(_body_in(found)["is_query"] for found in _BODY.finditer(text)):
+            return True
+        text = _readable_once(text)
+    return False
+
+
+def separate_functions(text: str) -> list[str]:
+    """The names of the functions that :func:`separate_call` put into `text`."""
+    return [str(_body_in(found)["function"]) for found in _BODY.finditer(text)]
+
+
+def with_function_names(text: str) -> str:
+    """A part of a text of Spark's messages, with calls of functions as the user wrote them, but for their arguments."""
+    shown = _RELATIONS_OF_CALL.sub(lambda found: f"{_body_in(found)['function']}(", text)
+    return shown.replace(BODY_CALL, "function")
+
+
+def _readable_once(text: str) -> str:
+    return _BODY.sub(lambda found: "(" + str(_body_in(found)["text"]).replace(_MARK, "`"), text)
+
+
+def _body_in(found: re.Match[str]) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(urls.unquote(found[1]))
+    return body
+
+
+def _selected(entry: FunctionEntry, text: str, values: Sequence[str]) -> str:
+    """Returns a query of a function's value: its body, which the query `text` selects, over a row of `values` of its
+    parameters.
+    """
+    columns = ", ".join(
+        # Not called as the parameter: what is called so is in sight of the values behind it.
+        f"CAST(({value}) AS {parameter.type}) AS `__argument {number}`"
+        for number, (parameter, value) in enumerate(zip(entry.parameters, values, strict=True))
+    )
+    names = ", ".join(quote(parameter.name) for parameter in entry.parameters)
+    rows = f" FROM (SELECT {columns}) AS {quote(entry.name.table)}({names})" if values else ""
+    selected = text[len(_HEAD) :].rstrip("\n")
+    return f"SELECT CAST(({selected}\n) AS {entry.returns}){rows}"
+
+
+def _alias(call: Call) -> str:
+    return f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
+
+
 def queried_call(call: Call, entry: FunctionEntry, body: Query, first: int) -> InlinedCall:
     """What comes in the place of a call of a function with queries in its `body`, whose relations are `first` and those
     behind it in the query of the call.
     """
     text = splice(body, [f"{_MARK}{_RELATION}{first + at}{_MARK}" for at in range(len(body.relations))])
-    values = ", ".join(
-        # Not called as the parameter: what is called so is in sight of the values behind it.
-        f"CAST(({_MARK}{number}{_MARK}) AS {parameter.type}) AS `__argument {number}`"
-        for number, parameter in enumerate(entry.parameters)
-    )
-    names = ", ".join(quote(parameter.name) for parameter in entry.parameters)
-    rows = f" FROM (SELECT {values}) AS {quote(entry.name.table)}({names})" if values else ""
-    alias = f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
-    selected = text[len(_HEAD) :].rstrip("\n")
-    whole = f"(SELECT CAST(({selected}\n) AS {entry.returns}){rows}){alias}"
+    values = [f"{_MARK}{number}{_MARK}" for number in range(len(entry.parameters))]
+    whole = f"({_selected(entry, text, values)}){_alias(call)}"
     pieces = whole.replace(f"`{_MARK}", _MARK).replace(f"{_MARK}`", _MARK).split(_MARK)
     return InlinedCall(
         span=call.span,

@@ -1,0 +1,188 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.net.URLDecoder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery$;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.internal.SQLConf$;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * Bodies of SQL functions that were created under other settings than those in force where they are called.
+ *
+ * Such a call names {@link Request#bodyCall}, with the body as a text (`engine/sql/query/bodies.py`), the relations that
+ * the body reads, and the arguments. The body is parsed and analyzed by itself, under the settings of its creation, as
+ * Spark does for its SQL functions; the arguments belong to the caller's text. A body without a query becomes an
+ * expression over the arguments, any other a scalar subquery over one row of them.
+ */
+final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
+  /** Begins the names of such calls, whose rest no statement knows. */
+  private static final String PREFIX = "__body_";
+  private static final String ARGUMENT = "__argument ";
+
+  private final Statement statement;
+  private final GatewaySession session;
+  private final String bodyCall;
+
+  FunctionBodies(Statement statement, GatewaySession session, String bodyCall) {
+    this.statement = statement;
+    this.session = session;
+    this.bodyCall = bodyCall;
+  }
+
+  /** Whether Spark knows no such function: it fails unless a body takes its place. */
+  static boolean isCall(UnresolvedFunction function) {
+    return function.nameParts().length() == 1 && ((String) function.nameParts().apply(0)).startsWith(PREFIX);
+  }
+
+  LogicalPlan placedIn(LogicalPlan parsed) {
+    final FunctionBodies bodies = this;
+    return (LogicalPlan) parsed.transformUpWithSubqueries(new scala.runtime.AbstractPartialFunction() {
+      public boolean isDefinedAt(Object plan) {
+        return true;
+      }
+
+      public Object applyOrElse(Object plan, scala.Function1 otherwise) {
+        return ((LogicalPlan) plan).transformExpressionsUp(bodies);
+      }
+    });
+  }
+
+  public boolean isDefinedAt(Object node) {
+    if (!(node instanceof UnresolvedFunction)) return false;
+    UnresolvedFunction function = (UnresolvedFunction) node;
+    boolean isPlain = !function.isDistinct() && function.filter().isEmpty() && !function.ignoreNulls().isDefined();
+    return isPlain && function.nameParts().length() == 1 && function.nameParts().apply(0).equals(bodyCall);
+  }
+
+  public Object applyOrElse(Object node, scala.Function1 otherwise) {
+    if (!isDefinedAt(node)) return otherwise.apply(node);
+    try {
+      return inPlaceOf(Scala.list(((UnresolvedFunction) node).arguments()));
+    } catch (Exception failure) {
+      Platform.throwException(failure);
+      return null;
+    }
+  }
+
+  private Expression inPlaceOf(List parts) throws Exception {
+    JsonNode body = Request.JSON.readTree(URLDecoder.decode(text(parts.get(0)), "UTF-8"));
+    int relations = body.get("relations").intValue();
+    String text = body.get("text").textValue();
+    for (int i = 0; i < relations; i++) text = text.replace("\0" + i + "\0", text(parts.get(1 + i)));
+    LogicalPlan analyzed = analyzed(text, Request.pairs(body.get("settings")));
+    List given = parts.subList(1 + relations, parts.size());
+    if (!(analyzed instanceof Project) && !(analyzed instanceof WithCTE)) { // which no function is created with
+      throw new Refusal("function", body.get("function").textValue());
+    }
+    LogicalPlan query = (LogicalPlan) analyzed.transformUp(new GivenArguments(given));
+    if (analyzed instanceof WithCTE) return subquery(query);
+    Expression value = (Expression) ((Project) analyzed).projectList().apply(0);
+    if (SubqueryExpression$.MODULE$.hasSubquery(value)) return subquery(query);
+    return (Expression) ((Alias) ((Project) query).projectList().apply(0)).child().transformUp(new Values(query));
+  }
+
+  private LogicalPlan analyzed(final String text, Map settings) {
+    return (LogicalPlan) SQLConf$.MODULE$.withExistingConf(
+        session.ofServer(settings), new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            try {
+              return statement.analyzedBody(text);
+            } catch (Exception failure) {
+              Platform.throwException(failure);
+              return null;
+            }
+          }
+        });
+  }
+
+  private static Expression subquery(LogicalPlan query) {
+    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList());
+    return ScalarSubquery$.MODULE$.apply(
+        query,
+        nothing,
+        NamedExpression$.MODULE$.newExprId(),
+        nothing,
+        Scala.none(),
+        Scala.none(),
+        Scala.none());
+  }
+
+  private static String text(Object literal) {
+    return ((Literal) literal).value().toString();
+  }
+
+  /** The arguments in the places of the nulls that stood for them, cast as the body casts them. */
+  private static final class GivenArguments extends scala.runtime.AbstractPartialFunction {
+    private final List given;
+
+    GivenArguments(List given) {
+      this.given = given;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      if (!(node instanceof Project) || !(((Project) node).child() instanceof OneRowRelation)) return false;
+      Object first = ((Project) node).projectList().apply(0);
+      return first instanceof Alias && ((Alias) first).name().equals(ARGUMENT + 0);
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      List columns = new ArrayList(Scala.list(((Project) node).projectList()));
+      for (int i = 0; i < given.size(); i++) {
+        Alias column = (Alias) columns.get(i);
+        Expression cast = (Expression) column.child().withNewChildren(one(given.get(i)));
+        columns.set(i, column.withNewChildren(one(cast)));
+      }
+      return new Project(Scala.seq(columns), ((Project) node).child());
+    }
+
+    private static scala.collection.immutable.Seq one(Object child) {
+      return Scala.seq(Arrays.asList(new Object[] {child}));
+    }
+  }
+
+  /** What the columns of the row of arguments are, below the body. */
+  private static final class Values extends scala.runtime.AbstractPartialFunction {
+    private final Map values = new HashMap();
+
+    Values(LogicalPlan query) {
+      LogicalPlan below = (LogicalPlan) query.children().apply(0);
+      while (!(below instanceof OneRowRelation)) {
+        if (below instanceof Project) {
+          for (Iterator all = Scala.list(((Project) below).projectList()).iterator(); all.hasNext(); ) {
+            Object column = all.next();
+            if (column instanceof Alias) values.put(((Alias) column).exprId(), ((Alias) column).child());
+          }
+        }
+        below = (LogicalPlan) below.children().apply(0);
+      }
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return node instanceof AttributeReference && values.containsKey(((AttributeReference) node).exprId());
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      Expression value = (Expression) values.get(((AttributeReference) node).exprId());
+      return isDefinedAt(value) ? applyOrElse(value, otherwise) : value;
+    }
+  }
+}
