@@ -266,16 +266,17 @@ class Operation:
         bytes_max: int | None = None,
         is_sent: bool = True,
         wait_s: float | None = None,
+        is_filled: bool = False,
     ) -> Page:
         """The next `rows_max` rows after the last fetched ones, or the first ones; fewer where they pass `bytes_max`.
 
         At least one row is answered where there is one, and rows are taken to be of one size. Rows that are not sent
         now are those of a link, which its reader gets by :meth:`page`. Where none comes within `wait_s` seconds the
-        page is empty, and says that more may follow.
+        page is empty, and says that more may follow. With `is_filled` all `rows_max` rows are waited for, or the end.
         """
         with self._reading() as buffer:
             offset = 0 if from_start else self._next_row
-            page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max)
+            page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max, is_filled=is_filled)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return self._note(page) if is_sent else page

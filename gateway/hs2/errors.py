@@ -41,6 +41,16 @@ class FetchOrientationNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.FETC
 
 
 @dataclass(eq=False)
+class PageTooLarge(SqlError, condition="FETCH_TOO_LARGE", sqlstate="54000"):
+    rows: int
+    limit: int
+    template = (
+        "The first {rows} rows have more than {limit} bytes, and the protocol of this client cannot say that rows "
+        "follow. Select fewer rows or columns, or use a client of a newer protocol."
+    )
+
+
+@dataclass(eq=False)
 class InfoTypeUnknown(SqlError, condition="UNKNOWN_INFO_TYPE", sqlstate="HY096"):
     info_type: int
     template = "GetInfo knows no information of type {info_type}."
