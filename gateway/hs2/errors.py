@@ -37,7 +37,7 @@ class ExpansionTooLong(SqlError, condition="STATEMENT_TOO_LONG.VARIABLES", sqlst
 @dataclass(eq=False)
 class FetchOrientationNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.FETCH_ORIENTATION", sqlstate="HYC00"):
     orientation: str
-    template = "Rows cannot be fetched by {orientation}, only by FETCH_NEXT and FETCH_FIRST."
+    template = "Rows cannot be fetched by {orientation}, only by FETCH_NEXT, FETCH_PRIOR and FETCH_FIRST."
 
 
 @dataclass(eq=False)

@@ -52,7 +52,38 @@ def test_intervals_are_strings_to_clients_without_types_for_them(
     assert [t.TTypeId(one).name for one in found] == types
 
 
-@pytest.mark.parametrize("orientation", [1, 2, 3, 5, 77])
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("HIVE_CLI_SERVICE_PROTOCOL_V1", "NULL_TYPE"),
+        ("HIVE_CLI_SERVICE_PROTOCOL_V10", "NULL_TYPE"),
+        ("SPARK_CLI_SERVICE_PROTOCOL_V1", "STRING_TYPE"),
+        ("SPARK_CLI_SERVICE_PROTOCOL_V9", "STRING_TYPE"),
+    ],
+)
+def test_a_column_of_nulls_is_a_string_to_databricks_clients(
+    client: ThriftClient, lab: Lab, version: str, kind: str
+) -> None:
+    lab.engine.answers["SELECT nulls"] = rows(pa.table({"n": pa.nulls(1)}), sql_types={"n": "void"})
+    session = open_session(client, client_protocol=getattr(t.TProtocolVersion, version))
+    operation = execute(client, session, "SELECT nulls")
+    (column,) = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema.columns
+    assert t.TTypeId(column.typeDesc.types[0].primitiveEntry.type).name == kind
+
+
+def test_prior_rows_are_those_before_the_rows_fetched_last(client: ThriftClient, session: t.TSessionHandle) -> None:
+    """As Spark's own server counts: so many rows before the first of the last answer, and on from there."""
+    operation = execute(client, session, "ROWS 25")
+    seen = []
+    for orientation, count in [(0, 10), (0, 10), (1, 4), (0, 4), (1, 100), (0, 1), (4, 2), (1, 3), (0, 30), (1, 1)]:
+        response = fetch(client, operation, count, orientation)
+        ids = cells(response)[0]
+        assert ids == list(range(response.results.startRowOffset, response.results.startRowOffset + len(ids)))
+        seen.append((response.results.startRowOffset, len(ids)))
+    assert seen == [(0, 10), (10, 10), (6, 4), (10, 4), (0, 25), (25, 0), (0, 2), (0, 3), (3, 22), (2, 1)]
+
+
+@pytest.mark.parametrize("orientation", [2, 3, 5, 77])
 def test_other_orientations_are_refused(client: ThriftClient, session: t.TSessionHandle, orientation: int) -> None:
     operation = execute(client, session, "SELECT 1")
     assert fetch(client, operation, 1, orientation).status.sqlState == "HYC00"
