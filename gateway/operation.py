@@ -18,6 +18,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import Enum
+from typing import assert_never
 
 import pyarrow as pa
 
@@ -43,6 +45,14 @@ logger = logging.getLogger(__name__)
 
 TEXT_KEPT_MAX = 16_384
 """Characters of its text that an ended statement keeps: all of it may be megabytes, and many may be open."""
+
+
+class FetchFrom(Enum):
+    """Where a fetch begins: after the rows fetched last, so many rows before them, or at the first row."""
+
+    NEXT = "next"
+    PRIOR = "prior"
+    FIRST = "first"
 
 
 class Operation:
@@ -107,7 +117,7 @@ class Operation:
         self._changed = threading.Condition()
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
-        self._next_row, self._logged, self._rows_given_back = 0, 0, 0
+        self._page_row, self._next_row, self._logged, self._rows_given_back = 0, 0, 0, 0
         self._handed_out: dict[int, int] = {}  # rows by the offset from which they were asked for
         self._was_told_end = False
         self._thread: int | None = None
@@ -262,23 +272,35 @@ class Operation:
         self,
         rows_max: int,
         *,
-        from_start: bool = False,
+        start: FetchFrom = FetchFrom.NEXT,
         bytes_max: int | None = None,
         is_sent: bool = True,
         wait_s: float | None = None,
+        is_filled: bool = False,
     ) -> Page:
-        """The next `rows_max` rows after the last fetched ones, or the first ones; fewer where they pass `bytes_max`.
+        """The `rows_max` rows from `start` on; fewer where they pass `bytes_max`.
 
         At least one row is answered where there is one, and rows are taken to be of one size. Rows that are not sent
         now are those of a link, which its reader gets by :meth:`page`. Where none comes within `wait_s` seconds the
-        page is empty, and says that more may follow.
+        page is empty, and says that more may follow. With `is_filled` all `rows_max` rows are waited for, or the end.
         """
         with self._reading() as buffer:
-            offset = 0 if from_start else self._next_row
-            page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max)
+            offset = self._fetch_offset(start, rows_max)
+            page = buffer.page(offset, rows_max, wait_s, bytes_max=bytes_max, is_filled=is_filled)
         with self._changed:
-            self._next_row = offset + page.rows.num_rows
+            self._page_row, self._next_row = offset, offset + page.rows.num_rows
         return self._note(page) if is_sent else page
+
+    def _fetch_offset(self, start: FetchFrom, rows_max: int) -> int:
+        match start:
+            case FetchFrom.NEXT:
+                return self._next_row
+            case FetchFrom.PRIOR:
+                return max(0, self._page_row - rows_max)
+            case FetchFrom.FIRST:
+                return 0
+            case _:
+                assert_never(start)
 
     def next_page(self, rows_max: int, bytes_max: int) -> Page | None:
         """What :meth:`fetch` would answer, of rows that are there; the position stays. None where there are none."""
@@ -291,7 +313,7 @@ class Operation:
         with self._changed:
             if self._next_row != page.row_offset:
                 return False
-            self._next_row += page.rows.num_rows
+            self._page_row, self._next_row = page.row_offset, page.row_offset + page.rows.num_rows
         self.last_used = time.monotonic()
         self._note(page)
         return True

@@ -54,16 +54,25 @@ class ResultBuffer:
         """What ended the reading: the stream can raise it only once, and what is left behind it is not all there is."""
         self._lock = threading.Lock()
 
-    def page(self, offset: int, rows_max: int, wait_s: float | None = None, *, bytes_max: int | None = None) -> Page:
+    def page(
+        self,
+        offset: int,
+        rows_max: int,
+        wait_s: float | None = None,
+        *,
+        bytes_max: int | None = None,
+        is_filled: bool = False,
+    ) -> Page:
         """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed, or
         have more than `bytes_max`.
 
-        At least one row is waited for, or the end; with `wait_s` no longer than so many seconds.
+        At least one row is waited for, or the end; with `wait_s` no longer than so many seconds. With `is_filled` all
+        rows are waited for.
         """
         with self._reading():
             if wait_s is None or self.rows_held > offset or self._stream.wait_ready(wait_s):
                 self._pull_to(offset + 1)
-            self._pull_to(offset + rows_max + 1, only_ready=True)  # one more row tells whether any follow
+            self._pull_to(offset + rows_max + 1, only_ready=not is_filled)  # one more row tells whether any follow
             return self._page(offset, rows_max, bytes_max)
 
     def ready_page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page | None:

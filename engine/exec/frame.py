@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.exec.errors import ResultTypeNotSupported
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
@@ -126,10 +125,9 @@ def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
             return pa.string()
         case {"type": "array", "elementType": element}:
             return pa.list_(pa.field("element", arrow_type(element)))
-        case {"type": "map", "keyType": "void"}:  # that of an empty map; Arrow has no such keys
-            raise ResultTypeNotSupported("map with keys of type void")
         case {"type": "map", "keyType": key, "valueType": value}:
-            return pa.map_(arrow_type(key), arrow_type(value))
+            # a map with keys of type void is empty, and Arrow has no such keys
+            return pa.map_(pa.string() if key == "void" else arrow_type(key), arrow_type(value))
         case {"type": "struct", "fields": fields}:
             return pa.struct([pa.field(field["name"], arrow_type(field["type"])) for field in fields])
         case _:

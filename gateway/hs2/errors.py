@@ -37,7 +37,17 @@ class ExpansionTooLong(SqlError, condition="STATEMENT_TOO_LONG.VARIABLES", sqlst
 @dataclass(eq=False)
 class FetchOrientationNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.FETCH_ORIENTATION", sqlstate="HYC00"):
     orientation: str
-    template = "Rows cannot be fetched by {orientation}, only by FETCH_NEXT and FETCH_FIRST."
+    template = "Rows cannot be fetched by {orientation}, only by FETCH_NEXT, FETCH_PRIOR and FETCH_FIRST."
+
+
+@dataclass(eq=False)
+class PageTooLarge(SqlError, condition="FETCH_TOO_LARGE", sqlstate="54000"):
+    rows: int
+    limit: int
+    template = (
+        "The first {rows} rows have more than {limit} bytes, and the protocol of this client cannot say that rows "
+        "follow. Select fewer rows or columns, or use a client of a newer protocol."
+    )
 
 
 @dataclass(eq=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from gateway.hs2 import metadata
-from gateway.hs2.errors import FetchOrientationNotSupported
+from gateway.hs2.errors import FetchOrientationNotSupported, PageTooLarge
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.result_form import Pieces, ShapedResult
-from gateway.operation import Operation
+from gateway.operation import FetchFrom, Operation
 from gateway.result_buffer import Page
 from gateway.row_links import RowLinks
 
@@ -20,6 +20,12 @@ EXTENDED_BYTES_MAX = 32 << 20
 """One answer's bytes for clients that say how many they take."""
 ROWS_S = 20.0
 """How long an answer without rows is held for those that ask again."""
+_STARTS = {
+    t.TFetchOrientation.FETCH_NEXT: FetchFrom.NEXT,
+    t.TFetchOrientation.FETCH_PRIOR: FetchFrom.PRIOR,
+    t.TFetchOrientation.FETCH_FIRST: FetchFrom.FIRST,
+}
+_NO_ROWS = Page(0, metadata.RESULT.empty_table(), False)
 
 
 def fetch_log(operation: Operation, orientation: int | None) -> Page:
@@ -56,17 +62,35 @@ def fetch(
     is_sent: bool = True,
     wait_s: float | None = None,
 ) -> Page:
-    if orientation not in (None, t.TFetchOrientation.FETCH_NEXT, t.TFetchOrientation.FETCH_FIRST):
+    """Returns the next rows, or the first ones; fewer where they pass the bytes, or have yet to be computed."""
+    start = _fetch_start(operation, orientation)
+    if not operation.has_rows:
+        return _NO_ROWS
+    rows_max, bytes_max = page_limits(rows_max, bytes_max)
+    return operation.fetch(rows_max, start=start, bytes_max=bytes_max, is_sent=is_sent, wait_s=wait_s)
+
+
+def _fetch_start(operation: Operation, orientation: int | None) -> FetchFrom:
+    """Returns where the fetch begins; raises the error of an operation that has no result."""
+    start = FetchFrom.NEXT if orientation is None else _STARTS.get(orientation)
+    if start is None:
         names = {member.value: member.name for member in t.TFetchOrientation}
         raise FetchOrientationNotSupported(names.get(orientation, str(orientation)))
     operation.ensure_result()
+    return start
+
+
+def fetch_all(operation: Operation, orientation: int | None, rows_max: int | None) -> Page:
+    """Returns `rows_max` rows, or those up to the end of the result, and waits for them.
+
+    Raises :class:`PageTooLarge` for first rows that pass the bytes of an answer: the client would take those that fit
+    for all. After other rows fewer are answered, since a client that goes on reads until an answer without rows.
+    """
+    start = _fetch_start(operation, orientation)
     if not operation.has_rows:
-        return Page(0, metadata.RESULT.empty_table(), False)
-    rows_max, bytes_max = page_limits(rows_max, bytes_max)
-    return operation.fetch(
-        rows_max,
-        from_start=orientation == t.TFetchOrientation.FETCH_FIRST,
-        bytes_max=bytes_max,
-        is_sent=is_sent,
-        wait_s=wait_s,
-    )
+        return _NO_ROWS
+    rows_max, _ = page_limits(rows_max, None)
+    page = operation.fetch(rows_max, start=start, bytes_max=EXTENDED_BYTES_MAX, is_filled=True)
+    if start is FetchFrom.FIRST and page.has_more and page.rows.num_rows < rows_max:
+        raise PageTooLarge(rows_max, EXTENDED_BYTES_MAX)
+    return page

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 _HEAD = re.compile(r"(interval|[a-z_]+)(?:\(([\d, ]+)\))?")
+_PIECE = re.compile(r"[a-z]+<|[^<>,(]+(?:\([^)]*\))?|.", re.DOTALL)
 _UNBOUNDED = 2**31 - 1
 _SEARCHABLE, _UNSEARCHABLE = 3, 0
 
@@ -51,14 +52,33 @@ JDBC_TYPES: Mapping[str, JdbcType] = {
 
 
 def describe_type(sql_type: str) -> JdbcType:
-    """The type of a column in Spark's DDL spelling, which is also its name, in capitals."""
+    """The type of a column in Spark's short spelling. Its name is that of `DataType.sql`."""
     head = _HEAD.match(sql_type)
     base = JDBC_TYPES.get(head[1], JDBC_TYPES["string"]) if head else JDBC_TYPES["string"]
-    base = replace(base, name=sql_type if "<" in sql_type else sql_type.upper())
+    base = replace(base, name=_upper(sql_type))
     if head is None or head[2] is None or base.code not in (1, 3, 12):
         return base
     numbers = [int(number) for number in head[2].split(",")]
     return replace(base, size=numbers[0], digits=numbers[1] if len(numbers) > 1 else base.digits)
+
+
+def _upper(sql_type: str) -> str:
+    """Returns `STRUCT<name: STRING, Age: INT>` for `struct<name:string,Age:int>`, as Spark's own server does."""
+    text, kinds, at = "", [""], 0
+    while at < len(sql_type):
+        colon = sql_type.find(":", at)
+        if kinds[-1] == "struct" and sql_type[at - 1] in "<," and sql_type[at] != ">" and colon > 0:
+            text, at = f"{text}{sql_type[at:colon]}: ", colon + 1  # a field's name, whose case counts
+            continue
+        piece = _PIECE.match(sql_type, at)
+        assert piece is not None  # any character is a piece
+        at, word = piece.end(), piece[0]
+        if word.endswith("<"):
+            kinds.append(word[:-1])
+        elif word == ">" and len(kinds) > 1:
+            kinds.pop()
+        text += ", " if word == "," else word.upper()
+    return text
 
 
 def _type_row(name: str, kind: JdbcType) -> Mapping[str, Any]:

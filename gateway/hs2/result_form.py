@@ -1,8 +1,8 @@
 """In which form a statement's rows reach its client: chosen once, when the statement is sent, and kept with it.
 
 Hive's clients get columns, those before V6 rows; intervals are strings to those before V8, which have no types for
-them. Databricks' clients say with each statement what they can read, and are told in the metadata what they get.
-Metadata calls and logs are columns for everybody.
+them. Databricks' clients get columns of nulls as strings. They say with each statement what they can read, and are told
+in the metadata what they get. Metadata calls and logs are columns for everybody.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class ShapedResult:
 
     def metadata(self) -> Any:
         """A TGetResultSetMetadataResp."""
-        response = t.TGetResultSetMetadataResp(
-            SUCCESS, table_schema(self.schema, has_intervals=self.form.has_intervals)
-        )
+        # Databricks has no NULL_TYPE: its connector's types and its dialect of SQLAlchemy do not know the name.
+        described = table_schema(self.schema, has_intervals=self.form.has_intervals, has_void=not self.form.is_extended)
+        response = t.TGetResultSetMetadataResp(SUCCESS, described)
         if self.form.is_extended:
             response.resultFormat = self.form.kind.value
             response.isStagingOperation = False

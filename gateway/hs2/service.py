@@ -14,7 +14,10 @@ dispatcher makes an error a response of the same RPC. Rules that clients depend 
 * a statement without rows has no result set, and says how many rows it changed: 0 for DDL, and -1 where there is a
   result set, which is what JDBC wants of getUpdateCount. An asynchronous client is told after parsing, since some never
   look at it again. Who fetches all the same gets one column `Result` and no rows, since a result has as many columns as
-  its metadata;
+  its metadata. A synchronous client of Hive's protocols is told of a result set with this column, as by Spark's own
+  server: PyHive's `executemany` and ADBC's Spark driver fail for a statement without one;
+* clients before V6, which get rows, are answered all the rows that they ask for and that no more follow: ADBC's Spark
+  driver repeats FETCH_FIRST while it hears of more;
 * clients that ask for direct results get what there is :data:`DIRECT_S` after the statement was sent, in the same
   answer, and nothing where it still runs: without the handle they cannot cancel. A result that fits is closed at once;
 * a query that has rows while it runs is FINISHED to clients that can wait for the others: those on a connection of
@@ -51,7 +54,7 @@ from gateway.hs2.errors import (
     DelegationTokenNotSupported,
     TransferNotSupported,
 )
-from gateway.hs2.fetching import ROWS_S, fetch, fetch_links, fetch_log, page_limits
+from gateway.hs2.fetching import ROWS_S, fetch, fetch_all, fetch_links, fetch_log, page_limits
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.handles import Handles
 from gateway.hs2.info import info_value, info_values
@@ -94,6 +97,7 @@ NEXT_PAGES_BYTES_MAX = 64 << 20
 EXPANDED_LENGTH_MAX = 4 << 20
 """Characters of a statement with its variables' values; the engine takes no longer text either."""
 _LOG_FETCH = 1
+_HIVE_ERROR = "org.apache.hive.service.cli.HiveSQLException"
 _DATABRICKS_JDBC = "DatabricksJDBCDriver"
 """What the driver's User-Agent begins with."""
 
@@ -163,11 +167,15 @@ def error_status(error: BaseException) -> Any:
     """A TStatus for any exception; no stack, which clients would show to their users."""
     failure = describe(error)
     code = t.TStatusCode.INVALID_HANDLE_STATUS if failure.is_stale_handle else t.TStatusCode.ERROR_STATUS
-    notes = None
+    # Hive writes a chain of causes here, and hive-jdbc parses it: class, text, depth of the stack, and its last frame
+    # (here none). ADBC's Spark driver shows nothing else, and dbt knows a missing table by these words.
+    notes = [f"*{_HIVE_ERROR}:Error running query: {failure.message}:0:-1"]
     if failure.condition == "TABLE_OR_VIEW_NOT_FOUND" and failure.name:
         # The words by which PyHive's SQLAlchemy dialect knows a missing table, with and without its schema.
         parts = failure.name.replace("`", "").split(".")
-        notes = [f"SemanticException: Table not found {'.'.join(parts[-count:])}" for count in range(1, len(parts) + 1)]
+        notes += [
+            f"SemanticException: Table not found {'.'.join(parts[-count:])}" for count in range(1, len(parts) + 1)
+        ]
     return t.TStatus(code, notes, failure.sqlstate, 0, failure.message, failure.message)
 
 
@@ -315,6 +323,9 @@ class Service:
         def encode(page: Page) -> Pieces:
             return shaped.fetched(page, with_metadata=with_metadata)
 
+        if shaped.form.kind is RowSetKind.ROWS:
+            page = fetch_all(operation, request.orientation, request.maxRows)
+            return Encoded(encode(replace(page, has_more=False)))
         is_next = request.orientation in (None, t.TFetchOrientation.FETCH_NEXT)
         made = self._next_pages.take(operation, limits) if is_next else None
         if made is None:
@@ -354,9 +365,10 @@ class Service:
             if wanted is None:
                 operation.wait_until_parsed(PARSED_S)
             state = operation.wait(DIRECT_S if wanted is not None else 0)
-        # PyHive's executemany, and so pandas' to_sql, reads what each statement but the last answers. A client that
-        # waits for a statement that changes rows is told of a result without rows, as by Spark's own server.
-        has_results = operation.may_have_rows or (not request.runAsync and operation.rows_modified is not None)
+        # PyHive's executemany, and so pandas' to_sql, reads what each statement but the last answers.
+        is_hive = self._client_settings[session].version < FIRST_SPARK_VERSION
+        has_column = not request.runAsync and (is_hive or operation.rows_modified is not None)
+        has_results = operation.may_have_rows or has_column
         handle = t.TOperationHandle(self._handles.handle(operation.id), kind, has_results)
         answer = response(SUCCESS, handle)
         if wanted is None or not state.is_settled:

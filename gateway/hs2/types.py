@@ -126,14 +126,17 @@ def column_type(sql_type: str) -> ColumnType:
     return _TYPES.get(name, _STRING)
 
 
-def table_schema(schema: pa.Schema, *, has_intervals: bool = True) -> TTableSchema:
+def table_schema(schema: pa.Schema, *, has_intervals: bool = True, has_void: bool = True) -> TTableSchema:
     """A result's schema as GetResultSetMetadata answers it; positions count from 1.
 
-    Without `has_intervals` they are strings, which is how their values travel anyway.
+    Without `has_intervals` they are strings, which is how their values travel anyway; without `has_void` columns of
+    nulls are, too.
     """
     kinds = [column_type(sql_type_of(field_)) for field_ in schema]
     if not has_intervals:
         kinds = [_STRING if kind.type_id in _INTERVALS else kind for kind in kinds]
+    if not has_void:
+        kinds = [_STRING if kind.type_id == TTypeId.NULL_TYPE else kind for kind in kinds]
     return TTableSchema(
         [
             TColumnDesc(field_.name, _describe(kind), position, "")

@@ -34,6 +34,7 @@ from gateway.http.result_routes import result_blueprint
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitingRoom
+from gateway.http.warehouses import warehouses_blueprint
 from gateway.lifecycle import Lifecycle
 from gateway.status import describe
 
@@ -91,7 +92,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     )
     app.wsgi_app = RequestIds(Forwarded(app.wsgi_app, options.proxies))  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
-    for routes in (result_blueprint, browse_blueprint, activity_blueprint):
+    for routes in (result_blueprint, browse_blueprint, activity_blueprint, warehouses_blueprint):
         app.register_blueprint(routes(api))
     app.register_blueprint(openapi_blueprint())
     app.register_blueprint(metrics_blueprint(lifecycle, callers))

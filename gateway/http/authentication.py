@@ -4,7 +4,8 @@
     Bearer token                  BEARER      (RFC 6750)
     no header                     ANONYMOUS, or with a certificate EXTERNAL
 
-A header that is neither is refused, and never taken for none.
+A header that is neither is refused, and never taken for none. Where authentication is anonymous, Basic credentials that
+are not user:password name nobody: ADBC's Spark driver sends `Basic DummyToken`, which Spark's own server ignores.
 """
 
 from __future__ import annotations
@@ -43,7 +44,14 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
                 f"the header Authorization has another scheme than {' or '.join(_SCHEMES)}.{hint}"
             )
         case Mechanism.PLAIN:
-            message = _plain(credentials)
+            parts = _user_and_password(credentials)
+            if parts is None and Mechanism.ANONYMOUS in authenticator.mechanisms:
+                return log_in(authenticator, Mechanism.ANONYMOUS, b"", peer)
+            if parts is None:
+                raise AuthenticationFailed(
+                    "the credentials of the scheme Basic are not base64 of user:password in UTF-8."
+                )
+            message = plain_message(*parts)
         case _:
             message = credentials.strip().encode("latin-1")
     return log_in(authenticator, mechanism, message, peer)
@@ -62,11 +70,10 @@ def retry_after(error: Exception) -> list[tuple[str, str]]:
     return [("Retry-After", str(getattr(error, "retry_after_s", _RETRY_S)))]
 
 
-def _plain(credentials: str) -> bytes:
+def _user_and_password(credentials: str) -> tuple[str, str] | None:
+    """Returns the two parts of Basic credentials (RFC 7617); None for anything else."""
     try:
         user, colon, password = b64decode(credentials.strip(), validate=True).decode("utf-8").partition(":")
     except ValueError:  # also what a wrong encoding is
-        colon = ""
-    if not colon:
-        raise AuthenticationFailed("the credentials of the scheme Basic are not base64 of user:password in UTF-8.")
-    return plain_message(user, password)
+        return None
+    return (user, password) if colon else None

@@ -139,6 +139,8 @@ OPERATIONS: tuple[Described, ...] = (
          "The target of an external link, which carries the right to it.", query=_SIGNED, is_open=True),
     _get(f"{_SQL}/sessions", "Sessions", "The sessions that the user may end: its own, all for administrators."),
     _post(f"{_SQL}/sessions", "SessionRequest", "OpenedSession", "Open a session."),
+    _get(f"{_SQL}/warehouses", "Warehouses", "The server, as the one warehouse that there is."),
+    _get(f"{_SQL}/warehouses/{{warehouse_id}}", "Warehouse", "The server as a warehouse of any id."),
     _post(f"{_SQL}/warehouses/{{warehouse_id}}/sessions", "SessionRequest", "OpenedSession", "The same."),
     Described(method="delete", path=f"{_SQL}/sessions/{{session_id}}", answers="Empty",
               summary="End a session with what it runs."),

@@ -143,11 +143,19 @@ def test_impyla_reads_columns(impyla: Any) -> None:
 
 def test_pyhive_knows_a_statement_without_a_result_set(pyhive: Any) -> None:
     cursor = pyhive.cursor()
-    for text, is_async in (("USE lab", False), ("USE lab", True), ("INSERT", True)):
-        cursor.execute(text, async_=is_async)
+    for text in ("USE lab", "INSERT"):
+        cursor.execute(text, async_=True)
         assert cursor.description is None
         with pytest.raises(ProgrammingError, match="No result set"):
             cursor.fetchone()
+
+
+def test_pyhive_gets_an_empty_result_of_a_statement_that_it_waits_for(pyhive: Any) -> None:
+    """As from Spark's own server."""
+    cursor = pyhive.cursor()
+    for text in ("USE lab", "INSERT"):
+        cursor.execute(text)
+        assert [column[0] for column in cursor.description] == ["Result"] and cursor.fetchall() == []
 
 
 def test_pyhive_runs_a_statement_many_times(pyhive: Any) -> None:

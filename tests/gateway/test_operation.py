@@ -17,7 +17,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
 from gateway.errors import OperationClosed, ResultNotReady
-from gateway.operation import Operation
+from gateway.operation import FetchFrom, Operation
 from gateway.operation_state import TRANSITIONS, OperationState
 from gateway.result_buffer import ResultBuffer
 
@@ -64,7 +64,7 @@ def test_pages_give_every_row_once_in_order_and_say_when_they_end(sizes: tuple[i
             break
     assert seen == list(range(total))
     assert done.fetch(rows_max).rows.num_rows == 0
-    again = done.fetch(rows_max, from_start=True)
+    again = done.fetch(rows_max, start=FetchFrom.FIRST)
     assert again.rows.column("id").to_pylist() == list(range(min(rows_max, total)))
     assert done.page(1, 2).rows.column("id").to_pylist() == list(range(total))[1:3]
     assert done.row_count() == total

@@ -14,7 +14,7 @@ from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed
-from gateway.operation import Operation
+from gateway.operation import FetchFrom, Operation
 from gateway.operation_state import OperationState
 from gateway.result_buffer import Page
 from tests.gateway.arrow_engine import Streams
@@ -47,7 +47,7 @@ def test_pages_are_of_what_is_there_until_the_end() -> None:
     thread.join(60)
     assert (ids(third), ids(last), last.has_more) == ([3], [], False)
     assert running.state is OperationState.FINISHED and running.row_count() == 4
-    assert ids(running.fetch(9, from_start=True)) == [0, 1, 2, 3]
+    assert ids(running.fetch(9, start=FetchFrom.FIRST)) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(("whole", "streams"), [(True, True), (False, False)])

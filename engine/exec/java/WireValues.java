@@ -15,6 +15,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.GeographyType;
 import org.apache.spark.sql.types.GeometryType;
 import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.NullType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -25,7 +26,8 @@ import org.apache.spark.unsafe.types.VariantVal;
 
 /**
  * Turns values that Arrow clients cannot read into text, at any depth: intervals of months as Hive writes them (`1-2`),
- * calendar intervals as Spark does, variants as JSON. Rows without such values pass as they are.
+ * calendar intervals as Spark does, variants as JSON. Keys of type void, of which there are none, become strings too.
+ * Rows without such values pass as they are.
  */
 abstract class WireValues {
   abstract DataType type();
@@ -63,6 +65,7 @@ abstract class WireValues {
   }
 
   private static WireValues entries(MapType type, ZoneId zone) {
+    if (type.keyType() instanceof NullType) return new NoEntries(type, of(type.valueType(), zone));
     Items keys = new Items(new ArrayType(type.keyType(), false), of(type.keyType(), zone));
     Items values = new Items(new ArrayType(type.valueType(), true), of(type.valueType(), zone));
     return keys.element == null && values.element == null ? null : new Entries(keys, values);
@@ -76,6 +79,24 @@ abstract class WireValues {
       any |= converters[i] != null;
     }
     return any ? new Fields(type, converters) : null;
+  }
+
+  /** Maps whose keys are of type void are empty, as a key is never null; Arrow has no such keys. */
+  private static final class NoEntries extends WireValues {
+    private final MapType type;
+
+    NoEntries(MapType type, WireValues value) {
+      DataType converted = value == null ? type.valueType() : value.type();
+      this.type = new MapType(StringType$.MODULE$, converted, type.valueContainsNull());
+    }
+
+    DataType type() {
+      return type;
+    }
+
+    Object convert(Object value) {
+      return value;
+    }
   }
 
   private abstract static class Text extends WireValues {

@@ -103,7 +103,7 @@ def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePla
 def ensure_creatable(statement: CreateTable) -> None:
     """Refuses, by name, what this release makes no tables with."""
     if statement.options:
-        raise StatementNotSupported("OPTIONS in CREATE TABLE")
+        raise StatementNotSupported("OPTIONS in CREATE TABLE other than path")
     if statement.is_partitioned and statement.cluster_by:
         raise ClusteredAndPartitioned()
 

@@ -45,6 +45,16 @@ def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | Create
     return table
 
 
+def parse_create_external_table(cursor: Cursor) -> CreateTable | CreateTableLike | CloneTable:
+    """What follows EXTERNAL TABLE. A table with a place is external anyway; the word only demands one."""
+    table = parse_create_table(cursor, CreateMode.CREATE)
+    if table.location is None:
+        raise UnsupportedClause(
+            "CREATE EXTERNAL TABLE without LOCATION", "Give the table's folder with LOCATION, or leave EXTERNAL out."
+        )
+    return table
+
+
 def _read_elements(cursor: Cursor, table: CreateTable) -> CreateTable:
     """`(column…, [CONSTRAINT name] CHECK (e), [CONSTRAINT name] PRIMARY KEY (columns), …)`"""
     columns: list[ColumnDef] = []
@@ -135,7 +145,18 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
             table = replace(table, properties=read_properties(cursor))
         else:
             break
-    return table
+    return _with_path(table)
+
+
+def _with_path(table: CreateTable) -> CreateTable:
+    """Returns the table with the option `path`, which Spark takes for LOCATION, as its place."""
+    path = next((value for key, value in table.options if key.lower() == "path"), None)
+    if path is None:
+        return table
+    if table.location is not None:
+        raise UnsupportedClause("The option path beside LOCATION", "Give the table's folder once.")
+    others = tuple((key, value) for key, value in table.options if key.lower() != "path")
+    return replace(table, location=path, options=others)
 
 
 def _read_stored_as(cursor: Cursor) -> None:

@@ -52,7 +52,7 @@ from engine.sql.ddl.right_ddl import (
     parse_role,
 )
 from engine.sql.ddl.row_changes import parse_delete, parse_update
-from engine.sql.ddl.table_ddl import parse_create_table
+from engine.sql.ddl.table_ddl import parse_create_external_table, parse_create_table
 from engine.sql.ddl.tag_ddl import parse_alter_object, parse_create_policy, parse_drop_policy
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
@@ -76,6 +76,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("COPY", "INTO"): parse_copy_into,
         ("CREATE", "CATALOG"): parse_create_catalog,
         ("CREATE", "EXTERNAL", "LOCATION"): parse_create_location,
+        ("CREATE", "EXTERNAL", "TABLE"): parse_create_external_table,
         ("CREATE", "FUNCTION"): partial(parse_create_function, or_replace=False),
         ("CREATE", "OR", "REPLACE", "FUNCTION"): partial(parse_create_function, or_replace=True),
         ("CREATE", "GROUP"): parse_create_group,

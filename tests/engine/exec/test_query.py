@@ -24,8 +24,10 @@ from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.results import sql_type_of
+from engine.runtime.value_text import to_text
 from engine.statements.queries import ExplainMode
-from tests.engine.exec.scans import DataFile, rows, write_scan
+from tests.engine.exec.scans import DataFile, query, rows, write_scan
 from tests.gateway.http.conftest import eventually
 
 pytestmark = pytest.mark.spark
@@ -238,7 +240,6 @@ def test_spark_errors(
     [
         ("SELECT :nowhere", "UNBOUND_SQL_PARAMETER"),
         ("SELECT ?", "UNBOUND_SQL_PARAMETER"),
-        ("SELECT map()", "UNSUPPORTED_DATATYPE"),
         ("SELECT repeat('xxxxxxxxxx', int(id) + 300000000) FROM range(1)", "ARITHMETIC_OVERFLOW"),
         ("SELECT array_repeat('x', int(id) + 2000000000) FROM range(1)", "OUT_OF_MEMORY"),
     ],
@@ -247,6 +248,23 @@ def test_what_spark_has_no_condition_for_has_one(spark: ExecSession, text: str, 
     with pytest.raises(SqlError) as failed:
         rows(spark, text)
     assert failed.value.condition == condition
+
+
+@pytest.mark.parametrize(
+    ("value", "sql_type", "text"),
+    [
+        ("map()", "map<void,void>", "{}"),
+        ("array(map())", "array<map<void,void>>", "[{}]"),
+        ("map(1, map())", "map<int,map<void,void>>", '{"1":{}}'),
+        ("named_struct('x', map(), 'y', 1)", "struct<x:map<void,void>,y:int>", '{"x":{},"y":1}'),
+        ("map_from_arrays(array(), slice(array(INTERVAL '1' MONTH), 1, 0))", "map<void,interval month>", "{}"),
+        ("IF(id > 0, NULL, map())", "map<void,void>", "{}"),
+    ],
+)
+def test_maps_without_keys_are_empty(spark: ExecSession, value: str, sql_type: str, text: str) -> None:
+    table = query(spark, f"SELECT {value} AS m FROM range(1)")
+    assert sql_type_of(table.schema.field("m")) == sql_type
+    assert to_text(table["m"], sql_type, "UTC").to_pylist() == [text]
 
 
 def test_a_file_that_is_gone_is_named(spark: ExecSession, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from gateway.hs2 import fetching
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from tests.gateway.arrow_engine import rows
+from tests.gateway.arrow_engine import Streams, rows
 from tests.gateway.hs2.wire import INVALID, OK, Lab, State, cells, execute, fetch, open_session, settle, status
 
 Orientation = t.TFetchOrientation
@@ -51,7 +52,38 @@ def test_intervals_are_strings_to_clients_without_types_for_them(
     assert [t.TTypeId(one).name for one in found] == types
 
 
-@pytest.mark.parametrize("orientation", [1, 2, 3, 5, 77])
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("HIVE_CLI_SERVICE_PROTOCOL_V1", "NULL_TYPE"),
+        ("HIVE_CLI_SERVICE_PROTOCOL_V10", "NULL_TYPE"),
+        ("SPARK_CLI_SERVICE_PROTOCOL_V1", "STRING_TYPE"),
+        ("SPARK_CLI_SERVICE_PROTOCOL_V9", "STRING_TYPE"),
+    ],
+)
+def test_a_column_of_nulls_is_a_string_to_databricks_clients(
+    client: ThriftClient, lab: Lab, version: str, kind: str
+) -> None:
+    lab.engine.answers["SELECT nulls"] = rows(pa.table({"n": pa.nulls(1)}), sql_types={"n": "void"})
+    session = open_session(client, client_protocol=getattr(t.TProtocolVersion, version))
+    operation = execute(client, session, "SELECT nulls")
+    (column,) = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema.columns
+    assert t.TTypeId(column.typeDesc.types[0].primitiveEntry.type).name == kind
+
+
+def test_prior_rows_are_those_before_the_rows_fetched_last(client: ThriftClient, session: t.TSessionHandle) -> None:
+    """As Spark's own server counts: so many rows before the first of the last answer, and on from there."""
+    operation = execute(client, session, "ROWS 25")
+    seen = []
+    for orientation, count in [(0, 10), (0, 10), (1, 4), (0, 4), (1, 100), (0, 1), (4, 2), (1, 3), (0, 30), (1, 1)]:
+        response = fetch(client, operation, count, orientation)
+        ids = cells(response)[0]
+        assert ids == list(range(response.results.startRowOffset, response.results.startRowOffset + len(ids)))
+        seen.append((response.results.startRowOffset, len(ids)))
+    assert seen == [(0, 10), (10, 10), (6, 4), (10, 4), (0, 25), (25, 0), (0, 2), (0, 3), (3, 22), (2, 1)]
+
+
+@pytest.mark.parametrize("orientation", [2, 3, 5, 77])
 def test_other_orientations_are_refused(client: ThriftClient, session: t.TSessionHandle, orientation: int) -> None:
     operation = execute(client, session, "SELECT 1")
     assert fetch(client, operation, 1, orientation).status.sqlState == "HYC00"
@@ -82,6 +114,48 @@ def test_clients_before_version_6_get_rows(client: ThriftClient) -> None:
         (0, "row 0"),
         (1, "row 1"),
     ]
+
+
+V5 = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V5
+
+
+def row_ids(response: t.TFetchResultsResp) -> list[int]:
+    assert response.status.statusCode == OK, response
+    return [row.colVals[0].i64Val.value for row in response.results.rows]
+
+
+def test_clients_before_version_6_that_repeat_the_first_fetch_get_each_row_once(lab: Lab, client: ThriftClient) -> None:
+    """As ADBC's Spark driver reads: FETCH_FIRST, as long as the answer says that more rows follow."""
+    lab.engine.answers["SELECT slowly"] = streams = Streams()
+    streams.give(0, 1)
+    operation = execute(client, open_session(client, client_protocol=V5), "SELECT slowly", runAsync=True)
+    settle(client, operation)
+    later = threading.Timer(0.2, lambda: (streams.give(2, 3), streams.end()))
+    later.start()
+    response = fetch(client, operation, 65536, Orientation.FETCH_FIRST)
+    later.join()
+    assert (row_ids(response), response.hasMoreRows) == ([0, 1, 2, 3], False)
+
+
+def test_clients_before_version_6_that_fetch_on_get_all_rows(client: ThriftClient) -> None:
+    operation = execute(client, open_session(client, client_protocol=V5), "ROWS 2500")
+    answers = [fetch(client, operation, 1000) for _ in range(4)]
+    assert [len(row_ids(answer)) for answer in answers] == [1000, 1000, 500, 0]
+    assert [row for answer in answers for row in row_ids(answer)] == list(range(2500))
+    assert not any(answer.hasMoreRows for answer in answers)
+
+
+def test_first_rows_too_large_for_one_answer_are_an_error_and_never_a_part(
+    monkeypatch: pytest.MonkeyPatch, client: ThriftClient
+) -> None:
+    monkeypatch.setattr(fetching, "EXTENDED_BYTES_MAX", 1000)
+    operation = execute(client, open_session(client, client_protocol=V5), "ROWS 500")
+    assert fetch(client, operation, 500, Orientation.FETCH_FIRST).status.sqlState == "54000"
+    assert row_ids(fetch(client, operation, 10, Orientation.FETCH_FIRST)) == list(range(10))
+    seen: list[int] = []
+    while found := row_ids(fetch(client, operation, 500)):
+        seen += found
+    assert seen == list(range(10, 500))
 
 
 def test_log_lines_are_one_string_column(client: ThriftClient, session: t.TSessionHandle) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,9 +20,23 @@ from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.arrow_engine import fails, modifies, rows
-from tests.gateway.hs2.wire import ERROR, INVALID, OK, Lab, State, cells, execute, fetch, open_session, settle, status
+from tests.gateway.hs2.wire import (
+    ERROR,
+    INVALID,
+    OK,
+    V10,
+    Lab,
+    State,
+    cells,
+    execute,
+    fetch,
+    open_session,
+    settle,
+    status,
+)
 from tests.gateway.http.conftest import eventually
 
+HIVE_ERROR = "org.apache.hive.service.cli.HiveSQLException"
 VERSIONS = [  # client_protocol, client_protocol_i64, answered
     (0, None, 0),
     (5, None, 5),
@@ -227,6 +242,30 @@ def test_a_statement_without_rows_answers_one_empty_column(
     assert (cells(response), response.hasMoreRows) == ([[]], False)
 
 
+@pytest.mark.parametrize(
+    ("version", "runs_async", "has_result"),
+    [
+        ("HIVE_CLI_SERVICE_PROTOCOL_V1", False, True),
+        ("HIVE_CLI_SERVICE_PROTOCOL_V6", False, True),
+        ("HIVE_CLI_SERVICE_PROTOCOL_V10", False, True),
+        ("HIVE_CLI_SERVICE_PROTOCOL_V10", True, False),
+        ("SPARK_CLI_SERVICE_PROTOCOL_V9", False, False),
+        ("SPARK_CLI_SERVICE_PROTOCOL_V9", True, False),
+    ],
+)
+def test_ddl_has_an_empty_result_for_synchronous_hive_clients(
+    lab: Lab, client: ThriftClient, version: str, runs_async: bool, has_result: bool
+) -> None:
+    session = open_session(client, client_protocol=getattr(t.TProtocolVersion, version))
+    operation = execute(client, session, "USE lab", runAsync=runs_async)
+    assert operation.hasResultSet is has_result
+    assert settle(client, operation).numModifiedRows == 0
+    schema = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema
+    assert [column.columnName for column in schema.columns] == ["Result"]
+    results = fetch(client, operation, orientation=t.TFetchOrientation.FETCH_FIRST)
+    assert results.hasMoreRows is False and not results.results.rows
+
+
 def test_variables_and_parameters_reach_the_engine(lab: Lab, client: ThriftClient) -> None:
     session = open_session(client, configuration={"set:hivevar:n": "1"})
     value = t.TSparkParameterValue
@@ -263,10 +302,31 @@ def test_a_missing_table_is_said_in_the_words_that_pyhive_knows(
     lab.engine.answers["DESCRIBE nope"] = fails(TableNotFound("spark_catalog.lab.nope"))
     response = client.ExecuteStatement(t.TExecuteStatementReq(session, "DESCRIBE nope"))
     assert response.status.infoMessages == [
+        f"*{HIVE_ERROR}:Error running query: {response.status.errorMessage}:0:-1",
         "SemanticException: Table not found nope",
         "SemanticException: Table not found lab.nope",
         "SemanticException: Table not found spark_catalog.lab.nope",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "request_of", "condition"),
+    [
+        ("ExecuteStatement", lambda session: t.TExecuteStatementReq(session, "nonsense"), "PARSE_SYNTAX_ERROR.TEST"),
+        (
+            "CloseSession",
+            lambda _: t.TCloseSessionReq(t.TSessionHandle(t.THandleIdentifier(b"", b""))),
+            "INVALID_HANDLE",
+        ),
+        ("OpenSession", lambda _: t.TOpenSessionReq(V10, configuration={"use:database": "no"}), "SCHEMA_NOT_FOUND"),
+    ],
+)
+def test_an_error_begins_as_that_of_sparks_server(
+    client: ThriftClient, session: t.TSessionHandle, name: str, request_of: Any, condition: str
+) -> None:
+    status = getattr(client, name)(request_of(session)).status
+    assert status.infoMessages[0].startswith(f"*{HIVE_ERROR}:Error running query: [{condition}")
+    assert status.errorMessage.startswith(f"[{condition}")
 
 
 def test_a_bug_shows_an_id_and_one_log_entry(

@@ -20,6 +20,7 @@ from databricks.sdk.service.sql import (
     Format,
     QueryFilter,
     QueryStatus,
+    State,
     StatementExecutionAPI,
     StatementParameterListItem,
     StatementResponse,
@@ -206,3 +207,15 @@ def test_the_history_of_statements_and_who_asks(api: StatementExecutionAPI, live
     finished = client.query_history.list(filter_by=QueryFilter(statuses=[QueryStatus.FINISHED]))
     assert [query.query_text for query in finished.res] == ["SELECT 1"]
     assert client.current_user.me().user_name == "anonymous"
+
+
+def test_the_server_is_the_one_warehouse(live: Live) -> None:
+    client = WorkspaceClient(host=live.url, token="any", auth_type="pat")
+    (listed,) = client.warehouses.list()
+    assert listed.id == listed.name == "delta-gateway" and listed.state is State.RUNNING
+    assert listed.odbc_params.port == live.port and listed.odbc_params.path == "/sql/1.0/warehouses/delta-gateway"
+    assert listed.num_active_sessions == 0
+    found = client.warehouses.get("abc 1")
+    assert found.id == "abc 1" and found.state is State.RUNNING
+    assert f"127.0.0.1:{live.port}" in found.jdbc_url and "httpPath=/sql/1.0/warehouses/abc%201;" in found.jdbc_url
+    client.statement_execution.execute_statement("SELECT 1", found.id)
