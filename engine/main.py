@@ -410,7 +410,12 @@ class LakeSession:
         self, statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
     ) -> Step:
         """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
-        before = replace(self._state, identity=context.identity, scopes=scopes)
+        before = replace(
+            self._state,
+            identity=context.identity,
+            scopes=scopes,
+            shows_materialized=context.shows_materialized,
+        )
         outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
         if outcome.change is not None:
             with self._lock:

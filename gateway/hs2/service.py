@@ -248,6 +248,7 @@ class Service:
                     row_limit=limit if limit and limit > 0 else None,
                     streams=client.is_connected or version >= FIRST_SPARK_VERSION,
                     has_counts=client.reads_counts,
+                    shows_materialized=version >= FIRST_SPARK_VERSION,
                 ),
             )
         self._forms[operation] = asked_form(version, request)
