@@ -33,6 +33,7 @@ from catalog.changes import (
     SetFormat,
     SetLocation,
     SetRestOptions,
+    SetViewProperties,
     apply,
 )
 from catalog.conditions import Condition, ensure_met
@@ -292,6 +293,9 @@ class Catalog:
                 _ensure_recorded(view, old)
                 _ensure_free(view, new)
                 return [*_adopt_schema(view, new.schema_name), change]
+            case SetViewProperties(view_name):
+                _ensure_recorded(view, view_name)
+                return [change]
             case SetLocation(moved, place):
                 _ensure_recorded(view, moved)
                 return [SetLocation(moved, self._roots.ensure_allowed(place))]
@@ -348,7 +352,9 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return (view_entry.name.schema_name,)
         case SetRowFilter(table=policed) | SetColumnMask(table=policed):
             return (policed.schema_name,)
-        case DropTable(table_name, _) | DropView(table_name) | SetLocation(table_name, _):
+        case (
+            DropTable(table_name, _) | DropView(table_name) | SetLocation(table_name, _) | SetViewProperties(table_name)
+        ):
             return (table_name.schema_name,)
         case SetComment(commented, _):
             return (commented,) if isinstance(commented, SchemaName) else ()
@@ -371,7 +377,9 @@ def _new_parts(change: Change) -> tuple[str, ...]:
             return (name.table,)
         case CreateGroup(GroupEntry(name=part)) | CreateLocation(LocationEntry(name=part)):
             return (part,)
-        case DropCatalog() | DropSchema() | DropTable() | DropView() | SetLocation() | SetComment():
+        case (
+            DropCatalog() | DropSchema() | DropTable() | DropView() | SetLocation() | SetComment() | SetViewProperties()
+        ):
             return ()
         case GrantPrivileges() | RevokePrivileges() | SetOwner() | ChangeGroup() | DropGroup():
             return ()

@@ -7,6 +7,7 @@ the caller's: it expects the named error.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import assert_never
@@ -98,6 +99,9 @@ class DropSchema:
     cascade: bool = False
 
 
+_COMMENT = "comment"
+
+
 @dataclass(frozen=True, slots=True)
 class CreateTable:
     """`replace`: put the entry in the place of a table's of that name."""
@@ -148,10 +152,22 @@ class SetComment:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """`replace`: put the entry in the place of a view's of that name."""
+    """`replace`: put the entry in the place of a view's of that name; `alters`: there has to be one, whose comment,
+    properties and time of creation stay.
+    """
 
     entry: ViewEntry
     replace: bool = False
+    alters: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetViewProperties:
+    """Properties that a view gets and loses; others stay. The property `comment` is the view's comment."""
+
+    name: TableName
+    new: tuple[tuple[str, str], ...]
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +202,7 @@ Change = (
     | SetFormat
     | SetComment
     | CreateView
+    | SetViewProperties
     | DropView
     | RecordClone
     | ForgetClone
@@ -215,8 +232,10 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
         case CreateTable(table, replace_):
             ensure_functions(state, table.policies)
             return _put_relation(state, table, replace_)
-        case CreateView(view, replace_):
-            return _put_relation(state, view, replace_)
+        case CreateView(view, replace_, alters):
+            return _put_relation(state, _as_before(state, view) if alters else view, replace_)
+        case SetViewProperties(view_name, new, gone):
+            return _put_relation(state, _with_properties(_view(state, view_name), dict(new), gone), True)
         case DropTable(table_name, _):
             if isinstance(_relation(state, table_name), ViewEntry):
                 raise TableExpected(str(table_name))
@@ -366,6 +385,25 @@ def _relation(state: CatalogState, name: TableName) -> Relation:
     if relation is None:
         raise TableNotFound(str(name))
     return relation
+
+
+def _view(state: CatalogState, name: TableName) -> ViewEntry:
+    found = _relation(state, name)
+    if isinstance(found, TableEntry):
+        raise ViewExpected(str(name))
+    return found
+
+
+def _as_before(state: CatalogState, view: ViewEntry) -> ViewEntry:
+    """`view` with what another query leaves as it is of the view of that name."""
+    before = _view(state, view.name)
+    return replace(view, comment=before.comment, properties=before.properties, created_ms=before.created_ms)
+
+
+def _with_properties(view: ViewEntry, new: dict[str, str], gone: Collection[str]) -> ViewEntry:
+    comment = new.pop(_COMMENT, None if _COMMENT in gone else view.comment)
+    kept = {key: value for key, value in view.properties if key not in gone}
+    return replace(view, comment=comment, properties=tuple({**kept, **new}.items()))
 
 
 def _without_relation(state: CatalogState, name: TableName) -> CatalogState:

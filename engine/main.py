@@ -18,7 +18,7 @@ from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
-from catalog.errors import SchemaNotFound, SqlError
+from catalog.errors import SchemaNotFound, SqlError, shortened
 from catalog.file_store import FileStore
 from catalog.interruption import interrupted_by
 from catalog.leftovers import remove_catalog_leftovers
@@ -57,7 +57,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, parse_setting
+from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
@@ -65,8 +65,10 @@ from engine.script.road import Road, Scopes, Step
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.sql.hive_variables import substitute_variables
 from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import EngineSources, parse_statement, run_statement
+from engine.statements.session import UseCatalog, UseSchema
 from engine.statements.statement import Statement
 from engine.statements.variables import (
     Executable,
@@ -306,12 +308,9 @@ class LakeEngine:
         except SchemaNotFound:
             if not may_lack_schema:
                 raise
-        values = {}
-        for key, value in settings.items():
-            setting, canonical = parse_setting(key, value)
-            values[setting.key] = canonical
+        values, without_effect = opening_settings(settings)
         state = SessionState(identity=identity, catalog=name.catalog, schema=name.schema, values=values)
-        return LakeSession(state, self._sources, self._driver.open_session(), self._running)
+        return LakeSession(state, self._sources, self._driver.open_session(), self._running, without_effect)
 
     def close(self) -> None:
         """Finish what follows the commits, and stop Spark."""
@@ -330,10 +329,12 @@ class LakeSession:
         sources: EngineSources,
         executor: ExecSession,
         running: RunningStatements | None = None,
+        without_effect: Sequence[str] = (),
     ) -> None:
-        """`running` counts its statements."""
+        """`running` counts its statements; `without_effect` are the settings to warn of in the first one's log."""
         self._state, self._sources, self._executor = state, sources, executor
         self._running = running or RunningStatements()
+        self._without_effect = without_effect
         self._lock = threading.Lock()
         self._apply_to_spark(SessionState(identity=state.identity, catalog="", schema=""), state)
 
@@ -356,7 +357,15 @@ class LakeSession:
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
         with interrupted_by(context.cancel), self._running.another():
-            return self._execute(parse_statement(text), parameters, context)
+            substituted = substitute_variables(text, self._state.values)
+            if substituted != text:
+                text = substituted
+                context.on_substituted(text)
+            parsed = parse_statement(text)
+            if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):  # PyHive's first, without a log
+                names, self._without_effect = ", ".join(map(shortened, self._without_effect)), ()
+                context.profile.log(f"WARNING: settings without effect: {names}")
+            return self._execute(parsed, parameters, context)
 
     def _execute(self, parsed: Executable, parameters: Sequence[Parameter], context: StatementContext) -> ResultStream:
         match parsed:
@@ -401,7 +410,12 @@ class LakeSession:
         self, statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
     ) -> Step:
         """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
-        before = replace(self._state, identity=context.identity, scopes=scopes)
+        before = replace(
+            self._state,
+            identity=context.identity,
+            scopes=scopes,
+            shows_materialized=context.shows_materialized,
+        )
         outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
         if outcome.change is not None:
             with self._lock:

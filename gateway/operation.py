@@ -104,6 +104,7 @@ class Operation:
             cancel=self.cancel_token,
             statement_id=self.id.hex,
             result_bytes_max=result_bytes_max,
+            on_substituted=self._note_text,
             on_parsed=self._note_parsed,
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
@@ -421,6 +422,9 @@ class Operation:
         self.losses[loss] += 1
         if self.trace:
             self.trace.note(loss)
+
+    def _note_text(self, text: str) -> None:
+        self.text = text
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:

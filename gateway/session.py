@@ -33,13 +33,14 @@ _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geo
 class WantedResult:
     """What a front end takes of a statement's result: its first rows alone (`row_limit`), none behind so many bytes
     (`bytes_wanted`), those that are there while it computes the others (`streams`), a row of the counts of a DML
-    statement (`has_counts`).
+    statement (`has_counts`), Databricks' column of SHOW VIEWS (`shows_materialized`).
     """
 
     row_limit: int | None = None
     bytes_wanted: int | None = None
     streams: bool = False
     has_counts: bool = False
+    shows_materialized: bool = False
 
 
 _ALL_ROWS = WantedResult()
@@ -100,7 +101,12 @@ class Session:
             return self._start(refused, class_of(refused.text), timeout_s)
 
         def run(context: StatementContext) -> ResultStream:
-            context = replace(context, rows_wanted=wanted.row_limit, bytes_wanted=wanted.bytes_wanted)
+            context = replace(
+                context,
+                rows_wanted=wanted.row_limit,
+                bytes_wanted=wanted.bytes_wanted,
+                shows_materialized=wanted.shows_materialized,
+            )
             if wanted.has_counts:
                 on_parsed = context.on_parsed
                 context = replace(context, on_parsed=lambda _: on_parsed(True))

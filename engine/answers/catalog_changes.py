@@ -9,7 +9,7 @@ from catalog.changes import CreateView
 from catalog.errors import TableAlreadyExists
 from catalog.right_changes import CreateFunction
 from engine.bind.bound import Outcome
-from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropTemporaryViewPlan
+from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropTemporaryViewPlan, RenameTemporaryViewPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
@@ -48,3 +48,14 @@ def create_temporary_view(plan: CreateTemporaryViewPlan, now_ms: int) -> Outcome
 
 def drop_temporary_view(plan: DropTemporaryViewPlan) -> Outcome:
     return Outcome(result=empty_result(), change=lambda state: state.without_temporary_view(plan.entry.name))
+
+
+def rename_temporary_view(plan: RenameTemporaryViewPlan) -> Outcome:
+    def renamed(state: SessionState) -> SessionState:
+        if state.temporary_view((plan.new_name.table,)) is not None:
+            raise TableAlreadyExists(plan.new_name.table)
+        return state.without_temporary_view(plan.entry.name).with_temporary_view(
+            replace(plan.entry, name=plan.new_name)
+        )
+
+    return Outcome(result=empty_result(), change=renamed)

@@ -8,10 +8,10 @@ from catalog.errors import SchemaNotFound
 from catalog.names import CatalogName, SchemaName
 from engine.bind.bound import BoundStatement, Outcome
 from engine.errors.variable_errors import VariableSetAsSetting
-from engine.runtime.foreign_settings import FOREIGN_MAX, is_foreign
+from engine.runtime.foreign_settings import FOREIGN_MAX
 from engine.runtime.results import empty_result, string_rows
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import SETTINGS, TooManyForeignSettings, find_setting, parse_setting
+from engine.runtime.settings import SETTINGS, TooManyForeignSettings, find_setting, is_foreign, parse_setting
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 
 _UNSET = "<undefined>"

@@ -77,5 +77,8 @@ def _relations(
     names = [entry.name.table for entry in entries]
     if state.value(HIVE_SHAPE) == "true":
         return _names("tab_name", names)
-    rows = [(entry.name.schema, entry.name.table, False) for entry in entries]
-    return small_result({"namespace": STRING, column: STRING, "isTemporary": BOOLEAN}, rows)
+    columns = {"namespace": STRING, column: STRING, "isTemporary": BOOLEAN}
+    if state.shows_materialized and isinstance(statement, ShowViews):
+        columns["isMaterialized"] = BOOLEAN
+    flags = (False,) * (len(columns) - 2)
+    return small_result(columns, [(entry.name.schema, entry.name.table, *flags) for entry in entries])

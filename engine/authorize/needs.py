@@ -63,6 +63,7 @@ from engine.statements.calls.procedures import (
 )
 from engine.statements.catalog import (
     AlterCatalog,
+    AlterView,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -206,6 +207,8 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
         case DropFunction():
             if bound.securable is not None:
                 yield Need(Privilege.MANAGE, bound.securable)
+        case AlterView():
+            yield from _altered_view(bound, statement)
         case DropView():
             yield from _dropped_view(bound, statement)
         case CommentOn():
@@ -356,6 +359,8 @@ def _new_view(bound: BoundStatement, statement: CreateView) -> Needs:
         yield from _reads(bound.relations)
         return
     name = TableName.from_parts(statement.view_parts, bound.state.current)
+    if statement.alters:
+        bound.view.resolve(name)
     yield Need(Privilege.CREATE_TABLE, _schema(bound, name))
     replaced = bound.view.unrestricted.find(name) if statement.or_replace else None
     if replaced is not None:
@@ -363,6 +368,20 @@ def _new_view(bound: BoundStatement, statement: CreateView) -> Needs:
     if statement.or_replace:
         yield NameNeed(name)
     yield from _reads(bound.relations, _definer_of(bound, statement))
+
+
+def _altered_view(bound: BoundStatement, statement: AlterView) -> Needs:
+    """What DROP VIEW needs; another name needs what ALTER TABLE … RENAME TO does."""
+    if bound.state.temporary_view(statement.view_parts) is not None:
+        return
+    name = TableName.from_parts(statement.view_parts, bound.state.current)
+    found = bound.view.resolve(name)
+    if is_system_schema(name.schema_name):
+        return
+    yield Need(Privilege.MANAGE, found)
+    if isinstance(statement.change, RenameTable):
+        new_name = TableName.from_parts(statement.change.table_parts, bound.state.current)
+        yield Need(Privilege.CREATE_TABLE, _schema(bound, new_name))
 
 
 def _dropped_view(bound: BoundStatement, statement: DropView) -> Needs:

@@ -41,6 +41,7 @@ from engine.statements.alters import AlterTable, DropConstraint, SetLocation
 from engine.statements.calls.procedures import AddFiles, Call, RegisterTable, SnapshotTable
 from engine.statements.catalog import (
     AlterCatalog,
+    AlterView,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -128,6 +129,7 @@ from engine.statements.variables import (
 )
 from engine.statements.writes import Delete, Insert, Update
 
+_Unbound = RightStatement | TokenStatement | DropFunction | AlterView | DeclareVariables | DropVariable
 _IN_CATALOG_MAX = 2
 """Parts of a name without the catalog's."""
 
@@ -137,6 +139,9 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
 
     Raises the catalog's and the log's errors, by name.
     """
+    if isinstance(statement, CreateView) and statement.alters:
+        is_temporary = binder.state.temporary_view(statement.view_parts) is not None
+        statement = replace(statement, temporary=is_temporary)
     statement, functions = binder.functions.in_statement(statement, binder.state.current)
     time_ms = None
     try:
@@ -188,7 +193,7 @@ def _named(
     """What the statement writes, makes or drops, and the relations that it reads."""
     if isinstance(statement, AlterTags) and statement.column is not None:
         return binder.table(statement.securable.parts), ()
-    if isinstance(statement, RightStatement | TokenStatement | DropFunction | DeclareVariables | DropVariable):
+    if isinstance(statement, _Unbound):
         return None, ()
     current = binder.state.current
     if isinstance(statement, TableStatement):

@@ -142,6 +142,19 @@ class RecursiveView(SqlError, condition="RECURSIVE_VIEW", sqlstate="42K0H"):
 
 
 @dataclass(eq=False)
+class PermanentViewExpected(SqlError, condition="EXPECT_PERMANENT_VIEW_NOT_TEMP", sqlstate="42809"):
+    view: str
+    template = "{view} is a temporary view, of which ALTER VIEW changes the name and the query alone. Create it again."
+
+
+@dataclass(eq=False)
+class UnsetUnknownProperties(SqlError, condition="UNSET_NONEXISTENT_PROPERTIES", sqlstate="42K0J"):
+    view: str
+    keys: str
+    template = "The view {view} does not have the properties {keys}. Use UNSET TBLPROPERTIES IF EXISTS."
+
+
+@dataclass(eq=False)
 class ViewTooDeep(SqlError, condition="VIEW_EXCEED_MAX_NESTED_DEPTH", sqlstate="54K00"):
     view: str
     depth_max: int

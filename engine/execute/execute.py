@@ -12,7 +12,12 @@ from dataclasses import replace
 from typing import assert_never
 
 from engine.answers.answers import answer
-from engine.answers.catalog_changes import change_catalog, create_temporary_view, drop_temporary_view
+from engine.answers.catalog_changes import (
+    change_catalog,
+    create_temporary_view,
+    drop_temporary_view,
+    rename_temporary_view,
+)
 from engine.answers.drops import drop_schema, drop_table
 from engine.answers.tokens import answer_tokens
 from engine.answers.variables import assign_variables, declare_variables, drop_variable
@@ -32,6 +37,7 @@ from engine.plans.ddl import (
     DropSchemaPlan,
     DropTablePlan,
     DropTemporaryViewPlan,
+    RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     SyncIdentityPlan,
@@ -103,6 +109,8 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
             return create_temporary_view(plan, run.context.now_ms())
         case DropTemporaryViewPlan():
             return drop_temporary_view(plan)
+        case RenameTemporaryViewPlan():
+            return rename_temporary_view(plan)
         case DropSchemaPlan():
             run.context.cancel.seal()
             return drop_schema(plan, sources.catalog, sources.before_removal)

@@ -24,6 +24,7 @@ from engine.plan.ddl.policies import plan_policy
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
+from engine.plan.ddl.view_ddl import plan_alter_view
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
@@ -40,6 +41,7 @@ from engine.runtime.settings import HIVE_SHAPE
 from engine.statements.alters import AlterTable
 from engine.statements.catalog import (
     AlterCatalog,
+    AlterView,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -96,7 +98,7 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_drop_variable(drop_variable)
         case EvaluateQuery():
             return EvaluatePlan(read=analyzed.query)
-        case CreateView() | DropView() | CreateFunction() | DropFunction():
+        case CreateView() | AlterView() | DropView() | CreateFunction() | DropFunction():
             return _plan_definition(analyzed, statement)
         case CreateTable() as create_table:
             return _plan_create_table(analyzed, create_table)
@@ -135,11 +137,13 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
 
 
 def _plan_definition(
-    analyzed: AnalyzedStatement, statement: CreateView | DropView | CreateFunction | DropFunction
+    analyzed: AnalyzedStatement, statement: CreateView | AlterView | DropView | CreateFunction | DropFunction
 ) -> Plan:
     match statement:
         case CreateView():
             return plan_create_view(analyzed, statement)
+        case AlterView():
+            return plan_alter_view(analyzed.bound, statement)
         case DropView():
             return plan_drop_view(analyzed.bound, statement)
         case CreateFunction() | DropFunction():

@@ -12,7 +12,7 @@ from catalog.changes import Change
 from catalog.conditions import Condition
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
-from catalog.names import SchemaName
+from catalog.names import SchemaName, TableName
 from engine.bind.bound import BoundTable
 from engine.plans.expression_checks import ExpressionCheckPlan, RowChecks
 from engine.plans.reads import ReadPlan
@@ -50,6 +50,14 @@ class DropTemporaryViewPlan:
     """Forget a view of this session."""
 
     entry: ViewEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTemporaryViewPlan:
+    """Give a view of this session another name, which must be free in the session."""
+
+    entry: ViewEntry
+    new_name: TableName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from engine.plans.ddl import (
     DropSchemaPlan,
     DropTablePlan,
     DropTemporaryViewPlan,
+    RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     SyncIdentityPlan,
@@ -31,6 +32,7 @@ AnsweringPlan = (
     | CatalogPlan
     | CreateTemporaryViewPlan
     | DropTemporaryViewPlan
+    | RenameTemporaryViewPlan
     | DropSchemaPlan
     | DropTablePlan
     | DeclarePlan

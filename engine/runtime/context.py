@@ -35,14 +35,16 @@ class StatementContext:
     `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
     time in (None: that of all others).
     `caches_results`: its answer may come from the result cache, and go there. `variables` are those that its queries
-    may name. `on_parsed` is told, once the text is parsed, whether the statement may answer rows: some protocols have
-    to say so before it has run. `on_rows`, where it is given, is told of the result of a query that goes on computing
-    its last rows, on any thread; a later failure is the result's too. `on_authorized` is told what the statement will
-    touch, each time before it is planned; where it raises, nothing is done. `on_lineage`, where it is given, is told
-    after each query of the run which columns that read and wrote, `on_commit` of each version of a table that was
-    made, `on_loss` of each commit of another writer because of which an attempt is made again, `on_rights` of what a
-    change of the catalog did to rights. `on_files_asked`, where it is given, is told which files of its scans each
-    query asked for, on any thread; `on_jobs`, where it is given, of the jobs that Spark ran for each query.
+    may name. `shows_materialized`: SHOW VIEWS has Databricks' column `isMaterialized`. `on_substituted` is called with
+    the text after Hive's variables got their values. `on_parsed` is told, once the text is parsed, whether the
+    statement may answer rows: some protocols have to say so before it has run. `on_rows`, where it is given, is told of
+    the result of a query that goes on computing its last rows, on any thread; a later failure is the result's too.
+    `on_authorized` is told what the statement will touch, each time before it is planned; where it raises, nothing is
+    done. `on_lineage`, where it is given, is told after each query of the run which columns that read and wrote,
+    `on_commit` of each version of a table that was made, `on_loss` of each commit of another writer because of which an
+    attempt is made again, `on_rights` of what a change of the catalog did to rights. `on_files_asked`, where it is
+    given, is told which files of its scans each query asked for, on any thread; `on_jobs`, where it is given, of the
+    jobs that Spark ran for each query.
     """
 
     identity: Identity
@@ -59,6 +61,8 @@ class StatementContext:
     caches_results: bool = True
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
+    shows_materialized: bool = False
+    on_substituted: Callable[[str], None] = _ignore
     on_parsed: Callable[[bool], None] = _ignore
     on_authorized: Callable[[StatementAccess], None] = _ignore
     on_rows: Callable[[ResultStream], None] | None = None

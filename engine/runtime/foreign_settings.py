@@ -1,36 +1,53 @@
-"""Settings of other programs: Hive, Hadoop, Impala, Kyuubi, Databricks' warehouses.
+"""Settings that have no effect here: those of other programs, and those of Spark that only its start may change.
 
-Clients and scripts set them everywhere, and they mean nothing here. So they are taken, kept for `SET` to show, and
-change nothing; the same goes for those that come with OpenSession. A key is foreign by its prefix, whose owner is
-another program, or is one of the few names without a prefix; keys of Spark itself are never foreign, because one that
-is ignored might have changed answers.
+Clients send keys of their own everywhere (Airflow's `airflow.ctx.dag_id`, Impala's `idle_session_timeout`, Hive's
+variables). A key outside :data:`_RESERVED` is stored as text, which only `SET` and `${hivevar:…}` read. A reserved key
+may change answers or reach the machine, so it has to be one of the known settings. OpenSession makes an exception for
+:data:`_WITHOUT_EFFECT`: connection profiles of dbt, Kyuubi and Livy carry the settings of a whole Spark application.
 """
 
 from __future__ import annotations
 
-_PREFIXES = (
-    *("hive.", "hadoop.", "mapred.", "mapreduce.", "tez.", "yarn.", "dfs.", "fs.", "javax.jdo.", "datanucleus."),
-    *("hiveconf:", "hivevar:", "metaconf:", "impala.", "kyuubi.", "spark.thriftserver.", "spark.hive."),
+_RESERVED = (
+    *("spark.", "delta.", "fs.", "hadoop.", "dfs.", "javax.", "java.", "env:", "system:"),
+    "gateway.",  # a misspelled one of ours must not pass for set
 )
-_NAMES = frozenset(
-    {
-        # Databricks' parameters that have no counterpart
-        *("enable_photon", "max_file_partition_bytes", "query_tags", "read_only_external_metastore"),
-        # options that impyla's users and Impala's scripts send before a statement
-        *("batch_size", "mem_limit", "mt_dop", "num_nodes", "request_pool", "query_timeout_s", "sync_ddl"),
-    }
+_CORE = (
+    *("acls", "admin", "app", "authenticate", "blockManager", "broadcast", "buffer", "checkpoint"),
+    *("cleaner", "connect", "cores", "decommission", "default", "deploy", "driver", "dynamicAllocation", "eventLog"),
+    *("excludeOnFailure", "executor", "executorEnv", "hadoop", "hadoopRDD", "history"),
+    *("hive", "io", "kryo", "kryoserializer", "kubernetes", "launcher", "livy", "local", "locality", "log"),
+    *("logConf", "master", "memory", "metrics", "network", "port", "pyspark", "python", "rdd", "reducer"),
+    *("redaction", "repl", "resources", "rpc", "scheduler", "security", "serializer", "shuffle", "speculation"),
+    *("ssl", "stage", "storage", "submit", "task", "thriftserver", "ui", "unsafe", "worker", "yarn"),
 )
-VALUE_CHARACTERS_MAX = 10_000
-FOREIGN_MAX = 1000
-"""How many a session may keep."""
+_STATIC_SQL = (
+    *("cache", "catalog", "catalogImplementation", "event", "extensions", "globalTempDatabase", "hive"),
+    *("queryExecutionListeners", "redaction", "streaming", "thriftServer", "thriftserver", "ui", "warehouse"),
+)
+_WITHOUT_EFFECT = tuple(
+    prefix.lower()
+    for prefix in (
+        *("fs.", "hadoop.", "dfs.", "javax.", "java.", "env:", "system:"),
+        *(f"spark.{group}." for group in _CORE),
+        *(f"spark.sql.{group}." for group in _STATIC_SQL),
+    )
+)
+
+FOREIGN_BYTES_MAX = 16 << 10
+"""Of a key and its value, in UTF-8."""
+FOREIGN_MAX = 200
+"""Keys that a session may store."""
 
 
-def is_foreign(key: str) -> bool:
-    """Whether `key`, in any case, is a setting of another program."""
-    folded = key.lower()
-    return folded.startswith(_PREFIXES) or folded in _NAMES
+def is_reserved(key: str) -> bool:
+    """Whether `key`, in any case, is empty or has a prefix under which only known settings are accepted."""
+    return not key or key.lower().startswith(_RESERVED)
 
 
-def foreign_key(key: str) -> str:
-    """The spelling under which a foreign setting is kept: names without a prefix are the same in any case."""
-    return key.lower() if key.lower() in _NAMES else key
+def is_without_effect(key: str) -> bool:
+    """Whether `key`, in any case, is one that a session may open with although it has no effect.
+
+    These are Spark's groups of static settings (`spark.driver.…`, `spark.sql.warehouse.…`), and Hadoop's and Java's.
+    """
+    return f"{key.lower()}.".startswith(_WITHOUT_EFFECT)

@@ -19,7 +19,7 @@ class SessionState:
 
     `values` has the settings that were set, by their key; `temporary_views` the session's own views, by folded name.
     `variables` are the session's; `scopes` those of the script whose statement sees this state, the innermost last, and
-    empty between statements.
+    empty between statements. `shows_materialized` is that of the running statement's `StatementContext`.
     """
 
     identity: Identity
@@ -29,6 +29,7 @@ class SessionState:
     temporary_views: Mapping[str, ViewEntry] = field(default_factory=lambda: MappingProxyType({}))
     variables: Scope = Scope(label=SESSION)
     scopes: tuple[Scope, ...] = ()
+    shows_materialized: bool = False
 
     @property
     def principal(self) -> str:

@@ -1,6 +1,6 @@
 """Settings that a session may change, as a table: anything that is not in it is refused by name.
 
-Only the settings of other programs (`foreign_settings.py`) are taken and do nothing.
+Settings of other programs (`foreign_settings.py`) are stored as text without effect.
 
 `SET spark.…` reaches the machine (files, classes, jobs of others), so the list is by allowance: a key is here because
 changing it in one session can only change that session's own answers or speed. Names are Spark's where Spark has the
@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from catalog.errors import ECHO_MAX, SqlError
 from engine.runtime import query_settings
-from engine.runtime.foreign_settings import VALUE_CHARACTERS_MAX, foreign_key, is_foreign
+from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX, is_reserved, is_without_effect
 from engine.runtime.trace_parent import trace_parent_of
 
 
@@ -43,7 +43,7 @@ class InvalidSettingValue(SqlError, condition="INVALID_CONF_VALUE", sqlstate="22
 @dataclass(eq=False)
 class TooManyForeignSettings(SqlError, condition="CONFIG_NOT_AVAILABLE.TOO_MANY", sqlstate="42K0I"):
     limit: int
-    template = "The session keeps its {limit} settings of other programs, which change nothing. Reset some with RESET."
+    template = "The session already stores {limit} variables and settings of other programs. Drop some with RESET."
 
 
 Check = Callable[[str], str | None]
@@ -352,7 +352,7 @@ def find_setting(key: str) -> Setting:
     """The row for `key`, in any case and under its short names; refuses others by name."""
     folded = key.strip().lower()
     setting = SETTINGS.get(_ALIASES.get(folded, folded))
-    if setting is None and is_foreign(folded):
+    if setting is None and not is_reserved(folded):
         return _foreign(key.strip())
     if setting is None:
         near = get_close_matches(folded[:ECHO_MAX], SETTINGS, n=1, cutoff=0.75)
@@ -360,12 +360,18 @@ def find_setting(key: str) -> Setting:
     return setting
 
 
+def is_foreign(key: str) -> bool:
+    """Whether `key`, in any case, is a setting of another program, which is stored without effect."""
+    folded = key.strip().lower()
+    return not is_reserved(folded) and _ALIASES.get(folded, folded) not in SETTINGS
+
+
 def _foreign(key: str) -> Setting:
     return Setting(
-        key=foreign_key(key),
-        doc="A setting of another program, which changes nothing here.",
-        check=lambda value: value if len(value) <= VALUE_CHARACTERS_MAX else None,
-        expected=f"a text of up to {VALUE_CHARACTERS_MAX} characters",
+        key=key,
+        doc="A variable, or a setting of another program, which changes nothing here.",
+        check=lambda value: value if len(f"{key}{value}".encode()) <= FOREIGN_BYTES_MAX else None,
+        expected=f"a text of up to {FOREIGN_BYTES_MAX} bytes, those of the key included,",
         is_spark=False,
     )
 
@@ -380,3 +386,20 @@ def parse_setting(key: str, value: str) -> tuple[Setting, str]:
     if canonical is None:
         raise InvalidSettingValue(setting.key, value, setting.expected)
     return setting, canonical
+
+
+def opening_settings(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Returns the values that a session opens with, and the keys that were given without effect, sorted.
+
+    Raises `SettingNotAvailable`, `InvalidSettingValue` or `TooManyForeignSettings`.
+    """
+    values, without_effect = {}, set()
+    for key, value in settings.items():
+        if key.strip().lower() not in SETTINGS and is_without_effect(key.strip()):
+            without_effect.add(key.strip())
+            continue
+        setting, canonical = parse_setting(key, value)
+        values[setting.key] = canonical
+    if sum(map(is_foreign, values)) > FOREIGN_MAX:
+        raise TooManyForeignSettings(FOREIGN_MAX)
+    return values, tuple(sorted(without_effect))

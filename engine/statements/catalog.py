@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
 from engine.statements.queries import Query
 from engine.statements.tables import Properties
 
@@ -65,16 +66,28 @@ class ViewColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateView:
-    """`CREATE [OR REPLACE] [TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] [COMMENT c] [TBLPROPERTIES …] AS query`"""
+    """`CREATE [OR REPLACE] [TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] [COMMENT c] [TBLPROPERTIES …] AS query`
+
+    `alters`: it is `ALTER VIEW v AS query`, which needs a view of that name and keeps its comment and properties.
+    """
 
     view_parts: tuple[str, ...]
     query: Query
     or_replace: bool = False
     if_not_exists: bool = False
     temporary: bool = False
+    alters: bool = False
     columns: tuple[ViewColumn, ...] = ()
     comment: str | None = None
     properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterView:
+    """`ALTER VIEW v` with any change but its query; None is `WITH SCHEMA TYPE EVOLUTION`, which all views have."""
+
+    view_parts: tuple[str, ...]
+    change: RenameTable | SetProperties | UnsetProperties | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from engine.statements.alters import AlterTable
 from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
 from engine.statements.catalog import (
     AlterCatalog,
+    AlterView,
     CommentOn,
     CreateCatalog,
     CreateSchema,
@@ -130,6 +131,7 @@ QuerylessStatement = (
     | CreateCatalog
     | AlterCatalog
     | DropCatalog
+    | AlterView
     | DropView
     | DropFunction
     | CommentOn
@@ -170,6 +172,7 @@ WriteStatement = (
     | AlterCatalog
     | DropCatalog
     | CreateView
+    | AlterView
     | DropView
     | CommentOn
     | RightStatement

@@ -13,6 +13,7 @@ from enum import StrEnum
 from engine.statements.alters import AlterTable
 from engine.statements.catalog import (
     AlterCatalog,
+    AlterView,
     CommentOn,
     CreateCatalog,
     CreateSchema,
@@ -255,7 +256,7 @@ Executable = RoadStatement | ExecuteImmediate | NamedByExpressions | Script
 
 _WITHOUT_ROWS = (
     *(Insert, MultiInsert, Delete, Update, Merge, TruncateTable),
-    *(CreateTable, CreateTableLike, AlterTable, DropTable, CreateView, DropView, CommentOn),
+    *(CreateTable, CreateTableLike, AlterTable, DropTable, CreateView, AlterView, DropView, CommentOn),
     *(CreateSchema, DropSchema, CreateCatalog, AlterCatalog, DropCatalog, UseSchema, UseCatalog, ResetSetting),
     *(DeclareVariables, SetVariables, DropVariable),
     *(GrantRights, RevokeRights, AlterOwner, CreateGroup, AlterGroup, DropGroup, CreateLocation, DropLocation),

@@ -25,16 +25,6 @@ class StatementSettingNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STAT
 
 
 @dataclass(eq=False)
-class ExpansionTooLong(SqlError, condition="STATEMENT_TOO_LONG.VARIABLES", sqlstate="54001"):
-    length: int
-    limit: int
-    template = (
-        "The statement would have {length} characters with the values of its variables (${{name}}); at most {limit} "
-        "are allowed. Shorten the values, or refer to them less often."
-    )
-
-
-@dataclass(eq=False)
 class FetchOrientationNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.FETCH_ORIENTATION", sqlstate="HYC00"):
     orientation: str
     template = "Rows cannot be fetched by {orientation}, only by FETCH_NEXT, FETCH_PRIOR and FETCH_FIRST."

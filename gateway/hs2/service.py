@@ -73,7 +73,7 @@ from gateway.hs2.result_form import (
     plain_form,
 )
 from gateway.hs2.rowset import encode_with_results
-from gateway.hs2.variables import parse_configuration, statement_trace_parent, substitute
+from gateway.hs2.variables import parse_configuration, statement_trace_parent
 from gateway.operation import Operation
 from gateway.operation_state import OperationState
 from gateway.origin import Origin
@@ -94,8 +94,6 @@ LINKED_FROM_BYTES = 32 << 20
 """From which size on a result is links to its rows where its client can follow them."""
 NEXT_PAGES_BYTES_MAX = 64 << 20
 """Of all answers that were made before they are asked for."""
-EXPANDED_LENGTH_MAX = 4 << 20
-"""Characters of a statement with its variables' values; the engine takes no longer text either."""
 _LOG_FETCH = 1
 _HIVE_ERROR = "org.apache.hive.service.cli.HiveSQLException"
 _DATABRICKS_JDBC = "DatabricksJDBCDriver"
@@ -160,7 +158,6 @@ class _ClientSettings:
     """What the front end itself remembers of a session."""
 
     version: int
-    variables: dict[str, str]
 
 
 def error_status(error: BaseException) -> Any:
@@ -215,7 +212,7 @@ class Service:
         )
         client.sessions.add(session.id)
         version = _negotiate(request)
-        self._client_settings[session] = _ClientSettings(version, dict(wanted.variables))
+        self._client_settings[session] = _ClientSettings(version)
         names = session.engine_session
         return t.TOpenSessionResp(
             SUCCESS,
@@ -247,21 +244,22 @@ class Service:
     def execute_statement(self, request: Any, client: Client) -> Any:
         session = self._session(request, client)
         trace_parent = statement_trace_parent(request.confOverlay or {})
-        settings = self._client_settings[session]
+        version = self._client_settings[session].version
         limit = request.resultRowLimit
         call = current_call()
         with working_for(replace(call, trace_parent=trace_parent or call.trace_parent)):
             operation = session.execute(
-                substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
+                request.statement or "",
                 parameters=parse_parameters(request.parameters or ()),
                 timeout_s=_timeout_s(request.queryTimeout),
                 wanted=WantedResult(
                     row_limit=limit if limit and limit > 0 else None,
-                    streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
+                    streams=client.is_connected or version >= FIRST_SPARK_VERSION,
                     has_counts=client.reads_counts,
+                    shows_materialized=version >= FIRST_SPARK_VERSION,
                 ),
             )
-        self._forms[operation] = asked_form(settings.version, request)
+        self._forms[operation] = asked_form(version, request)
         if not request.runAsync:
             _await(session, operation, client)
         kind = t.TOperationType.EXECUTE_STATEMENT

@@ -62,7 +62,7 @@ class Delivery:
     def wanted(self) -> WantedResult:
         """A row more than the limit tells that there are more."""
         row_limit = None if self._row_limit is None else min(self._row_limit + 1, _LONG_MAX)
-        return WantedResult(row_limit=row_limit, bytes_wanted=self._byte_limit)
+        return WantedResult(row_limit=row_limit, bytes_wanted=self._byte_limit, shows_materialized=True)
 
     def cut(self, stream: ResultStream) -> ResultStream:
         """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row."""

@@ -15,6 +15,7 @@ from catalog.changes import (
     DropTable,
     DropView,
     RenameTable,
+    SetViewProperties,
     apply,
 )
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
@@ -73,6 +74,8 @@ ALL = names(SHOP)
         (DropTable(_name("Shop.Orders")), ALL - {"shop.orders"}),
         (CreateView(view("empty.v")), ALL | {"empty.v"}),
         (CreateView(view("shop.recent", "SELECT 2"), replace=True), ALL),
+        (CreateView(view("shop.recent", "SELECT 2"), replace=True, alters=True), ALL),
+        (SetViewProperties(_name("shop.recent"), (("a", "b"),)), ALL),
         (DropView(_name("shop.recent")), ALL - {"shop.recent"}),
         (RenameTable(_name("shop.orders"), _name("empty.o2")), ALL - {"shop.orders"} | {"empty.o2"}),
         (RenameTable(_name("shop.orders"), _name("shop.Orders")), ALL - {"shop.orders"} | {"shop.Orders"}),
@@ -109,6 +112,10 @@ def test_a_change_makes_the_next_generation(change: Change, expected: set[str]) 
         (CreateView(view("shop.recent")), "TABLE_OR_VIEW_ALREADY_EXISTS"),
         (DropTable(_name("shop.nothing")), "TABLE_OR_VIEW_NOT_FOUND"),
         (DropTable(_name("shop.recent")), "EXPECT_TABLE_NOT_VIEW"),
+        (CreateView(view("shop.orders"), replace=True, alters=True), "EXPECT_VIEW_NOT_TABLE"),
+        (CreateView(view("shop.nothing"), replace=True, alters=True), "TABLE_OR_VIEW_NOT_FOUND"),
+        (SetViewProperties(_name("shop.orders"), ()), "EXPECT_VIEW_NOT_TABLE"),
+        (SetViewProperties(_name("shop.nothing"), ()), "TABLE_OR_VIEW_NOT_FOUND"),
         (DropView(_name("shop.orders")), "EXPECT_VIEW_NOT_TABLE"),
         (RenameTable(_name("shop.nothing"), _name("shop.x")), "TABLE_OR_VIEW_NOT_FOUND"),
         (RenameTable(_name("shop.orders"), _name("shop.recent")), "TABLE_OR_VIEW_ALREADY_EXISTS"),

@@ -1,4 +1,4 @@
-"""Settings that clients bring from other systems: taken, shown, and without effect."""
+"""Settings that clients bring from other systems: stored, shown, and read by nothing but Hive's variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.runtime.foreign_settings import FOREIGN_MAX, VALUE_CHARACTERS_MAX
+from catalog.errors import SqlError
+from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX
+from engine.runtime.settings import opening_settings
 from tests.engine.bare_lake import BareLake
 
 
@@ -24,7 +26,15 @@ def lake(tmp_path: Path) -> BareLake:
         ("SET hivevar:day = 2024-01-01", ("hivevar:day", "2024-01-01")),
         ("SET enable_photon=true", ("enable_photon", "true")),
         ("SET query_tags = 'team:a'", ("query_tags", "'team:a'")),
-        ("SET MEM_LIMIT = 2g", ("mem_limit", "2g")),
+        ("SET MEM_LIMIT = 2g", ("MEM_LIMIT", "2g")),
+        ("SET idle_session_timeout=60", ("idle_session_timeout", "60")),
+        ("SET airflow.ctx.dag_id=daily", ("airflow.ctx.dag_id", "daily")),
+        (
+            "SET airflow.ctx.dag_run_id=manual__2024-01-01T00:00:00+00:00",
+            ("airflow.ctx.dag_run_id", "manual__2024-01-01T00:00:00+00:00"),
+        ),
+        ("SET livy.session.name=a", ("livy.session.name", "a")),
+        ("SET nope = 1", ("nope", "1")),
     ],
 )
 def test_a_foreign_setting_is_kept_and_shown(lake: BareLake, text: str, kept: tuple[str, str]) -> None:
@@ -52,16 +62,62 @@ def test_a_parameter_of_databricks_sets_its_counterpart(lake: BareLake, text: st
 
 
 @pytest.mark.parametrize(
-    "text", ["SET spark.sql.nope = 1", "SET spark.hadoop.hive.x = 1", "SET nope = 1", "SET STATEMENT_TIMEOUT = soon"]
+    "text",
+    [
+        *("SET spark.sql.nope = 1", "SET spark.hadoop.hive.x = 1", "SET STATEMENT_TIMEOUT = soon"),
+        *("SET spark.driver.memory = 1g", "SET Spark.app.name = x", "SET spark.sql.warehouse.dir = /tmp"),
+        *("SET delta.appendOnly = true", "SET fs.s3a.access.key = x", "SET hadoop.security.x = 1", "SET dfs.x = 1"),
+        *("SET javax.jdo.x = 1", "SET java.io.tmpdir = /tmp", "SET env:HOME = /", "SET system:user.name = x"),
+        *("SET gateway.result_cahe = on", "RESET spark.driver.memory", "SET spark.driver.memory"),
+    ],
 )
 def test_what_might_have_mattered_is_refused(lake: BareLake, text: str) -> None:
     assert lake.refuse(text).condition in ("CONFIG_NOT_AVAILABLE", "INVALID_CONF_VALUE")
 
 
 def test_what_a_session_keeps_is_bounded(lake: BareLake) -> None:
-    assert lake.refuse(f"SET hive.x = {'x' * (VALUE_CHARACTERS_MAX + 1)}").condition == "INVALID_CONF_VALUE"
+    value = "é" * ((FOREIGN_BYTES_MAX - len("hive.x")) // 2)
+    assert lake.rows(f"SET hive.x = {value}") == [("hive.x", value)]
+    assert lake.refuse(f"SET hive.x = {value}xx").condition == "INVALID_CONF_VALUE"
+    lake.answer("RESET")
     for number in range(FOREIGN_MAX):
         lake.answer(f"SET hive.x{number} = 1")
     assert lake.refuse("SET hive.more = 1").condition == "CONFIG_NOT_AVAILABLE.TOO_MANY"
     assert lake.rows("SET hive.x0 = 2") == [("hive.x0", "2")]
     lake.answer("SET spark.sql.ansi.enabled = false")
+    lake.answer("RESET hive.x0")
+    assert lake.rows("SET hive.more = 1") == [("hive.more", "1")]
+    lake.answer("RESET")
+    assert lake.rows("SET") == []
+
+
+def test_a_session_opens_with_settings_of_spark_that_have_no_effect() -> None:
+    without_effect = (
+        *("fs.s3a.endpoint", "java.io.tmpdir", "spark.app.name", "spark.driver.memory", "spark.executor.instances"),
+        *("spark.master", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"),
+        "spark.yarn.queue",
+    )
+    kept = {"a": "1", "livy.session.name": "s", "hivevar:x": "5", "spark.sql.ansi.enabled": "false"}
+    opened = opening_settings({**dict.fromkeys(without_effect, "x"), **kept})
+    assert opened == (kept, without_effect)
+
+
+@pytest.mark.parametrize(
+    ("settings", "condition"),
+    [
+        ({"spark.sql.nope": "1"}, "CONFIG_NOT_AVAILABLE"),
+        ({"spark.nope": "1"}, "CONFIG_NOT_AVAILABLE"),
+        ({"spark.jars": "x.jar"}, "CONFIG_NOT_AVAILABLE"),
+        ({"spark.drivers.memory": "1"}, "CONFIG_NOT_AVAILABLE"),
+        ({"spark.sql.optimizer.excludedRules": "x"}, "CONFIG_NOT_AVAILABLE"),
+        ({"delta.appendOnly": "true"}, "CONFIG_NOT_AVAILABLE"),
+        ({"spark.sql.ansi.enabled": "perhaps"}, "INVALID_CONF_VALUE"),
+        ({"hivevar:x": "x" * FOREIGN_BYTES_MAX}, "INVALID_CONF_VALUE"),
+        ({f"k{number}": "" for number in range(FOREIGN_MAX + 1)}, "CONFIG_NOT_AVAILABLE.TOO_MANY"),
+    ],
+    ids=lambda case: str(case)[:40],
+)
+def test_a_session_does_not_open_with_settings_that_might_matter(settings: dict[str, str], condition: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        opening_settings(settings)
+    assert caught.value.condition == condition

@@ -187,8 +187,9 @@ PROBES = [
     *((33, "eve", text, "U") for text in (
         "SET spark.sql.optimizer.excludedRules = x", "SET `spark.sql.optimizer.excludedRules` = x",
         "RESET spark.sql.optimizer.excludedRules", "SET spark.sql.runSQLOnFiles = true", "SET spark.sql.extensions = x",
-        "SET spark.jars = x", "SET gateway.principal = ann", "SET `authentication.admins` = eve",
+        "SET spark.jars = x", "SET gateway.principal = ann",
     )),
+    (33, "eve", "SET `authentication.admins` = eve", "R"),  # a text that nothing reads
     (35, "eve", "EXPLAIN SELECT * FROM shop.u", "N"),
     (35, "mal", "EXPLAIN EXTENDED SELECT * FROM shop.t", "D"),
     (35, "eve", "EXPLAIN DELETE FROM shop.t", "D"),
@@ -239,7 +240,7 @@ PROBES = [
     (49, "eve", "SELECT * FROM IDENTIFIER('shop.u')", "N"),
     (49, "eve", "PREPARE p AS SELECT * FROM shop.u", "U"),
     (49, "eve", "CALL system.u()", "U"),
-    (50, "eve", "SELECT * FROM shop.${{hivevar:x}}", "U"),
+    (50, "eve", "SELECT * FROM shop.${{hivevar:x}}", "N"),
     (53, "eve", "CREATE FUNCTION eves.current_user() RETURNS STRING RETURN 'ann'", "U"),
     (53, "eve", "CREATE TEMPORARY FUNCTION current_user() RETURNS STRING RETURN 'ann'", "U"),
     (54, "eve", "SET VAR x = (SELECT max(id) FROM shop.u)", "N"),

@@ -22,6 +22,7 @@ from catalog.errors import (
     SchemaNotFound,
     TableAlreadyExists,
     TableNotFound,
+    ViewExpected,
 )
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part, fold
 from engine.analyze.analyzed import AnalyzedStatement
@@ -139,7 +140,9 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
     Refuses a view that would read itself, and one in the catalog that reads a session's own.
     """
     bound, state = analyzed.bound, analyzed.bound.state
-    ensure_new_part(statement.view_parts[-1])
+    altered = view_entry(bound, statement.view_parts) if statement.alters else None
+    if altered is None:
+        ensure_new_part(statement.view_parts[-1])
     if statement.temporary:
         name = temporary_name(statement.view_parts[-1])
         replace = statement.or_replace or (statement.if_not_exists and name.table not in state.temporary_views)
@@ -155,15 +158,16 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         text=statement.query.text,
         current=state.current,
         owner=state.principal,
-        comment=statement.comment,
+        comment=statement.comment if altered is None else altered.comment,
         columns=_view_columns(name, statement.columns, analyzed.columns or ()),
-        properties=statement.properties,
+        properties=statement.properties if altered is None else altered.properties,
         settings=captured_settings(state.values),
     )
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)
     tolerated = (TableAlreadyExists,) if statement.if_not_exists else ()
-    return CatalogPlan(change=CreateViewChange(entry, replace), tolerated=tolerated, condition=bound.condition)
+    change = CreateViewChange(entry, replace, statement.alters)
+    return CatalogPlan(change=change, tolerated=tolerated, condition=bound.condition)
 
 
 def _view_columns(
@@ -181,6 +185,14 @@ def _view_columns(
         ViewColumn(name=name, source=column.name, type=column.sql_type, comment=comment)
         for (name, comment), column in zip(named, columns, strict=True)
     )
+
+
+def view_entry(bound: BoundStatement, parts: tuple[str, ...]) -> ViewEntry:
+    """Returns the view of that name, a temporary one first. Raises `TableNotFound`, or `ViewExpected` for a table."""
+    found = bound.state.temporary_view(parts) or bound.view.resolve(TableName.from_parts(parts, bound.state.current))
+    if not isinstance(found, ViewEntry):
+        raise ViewExpected(str(found.name))
+    return found
 
 
 def plan_drop_view(bound: BoundStatement, statement: DropView) -> CatalogPlan | DropTemporaryViewPlan:

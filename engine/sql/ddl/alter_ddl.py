@@ -200,14 +200,15 @@ def _take_reach(cursor: Cursor) -> None:
     cursor.take_any("RESTRICT", "CASCADE")
 
 
-def _unset_properties(cursor: Cursor) -> tuple[TableChange, ...]:
+def read_unset_properties(cursor: Cursor) -> UnsetProperties:
+    """Reads what follows UNSET TBLPROPERTIES."""
     if_exists = take_if_exists(cursor)
     cursor.read("(")
     keys = [read_property_key(cursor)]
     while cursor.take(","):
         keys.append(read_property_key(cursor))
     cursor.read(")")
-    return (UnsetProperties(keys=tuple(keys), if_exists=if_exists),)
+    return UnsetProperties(keys=tuple(keys), if_exists=if_exists)
 
 
 def _drop_feature(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -280,7 +281,7 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
         ("ALTER",): _alter_columns,
         ("CHANGE",): _alter_columns,
         ("SET", "TBLPROPERTIES"): lambda cursor: (SetProperties(properties=read_properties(cursor)),),
-        ("UNSET", "TBLPROPERTIES"): _unset_properties,
+        ("UNSET", "TBLPROPERTIES"): lambda cursor: (read_unset_properties(cursor),),
         ("SET", "LOCATION"): lambda cursor: (SetLocation(location=cursor.read_string()),),
         ("CLUSTER", "BY"): _cluster_by,
     }

@@ -40,6 +40,7 @@ _COMMENTABLE: Mapping[str, Commentable] = MappingProxyType(
 )
 
 
+_OTHER_MODES = ("BINDING", "COMPENSATION", "EVOLUTION")
 _OTHER_COMMENTABLE = ("CONNECTION", "FUNCTION", "PROVIDER", "RECIPIENT", "SHARE", "VIEW", "VOLUME")
 
 
@@ -122,8 +123,8 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> C
             comment = cursor.read_string()
         elif not properties and cursor.take("TBLPROPERTIES"):
             properties = read_properties(cursor)
-        elif cursor.take("WITH", "SCHEMA"):
-            raise UnsupportedClause("WITH SCHEMA in CREATE VIEW", "A view here always follows its tables.")
+        elif not temporary and cursor.take("WITH", "SCHEMA"):
+            read_schema_mode(cursor, "CREATE VIEW")
         elif cursor.take("USING"):
             raise UnsupportedStatement("CREATE TEMPORARY VIEW … USING")
         else:
@@ -138,6 +139,19 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> C
         comment=comment,
         properties=properties,
     )
+
+
+def read_schema_mode(cursor: Cursor, statement: str) -> None:
+    """Reads the mode that follows WITH SCHEMA. Raises `UnsupportedClause` for another than TYPE EVOLUTION."""
+    mode = cursor.take_any(*_OTHER_MODES)
+    if mode is None:
+        cursor.read("TYPE", "EVOLUTION")
+    else:
+        raise UnsupportedClause(
+            f"WITH SCHEMA {mode} in {statement}",
+            "Use WITH SCHEMA TYPE EVOLUTION, as which all views work: their columns follow the types of their tables. "
+            "ALTER VIEW … AS query takes up new columns, and CAST in the query keeps a type.",
+        )
 
 
 def _take_view_columns(cursor: Cursor) -> tuple[ViewColumn, ...]:

@@ -54,6 +54,7 @@ from engine.sql.ddl.right_ddl import (
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_external_table, parse_create_table
 from engine.sql.ddl.tag_ddl import parse_alter_object, parse_create_policy, parse_drop_policy
+from engine.sql.ddl.view_ddl import parse_alter_view
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
 from engine.statements.queries import Span
@@ -61,7 +62,7 @@ from engine.statements.statement import WriteStatement
 from engine.statements.tables import CreateMode
 from engine.statements.writes import Delete, Insert, MultiInsert, Update
 
-_OWNED = (Kind.SCHEMA, Kind.VIEW, Kind.FUNCTION, Kind.LOCATION)
+_OWNED = (Kind.SCHEMA, Kind.FUNCTION, Kind.LOCATION)
 
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
     {
@@ -70,6 +71,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("ALTER", "CATALOG"): parse_alter_catalog,
         ("ALTER", "DATABASE"): partial(parse_alter_object, kind=Kind.SCHEMA),
         ("ALTER", "GROUP"): parse_alter_group,
+        ("ALTER", "VIEW"): parse_alter_view,
         ("CALL",): parse_call,
         ("COMMENT", "ON"): parse_comment_on,
         ("CONVERT", "TO", "DELTA"): parse_convert,

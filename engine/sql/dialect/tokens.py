@@ -97,6 +97,16 @@ def unclosed_comment(text: str) -> int | None:
     return next((start for start, end in _comments(text) if end < 0), None)
 
 
+def literals_and_comments(text: str) -> Iterator[tuple[int, int]]:
+    """The begins and ends of strings, quoted names and comments, which reach to the end of `text` if not closed."""
+    place = 0
+    while (piece := _PIECES.search(text, place)) is not None:
+        place = _comment_end(text, piece.end()) if piece["bracketed"] else piece.end()
+        yield piece.start(), place if place >= 0 else len(text)
+        if place < 0:
+            return
+
+
 def _comments(text: str) -> Iterator[tuple[int, int]]:
     """The comments of `text`; the end of one that has none is -1, and nothing follows."""
     place = 0

@@ -111,7 +111,7 @@ def test_other_values_are_refused_with_what_is_expected(key: str, value: str) ->
         "spark.sql.runSQLOnFiles",
         "spark.hadoop.fs.s3a.secret.key",
         "spark.sql.catalog.x",
-        "anything",
+        "delta.anything",
         "",
     ],
 )

@@ -11,7 +11,9 @@ from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause, U
 from engine.sql.parser import parse
 from engine.sql.query.splice import splice
 from engine.sql.script.programs import parse_program
+from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
 from engine.statements.catalog import (
+    AlterView,
     Commentable,
     CommentOn,
     CreateCatalog,
@@ -273,6 +275,20 @@ DDL: list[tuple[str, WriteStatement]] = [
         CreateView(view_parts=("v",), query=ONE, or_replace=True, temporary=True),
     ),
     ("create temp view v as select 1", CreateView(view_parts=("v",), query=ONE, temporary=True)),
+    ("alter view v as select 1", CreateView(view_parts=("v",), query=ONE, or_replace=True, alters=True)),
+    (
+        "ALTER VIEW s.v RENAME TO t.w",
+        AlterView(view_parts=("s", "v"), change=RenameTable(table_parts=("t", "w"))),
+    ),
+    (
+        "ALTER VIEW v SET TBLPROPERTIES ('a' = 'b')",
+        AlterView(view_parts=("v",), change=SetProperties(properties=(("a", "b"),))),
+    ),
+    (
+        "ALTER VIEW v UNSET TBLPROPERTIES IF EXISTS ('a', 'b')",
+        AlterView(view_parts=("v",), change=UnsetProperties(keys=("a", "b"), if_exists=True)),
+    ),
+    ("ALTER VIEW v WITH SCHEMA TYPE EVOLUTION", AlterView(view_parts=("v",), change=None)),
     ("drop view if exists s.v", DropView(view_parts=("s", "v"), if_exists=True)),
     ("comment on table s.t is 'x'", CommentOn(kind=Commentable.TABLE, parts=("s", "t"), comment="x")),
     ("comment on schema s is null", CommentOn(kind=Commentable.SCHEMA, parts=("s",), comment=None)),

@@ -1,0 +1,98 @@
+"""Hive's variables: `${hivevar:x}`, `${hiveconf:x}` and `${x}` in the text of a statement, before it is parsed.
+
+As in Spark's `VariableSubstitution`, all three name the same variables, which SET, RESET and OpenSession change. Other
+than in Spark, a reference in a string, a quoted name or a comment is text, a value is one token of the statement, and
+settings of Spark, the environment and Java's properties cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+from engine.errors.statement_errors import TEXT_LENGTH_MAX
+from engine.runtime.settings import is_foreign
+from engine.sql.dialect.tokens import literals_and_comments
+
+_REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^\s{}]+)\}")
+_NAMESPACES = ("hivevar", "hiveconf")
+_TOKEN = re.compile(
+    r"""(?x) [+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\w{0,2} | '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*"
+    | (?:[^\W\d]\w*|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))*""",
+    re.DOTALL,
+)
+"""A number, a string, or a name."""
+_SET = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*SET\s+(?!(?:VAR|VARIABLE|CATALOG)\b(?!\s*=))")
+
+
+@dataclass(eq=False)
+class UnknownHiveVariable(SqlError, condition="UNRESOLVED_VARIABLE.HIVE", sqlstate="42883"):
+    reference: str
+    name: str
+    template = (
+        "The variable {reference} is not set in this session. Set it with SET hivevar:{name}=…; settings of Spark, the "
+        "environment and Java's properties cannot be referenced."
+    )
+
+
+@dataclass(eq=False)
+class ExpansionTooLong(SqlError, condition="STATEMENT_TOO_LONG.VARIABLES", sqlstate="54001"):
+    length: int
+    limit: int
+    template = (
+        "The statement would have {length} characters with the values of its variables (${{name}}); at most {limit} "
+        "are allowed. Shorten the values, or refer to them less often."
+    )
+
+
+def substitute_variables(text: str, settings: Mapping[str, str], length_max: int = TEXT_LENGTH_MAX) -> str:
+    """Returns `text` with the values of `settings` in the places of references to variables.
+
+    A value that is a number, a string in quotes or a name stays as it is; any other becomes a string. The value of a
+    SET statement is raw text, and so is what it refers to.
+
+    Raises `UnknownHiveVariable`, and `ExpansionTooLong` before more than `length_max` characters are made, since a few
+    references to a long value make gigabytes.
+    """
+    if "${" not in text or len(text) > length_max:  # the parser rejects the latter as it is
+        return text
+    is_raw = _SET.match(text) is not None
+    edits = [(match, _value(match, settings)) for match in _references(text)]
+    edits = [(match, value if is_raw else _as_token(value)) for match, value in edits]
+    length = len(text) + sum(len(value) - len(match[0]) for match, value in edits)
+    if length > length_max:
+        raise ExpansionTooLong(length, length_max)
+    pieces, done = [], 0
+    for match, value in edits:
+        pieces += [text[done : match.start()], value]
+        done = match.end()
+    return "".join([*pieces, text[done:]])
+
+
+def _references(text: str) -> Iterator[re.Match[str]]:
+    """The references outside of strings, quoted names and comments."""
+    done = 0
+    for start, end in (*literals_and_comments(text), (len(text), len(text))):
+        yield from _REFERENCE.finditer(text, done, start)
+        done = end
+
+
+def _value(reference: re.Match[str], settings: Mapping[str, str]) -> str:
+    namespace, name = reference[1] or _NAMESPACES[0], reference[2]
+    if namespace in _NAMESPACES and is_foreign(name):
+        for key in (f"{namespace}:{name}", name, *(f"{other}:{name}" for other in _NAMESPACES)):
+            if key in settings:
+                return settings[key]
+    raise UnknownHiveVariable(reference[0], name)
+
+
+def _as_token(value: str) -> str:
+    """`value` as one token: a word may continue the one around it (`sales_${year}`), anything else stands alone."""
+    if re.fullmatch(r"\w+", value):
+        return value
+    if _TOKEN.fullmatch(value):
+        return f" {value} "
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f" '{escaped}' "
