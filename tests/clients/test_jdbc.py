@@ -28,7 +28,7 @@ def test_the_parts_of_a_url(jvm: JavaGateway, served: Served) -> None:
     session = served.engine.sessions[-1]
     assert (session.principal, session.current_schema) == ("grace", "lab")
     assert session.settings["spark.sql.ansi.enabled"] == "false" and session.settings["hive.exec.parallel"] == "true"
-    assert read_result(connection.createStatement().executeQuery("SELECT ${n}")) == [["1"]]
+    assert session.settings["hivevar:n"] == "1"
     connection.close()
 
 

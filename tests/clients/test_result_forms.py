@@ -199,7 +199,8 @@ def test_the_first_rows_again(server: RealServer, opening: dict[str, Any], field
         steps += [(t.TFetchOrientation.FETCH_FIRST, 3), (t.TFetchOrientation.FETCH_NEXT, 3)]
         found = [driver.client.FetchResults(t.TFetchResultsReq(operation, *step)) for step in steps]
     assert [(one.results.startRowOffset, count(one.results)) for one in found] == [(0, 2), (2, 2), (0, 3), (3, 2)]
-    assert [one.hasMoreRows for one in found] == [True, True, True, False]
+    says_more = [False] * 4 if opening.get("version") == V5 else [True, True, True, False]
+    assert [one.hasMoreRows for one in found] == says_more
 
 
 @FORMS

@@ -24,13 +24,13 @@ def test_pyhive_sends_whole_scripts(server: RealServer) -> None:
     with hive.connect("localhost", server.thrift_port) as connection, connection.cursor() as cursor:
         for text in ("DECLARE VARIABLE base INT DEFAULT 3", "SET VAR base = base + 2"):
             cursor.execute(text)
-            assert cursor.description is None
+            assert cursor.description[0][0] == "Result" and cursor.fetchall() == []
         cursor.execute(SCRIPT)
         assert cursor.fetchall() == [(6, "a;b")]
         cursor.execute("EXECUTE IMMEDIATE 'SELECT ? * base' USING 2")
         assert cursor.fetchall() == [(10,)]
         cursor.execute("BEGIN SET base = 0; END")
-        assert cursor.description is None
+        assert cursor.description[0][0] == "Result" and cursor.fetchall() == []
         with pytest.raises(OperationalError, match="DIVIDE_BY_ZERO"):
             cursor.execute("BEGIN SET base = 1 / base; END")
         cursor.execute("SELECT base")

@@ -151,6 +151,7 @@ def test_task_that_waits_is_interrupted(spark_driver: SparkDriver) -> None:
         with pytest.raises(Py4JJavaError, match="cancelled"):
             session.sql(text).collectAsList()
 
+    assert eventually(lambda: tasks_running(spark_driver) == 0)  # those of tests before may still end
     thread = threading.Thread(target=wait)
     thread.start()
     assert eventually(lambda: tasks_running(spark_driver) == 1)
