@@ -193,7 +193,7 @@ class FileStore:
         return False
 
     def _has_just_seen(self, generation: int) -> bool:
-        """Whether there was no newer generation so little ago that a newer one would still be there."""
+        """Returns whether the generation was the newest so recently that the one after it, if any, is still kept."""
         seen, at_s = self._seen
         return seen == generation and self._clock() - at_s < _SEEN_S
 

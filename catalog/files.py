@@ -62,7 +62,7 @@ class Files(Protocol):
 
     root: str
     lists_freely: bool
-    """Whether a listing costs no request to a server."""
+    """Returns whether a listing costs no request to a server."""
 
     def names(self, folder: str) -> list[str]:
         """Names of the files directly in `folder`; none if there is no such folder."""

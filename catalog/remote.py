@@ -109,7 +109,7 @@ class _Listing:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a folder was when a list of tables looked at it."""
+    """A folder as a list of tables found it."""
 
     seen_s: float
     format: str | None
@@ -332,7 +332,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Look:
-    """What the store answered to a statement about folders, and what the statement has changed since."""
+    """The store's answers to a statement about folders, with the statement's own changes since."""
 
     answers: dict[tuple[str, str], Any] = field(default_factory=dict)
     """(kind of question, folder) -> answer."""

@@ -381,7 +381,7 @@ class CatalogView:
         return self.ensure_location("/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema, name.table)))
 
     def discovered(self, name: TableName, but: str | None = None) -> TableEntry | None:
-        """What the source of the catalog has under `name`, unless a managed table owns it; raises TableAmbiguous.
+        """Returns what the catalog's source has under `name`, unless a managed table owns it; raises TableAmbiguous.
 
         None if the folder of that name is `but`, which is not looked at.
         """

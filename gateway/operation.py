@@ -48,7 +48,7 @@ TEXT_KEPT_MAX = 16_384
 
 
 class FetchFrom(Enum):
-    """Where a fetch begins: after the rows fetched last, so many rows before them, or at the first row."""
+    """The row at which a fetch begins: after the rows fetched last, so many rows before them, or at the first row."""
 
     NEXT = "next"
     PRIOR = "prior"

@@ -28,7 +28,7 @@ SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/u
 
 
 def _may_mount() -> bool:
-    """Whether a file system in memory can be mounted: root may, in most containers not."""
+    """Returns whether a file system in memory can be mounted: root may, in most containers not."""
     with TemporaryDirectory() as folder:
         if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, check=False).returncode:
             return False

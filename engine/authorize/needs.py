@@ -371,7 +371,7 @@ def _new_view(bound: BoundStatement, statement: CreateView) -> Needs:
 
 
 def _altered_view(bound: BoundStatement, statement: AlterView) -> Needs:
-    """What DROP VIEW needs; another name needs what ALTER TABLE … RENAME TO does."""
+    """Returns what DROP VIEW needs; another name needs what ALTER TABLE … RENAME TO does."""
     if bound.state.temporary_view(statement.view_parts) is not None:
         return
     name = TableName.from_parts(statement.view_parts, bound.state.current)

@@ -116,7 +116,7 @@ class Binder:
 
     @property
     def is_current(self) -> bool:
-        """Whether this is the newest generation, and so was while tables were looked at. One request to the store."""
+        """Returns whether this is the newest generation, and was while tables were read. One request to the store."""
         return self._catalog.view().generation == self.view.generation
 
     def relations(

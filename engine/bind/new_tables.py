@@ -146,7 +146,7 @@ def replaced_table(
 
 
 def _is_taken(binder: Binder, folder: str) -> bool:
-    """As `_found_or_free`; a folder without files of a log or of metadata is not looked into further."""
+    """Returns the same as `_found_or_free`; in a folder without a log and without metadata nothing else is read."""
     if binder.view.has_table_at(folder):
         return _found_or_free(binder, folder) is not None
     binder.view.ensure_free_location(folder)

@@ -101,7 +101,7 @@ class _Binding:
         self._table, self._functions, self._read = table, functions, read
         self._columns = {fold(column.name): column for column in table.snapshot.schema.fields}
         self.settings: Settings | None = None
-        """Those of the first function, under which all expressions are evaluated; others keep their bodies apart."""
+        """Returns the settings of the first function, for all expressions; other functions keep their bodies apart."""
 
     @property
     def _label(self) -> str:

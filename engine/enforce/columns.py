@@ -60,7 +60,7 @@ def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField,
 
 
 def partition_column(config: TableRules, name: str) -> str:
-    """As the schema spells it. Raises `NoPartitionColumn`."""
+    """Returns the name as the schema spells it. Raises `NoPartitionColumn`."""
     columns = config.partition_columns or tuple(
         each.path[0] for each in config.partition_sources if each.transform == IDENTITY and len(each.path) == 1
     )

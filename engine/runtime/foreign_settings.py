@@ -41,12 +41,12 @@ FOREIGN_MAX = 200
 
 
 def is_reserved(key: str) -> bool:
-    """Whether `key`, in any case, is empty or has a prefix under which only known settings are accepted."""
+    """Returns whether `key`, in any case, is empty or has a prefix under which only known settings are accepted."""
     return not key or key.lower().startswith(_RESERVED)
 
 
 def is_without_effect(key: str) -> bool:
-    """Whether `key`, in any case, is one that a session may open with although it has no effect.
+    """Returns whether `key`, in any case, is one that a session may open with although it has no effect.
 
     These are Spark's groups of static settings (`spark.driver.…`, `spark.sql.warehouse.…`), and Hadoop's and Java's.
     """

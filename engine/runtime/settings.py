@@ -361,7 +361,7 @@ def find_setting(key: str) -> Setting:
 
 
 def is_foreign(key: str) -> bool:
-    """Whether `key`, in any case, is a setting of another program, which is stored without effect."""
+    """Returns whether `key`, in any case, is a setting of another program, which is stored without effect."""
     folded = key.strip().lower()
     return not is_reserved(folded) and _ALIASES.get(folded, folded) not in SETTINGS
 

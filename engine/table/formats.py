@@ -62,7 +62,7 @@ class TableFormat(Protocol):
         ...
 
     def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
-        """What a condition that formats share, and its SQLSTATE, are in statements about tables of this one."""
+        """Returns the condition and SQLSTATE of this format for a condition that formats share."""
         ...
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:

@@ -30,7 +30,7 @@ def ensure_no_new_void(
 
 
 def _is_void(data_type: DataType) -> bool:
-    """Whether it is void, or an array or map of it; structs have fields that say it of themselves."""
+    """Returns whether it is void, or an array or map of it; structs have fields that say it of themselves."""
     match data_type:
         case ArrayType(element):
             return _is_void(element)

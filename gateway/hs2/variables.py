@@ -1,4 +1,4 @@
-"""What a client gives with OpenSession and with a statement. Pure.
+"""The settings that a client gives with OpenSession and with a statement. Pure.
 
 The configuration of OpenSession is one flat map that every client spells its own way:
 

@@ -1,4 +1,4 @@
-"""By which names clients may address the HTTP port, and which pages may send requests to it."""
+"""Host names by which clients may address the HTTP port, and which pages may send requests to it."""
 
 from __future__ import annotations
 

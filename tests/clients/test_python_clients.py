@@ -151,7 +151,7 @@ def test_pyhive_knows_a_statement_without_a_result_set(pyhive: Any) -> None:
 
 
 def test_pyhive_gets_an_empty_result_of_a_statement_that_it_waits_for(pyhive: Any) -> None:
-    """As from Spark's own server."""
+    """Spark's own server answers so too."""
     cursor = pyhive.cursor()
     for text in ("USE lab", "INSERT"):
         cursor.execute(text)

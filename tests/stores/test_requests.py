@@ -1,4 +1,4 @@
-"""How many requests statements send to the object store that holds the log and the catalog.
+"""Numbers of requests that statements send to the object store that holds the log and the catalog.
 
 Spark reads and writes data files in the folder that the store has its objects in; requests for these are the business
 of the connector (`tests/rest/test_lent_keys.py`).
@@ -76,13 +76,13 @@ class Server:
             self.requests(text)
 
     def requests(self, text: str) -> list[Request]:
-        """What a statement sends, and what follows its commits."""
+        """Returns the requests of a statement and of the tasks after its commits."""
         self.store.requests()
         run(self.session, text)
         return self._settled()
 
     def rows(self, text: str) -> tuple[list[tuple[Any, ...]], list[Request]]:
-        """Of a query, and what it sends."""
+        """Returns the rows of a query and its requests."""
         self.store.requests()
         found = rows(self.session, text)
         return found, self._settled()

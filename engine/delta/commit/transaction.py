@@ -193,7 +193,7 @@ class Transaction:
         return self._files()
 
     def remove_all_files(self) -> None:
-        """As `TableTransaction.remove_all_files`."""
+        """Removes all files, as `TableTransaction.remove_all_files`."""
         self.stage_removes(self.read_whole_table())
 
     def read_files(self, paths: Any) -> None:

@@ -99,7 +99,7 @@ def find_segment(
 
 
 def _find_in_listing(storage: Storage, version: int | None, avoid: Collection[str], *, use_hint: bool) -> LogSegment:
-    """As `find_segment`, where a listing is a request and begins where it is told to."""
+    """Finds the segment as `find_segment` does, if a listing is a request and begins where it is told to."""
     hinted = _read_hint(storage) if use_hint and not avoid else None
     if hinted is not None and (version is None or hinted <= version):
         try:

@@ -9,7 +9,7 @@ _BYTES_MAX = 1 << 18
 
 
 class RecentCommits:
-    """What was read or written last, by file name. Thread-safe. Belongs to one table: another one has another log."""
+    """Commits of one table that were read or written last, by file name. Thread-safe."""
 
     def __init__(self) -> None:
         self._contents: dict[str, bytes] = {}

@@ -87,7 +87,7 @@ class Removed:
 def find_unused(
     snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: Check, root: FolderListing | None = None
 ) -> UnusedFiles:
-    """By listing: what is not needed and was last modified before `before_ms`. `root`: what lies in the table's folder,
+    """Finds by listing what is not needed and was last modified before `before_ms`. `root`: what the folder has,
     if that is known.
     """
     hides, storage = _Hidden(snapshot), snapshot.storage

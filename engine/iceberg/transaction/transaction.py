@@ -156,8 +156,10 @@ class IcebergTransaction:
         self.dependence = self.dependence.on_files(entries["file_path"].to_pylist())
 
     def remove_all_files(self) -> None:
-        """As `TableTransaction.remove_all_files`. The snapshot has no parent then, as Java's REPLACE TABLE makes it: a
-        list of manifests with files of partition specs whose columns are gone is one that DuckDB cannot read.
+        """Removes all files, as `TableTransaction.remove_all_files`.
+
+        The snapshot has no parent then, as with Java's REPLACE TABLE: DuckDB cannot read a list of manifests with
+        files of partition specs whose columns are gone.
         """
         self.read_whole_table()
         self._begins_anew = self._read().info is not None

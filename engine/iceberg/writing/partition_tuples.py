@@ -28,13 +28,13 @@ _BYTES = frozenset([Kind.STRING, Kind.UUID, Kind.BINARY, Kind.FIXED, Kind.DECIMA
 
 
 def partition_key(field: PartitionField) -> str:
-    """What the value is called: in `DataFile.partition_values`, and as a column beside those of manifests."""
+    """Returns the name of the value: in `DataFile.partition_values`, and as a column beside those of manifests."""
     return f"{PARTITION_PREFIX}{field.field_id}"
 
 
 def partition_type(field: PartitionField, schema: IcebergSchema) -> SimpleType:
-    """Of the values. Raises `ValueError` for a transform or a column that is not known; that of a void field, which has
-    no values, may be gone.
+    """Returns the type of the values. Raises `ValueError` for a transform or a column that is not known; the column of
+    a void field, which has no values, may be gone.
     """
     source = next((each.type for _, each in walk(schema.struct) if each.id == field.source_id), None)
     found = result_type(field.transform, source) if isinstance(source, SimpleType) else None

@@ -86,7 +86,7 @@ def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionC
 
 
 def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[DefinitionChange]:
-    """To a wider type, or to longer texts at any depth, which the metadata of the column has for all of its type."""
+    """Changes a column to a wider type, or to longer texts at any depth, which the column's metadata has as one."""
     schema = table.snapshot.schema
     column, top = column_around(schema, path), find_field(schema, path[:1])
     present = find_field(schema, column)
@@ -106,7 +106,7 @@ def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[Definiti
 def change_data_type(
     table: BoundTable, path: Path, field: StructField, data_type: DataType
 ) -> Iterator[DefinitionChange]:
-    """To a wider type; nothing where it is the type that the column has. Lengths of texts do not matter."""
+    """Changes a column to a wider type; does nothing if it has the type. Lengths of texts do not matter."""
     if format_sql_type(field.data_type) == format_sql_type(data_type):
         return
     if is_identity(field):

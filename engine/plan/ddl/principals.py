@@ -11,7 +11,7 @@ from engine.bind.bound import BoundStatement
 from engine.statements.rights import PrincipalName
 
 NAME_BYTES_MAX = 256
-"""As of names that can log in (`gateway/authenticators/names.py`)."""
+"""The limit of names that can log in (`gateway/authenticators/names.py`)."""
 
 
 def named_principal(bound: BoundStatement, name: PrincipalName) -> Principal:

@@ -85,7 +85,7 @@ def _field(table: BoundTable, path: Path, old: StructField, new: StructField) ->
 def _of_both(
     old: StructField, new: StructField, before: Mapping[Path, str], after: Mapping[Path, str]
 ) -> tuple[Mapping[Path, str], Mapping[Path, str]]:
-    """Without those of fields that only one of the types has."""
+    """Leaves out those of fields that only one of the types has."""
     there = set(_places(old.data_type, ())) & set(_places(new.data_type, ()))
     first, second = ({place: text for place, text in each.items() if place in there} for each in (before, after))
     return first, second

@@ -98,7 +98,7 @@ def _typed(data_type: DataType) -> Callable[[StructField], StructField]:
 
 
 def _spelled_anew(schema: StructType, name: str, lengths: Mapping[Path, str]) -> Iterator[DefinitionChange]:
-    """For a column in which something changed."""
+    """Yields the changes of declared lengths of a column, if it has or had any."""
     top = find_field(schema, (name,))
     inner = {place[1:]: text for place, text in lengths.items() if place[0] == top.name}
     if inner or CHAR_VARCHAR_TYPE in top.metadata:

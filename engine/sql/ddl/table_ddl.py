@@ -46,7 +46,7 @@ def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | Create
 
 
 def parse_create_external_table(cursor: Cursor) -> CreateTable | CreateTableLike | CloneTable:
-    """What follows EXTERNAL TABLE. A table with a place is external anyway; the word only demands one."""
+    """Reads what follows EXTERNAL TABLE. A table with a place is external anyway; the word only demands one."""
     table = parse_create_table(cursor, CreateMode.CREATE)
     if table.location is None:
         raise UnsupportedClause(

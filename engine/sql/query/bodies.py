@@ -174,7 +174,7 @@ def _use(column: exp.Column, parameters: Sequence[str], function: str) -> tuple[
 
 
 def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int) -> InlinedCall:
-    """What comes in the place of `call`: the body, with arguments cast to the types of the parameters. `inner` is its
+    """Returns what replaces `call`: the body, with arguments cast to the types of the parameters. `inner` is its
     query with its own calls inlined, whose relations are `first` and those behind it in the query of the call.
 
     A column that it is all of is called as the function, as Spark calls it.
@@ -193,7 +193,7 @@ def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fir
 
 
 def separate_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int) -> InlinedCall:
-    """What comes in the place of a call of a function that is evaluated under its own settings.
+    """Returns what replaces a call of a function that is evaluated under its own settings.
 
     The body selects from one row, whose columns are its parameters: defaults, and NULL for what `call` gives.
     """
@@ -226,7 +226,7 @@ def readable(text: str) -> str:
 
 
 def has_queried_body(text: str) -> bool:
-    """Whether a body of :func:`separate_call` in `text`, or one that it calls, has a query."""
+    """Returns whether a body of :func:`separate_call` in `text`, or one that it calls, has a query."""
     while BODY_CALL in text:
         if any(_body_in(found)["is_query"] for found in _BODY.finditer(text)):
             return True
@@ -274,7 +274,7 @@ def _alias(call: Call) -> str:
 
 
 def queried_call(call: Call, entry: FunctionEntry, body: Query, first: int) -> InlinedCall:
-    """What comes in the place of a call of a function with queries in its `body`, whose relations are `first` and those
+    """Returns what replaces a call of a function with queries in its `body`, whose relations are `first` and those
     behind it in the query of the call.
     """
     text = splice(body, [f"{_MARK}{_RELATION}{first + at}{_MARK}" for at in range(len(body.relations))])
@@ -293,7 +293,7 @@ def _piece(text: str) -> int | RelationName:
 
 
 def literal_call(call: Call, text: str) -> InlinedCall:
-    """What comes in the place of a call whose value is known."""
+    """Returns what replaces a call whose value is known."""
     alias = f" AS {quote(call.name_parts[-1])}" if call.is_column else ""
     return InlinedCall(span=call.span, arguments=call.arguments, pieces=(text + alias,))
 
