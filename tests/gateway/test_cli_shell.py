@@ -182,6 +182,7 @@ def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch:
     def interrupt(profile: object) -> str:
         texts.append(progress_text(profile))  # type: ignore[arg-type]
         if len(texts) == 1:
+            assert eventually(lambda: bool(live.engine.runs))  # one that is cancelled earlier never reaches the engine
             raise KeyboardInterrupt
         return ""
 
