@@ -12,6 +12,7 @@ from engine.cache.result_cache import ResultCache
 from engine.concurrency.remembered import Remembered
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
+from engine.concurrency.turns import Turns
 from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.metrics import MetricFamily
 from engine.table.formats import TableFormats
@@ -42,7 +43,7 @@ class Sources:
     """Told of the location of a table whose files are about to go."""
     locks: TableLocks = field(default_factory=TableLocks)
     """For statements that cannot commit at once, by location of the table."""
-    turns: TableLocks | None = field(default_factory=TableLocks)
+    turns: Turns | None = field(default_factory=Turns)
     """For commits to a table, by its location; None: they race each other."""
     own_files: Remembered = field(default_factory=Remembered)
     """Which tables name no files of others, for those that remove files."""

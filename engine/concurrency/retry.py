@@ -11,9 +11,10 @@ There are three answers, and this module is the only place that gives them:
    a statement that takes longer than that is not repeated without its user knowing.
 3. **Give up** with the conflict, when the policy allows no more attempts.
 
-The writers of one table in this server do not race each other: they take turns, and who waits for a turn finds the
-versions of those before it when the turn comes. A lost attempt is work, and files that are synced, for nothing. Turns
-only save that: nothing depends on them, so nobody waits for long behind one whose storage or catalog does not answer.
+The writers of one table in this server do not race each other: they take turns (`engine.concurrency.turns`), and who
+waits for a turn finds the versions of those before it when the turn comes. A lost attempt is work, and files that are
+synced, for nothing. Turns only save that, and make room for writers elsewhere: nothing depends on them, so nobody waits
+for long behind one whose storage or catalog does not answer.
 
 A pause is random, and its upper bound doubles with each loss: writers that met once are not to meet again, and the more
 there are, the more room they make. After a lost attempt, which costs little, it stays short. Pauses end when the
@@ -31,7 +32,7 @@ from typing import TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.concurrency.table_locks import TableLocks
+from engine.concurrency.turns import Turns
 
 T = TypeVar("T")
 
@@ -64,18 +65,23 @@ class RetryPolicy:
     too, and who pauses for longer commits next to nothing beside it."""
     cancel: CancelToken = field(default_factory=CancelToken)
     on_loss: Callable[[Loss], None] = lambda _: None
-    turns: TableLocks | None = None
+    turns: Turns | None = None
     """Those of the server; None: nobody is waited for."""
     turn_s_max: float = 10.0
     """How long a turn is waited for; then the attempts race those of its holder."""
 
     def rebase(
-        self, attempt: Callable[[], T | None], table_root: str, catch_up: Callable[[], None] = lambda: None
+        self,
+        attempt: Callable[[], T | None],
+        table_root: str,
+        version_of: Callable[[T], int],
+        catch_up: Callable[[], None] = lambda: None,
     ) -> tuple[T | None, int]:
         """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits.
 
-        The statement is not cancelled in the middle of an attempt, nor after one that has committed. `catch_up` takes
-        up what others have committed, where one of them was waited for.
+        The statement is not cancelled in the middle of an attempt, nor after one that has committed. `version_of` is
+        the number of the version that an attempt made. `catch_up` takes up what others have committed, where one of
+        them was waited for.
         """
         self.cancel.reopen()  # behind an earlier commit of the statement
         if self.turns is None:
@@ -83,7 +89,10 @@ class RetryPolicy:
         with self.turns.hold(table_root, self.cancel, self.turn_s_max) as has_waited:
             if has_waited:
                 catch_up()
-            return self._rebase(attempt)
+            done, attempts = self._rebase(attempt)
+            if done is not None:
+                self.turns.committed(table_root, version_of(done))
+            return done, attempts
 
     def _rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
         begun_s = time.monotonic()

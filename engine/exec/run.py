@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.concurrency.retry import RetryPolicy
-from engine.concurrency.table_locks import TableLocks
+from engine.concurrency.turns import Turns
 from engine.errors.statement_errors import StatementNotSupported
 from engine.exec.query import ExecSession
 from engine.plans.expression_checks import Examination
@@ -28,7 +28,7 @@ class Run:
     executor: ExecSession
     context: StatementContext
     parameters: Sequence[Parameter] = ()
-    turns: TableLocks | None = None
+    turns: Turns | None = None
 
     @property
     def retries(self) -> RetryPolicy:

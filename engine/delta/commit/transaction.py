@@ -27,6 +27,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -348,7 +349,9 @@ class Transaction:
             staged, head = self._take_up_winners(staged, head, staged.isolation_level(_isolation_of(head.config)))
 
         try:
-            file, attempts = (policy or RetryPolicy()).rebase(attempt, self.storage.root, catch_up)
+            file, attempts = (policy or RetryPolicy()).rebase(
+                attempt, self.storage.root, attrgetter("version"), catch_up
+            )
             if file is None:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
         except CommitOutcomeUnknown:

@@ -64,13 +64,18 @@ def commit(
         return None if after is None else (change, Committed(loaded, after))
 
     policy = retries_of(plan.snapshot.metadata.properties, run.retries)
-    done, attempts = policy.rebase(attempt, store.storage.root)
+    done, attempts = policy.rebase(attempt, store.storage.root, _version_of)
     if done is None:
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"others committed first, {attempts} times")
     if done[1].after is not done[1].before:
         version = done[1].after.metadata.current_snapshot_id or 0
         run.context.on_commit(Commit(plan.table.label, version))
     return done
+
+
+def _version_of(done: tuple[object, Committed] | None) -> int:
+    assert done is not None, "the attempt committed"
+    return done[1].after.metadata.last_sequence_number
 
 
 def load(plan: CallPlan, store: MetadataStore) -> LoadedMetadata:

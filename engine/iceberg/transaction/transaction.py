@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -260,7 +261,9 @@ class IcebergTransaction:
         )  # a REST catalog gives a definition alone one later
         place = self.store.storage.root if has_place else self.table
         try:
-            done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(attempts.attempt, place)
+            done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(
+                attempts.attempt, place, attrgetter("metadata.last_sequence_number")
+            )
             if done is None:
                 raise IcebergCommitAttemptsExceeded(self.table, count)
         except CommitOutcomeUnknown:

@@ -103,7 +103,7 @@ def test_rebases_pause_after_the_first_few(lost: int, pauses_expected: int) -> N
         left[0] -= 1
         return "done" if left[0] < 0 else None
 
-    assert RetryPolicy(cancel=Pauses(pauses)).rebase(attempt, "t") == ("done", lost + 1)
+    assert RetryPolicy(cancel=Pauses(pauses)).rebase(attempt, "t", len) == ("done", lost + 1)
     assert len(pauses) == pauses_expected
 
 
@@ -113,7 +113,7 @@ def test_rebases_pause_after_the_first_few(lost: int, pauses_expected: int) -> N
     ids=["times", "seconds"],
 )
 def test_rebases_end_at_the_limits(policy: RetryPolicy, attempts: int) -> None:
-    assert policy.rebase(lambda: None, "t") == (None, attempts)
+    assert policy.rebase(lambda: None, "t", len) == (None, attempts)
 
 
 @pytest.mark.parametrize("is_won", [True, False])
@@ -127,11 +127,11 @@ def test_a_statement_is_cancelled_between_attempts_to_commit_alone(is_won: bool)
         return "done" if is_won else None
 
     if is_won:
-        assert RetryPolicy(cancel=cancel).rebase(attempt, "t") == ("done", 1)
+        assert RetryPolicy(cancel=cancel).rebase(attempt, "t", len) == ("done", 1)
         assert cancel.reason is None
     for _ in range(
         2
     ):  # the first one too, where the attempt was lost: another commit of a statement is another attempt
         with pytest.raises(StatementCancelled):
-            RetryPolicy(cancel=cancel).rebase(attempt, "t")
+            RetryPolicy(cancel=cancel).rebase(attempt, "t", len)
     assert attempts == ["put"]

@@ -15,7 +15,7 @@ import pytest
 
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss, RetryPolicy
-from engine.concurrency.table_locks import TableLocks
+from engine.concurrency.turns import Turns
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentAppend, ConcurrentDeleteRead
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
@@ -149,7 +149,7 @@ def test_writers_of_one_server_take_turns(tmp_path: Path) -> None:
     storage = Synced(open_storage(str(tmp_path)))
     create(storage)
     storage.written, losses = 0, list[Loss]()
-    policy = RetryPolicy(turns=TableLocks(), on_loss=losses.append)
+    policy = RetryPolicy(turns=Turns(), on_loss=losses.append)
     writers = [Transaction.on(Snapshot.load(storage), describe()) for _ in range(8)]
     for number, writer in enumerate(writers):
         writer.stage(add(f"file{number}"))
@@ -166,13 +166,13 @@ def test_who_has_waited_knows_what_came_first(tmp_path: Path) -> None:
     storage = Synced(open_storage(str(tmp_path)))
     create(storage)
     append(storage, "a")
-    turns = TableLocks()
+    turns = Turns()
     adds, reads = (Transaction.on(Snapshot.load(storage), describe(TableOperation.DML)) for _ in range(2))
     reads.read_whole_table()
     for number, each in enumerate((adds, reads)):
         each.stage(add(f"mine{number}"))
     with ThreadPoolExecutor(2) as threads:
-        with turns.hold(storage.root, CancelToken()):
+        with turns.hold(storage.root, CancelToken(), 60):
             late = [
                 threads.submit(each.commit, RetryPolicy(turns=turns, cancel=CancelToken())) for each in (adds, reads)
             ]
@@ -189,10 +189,10 @@ def test_who_has_waited_knows_what_came_first(tmp_path: Path) -> None:
 def test_who_waits_for_a_turn_is_cancelled(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path))
     create(storage)
-    turns, cancel = TableLocks(), CancelToken()
+    turns, cancel = Turns(), CancelToken()
     writer = Transaction.on(Snapshot.load(storage), describe())
     writer.stage(add("mine"))
-    with turns.hold(storage.root, CancelToken()), ThreadPoolExecutor(1) as threads:
+    with turns.hold(storage.root, CancelToken(), 60), ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(writer.commit, RetryPolicy(turns=turns, cancel=cancel))
         time.sleep(0.05)
         assert not waiting.done()
@@ -205,16 +205,16 @@ def test_who_waits_for_a_turn_is_cancelled(tmp_path: Path) -> None:
 def test_nobody_waits_for_long_behind_one_who_gets_no_answer(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path))
     create(storage)
-    turns = TableLocks()
+    turns = Turns()
     writer = Transaction.on(Snapshot.load(storage), describe())
     writer.stage(add("mine"))
-    with turns.hold(storage.root, CancelToken()):
+    with turns.hold(storage.root, CancelToken(), 60):
         append(storage, "a")
         made = writer.commit(RetryPolicy(turns=turns, turn_s_max=0.05))
         assert (made.version, made.attempts) == (2, 1)
         with turns.hold(storage.root, CancelToken(), 0) as has_waited:
             assert not has_waited, "a turn that is not to be waited for is not"
-    with turns.hold(storage.root, CancelToken()) as has_waited:
+    with turns.hold(storage.root, CancelToken(), 60) as has_waited:
         assert not has_waited
 
 

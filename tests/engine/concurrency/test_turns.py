@@ -1,0 +1,50 @@
+"""Turns at a table, and the pauses that give writers elsewhere an attempt."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.concurrency.turns import Turns
+from tests.engine.concurrency.test_retry import Pauses
+
+
+def pauses_of(versions: list[int], others_s: float = 60.0) -> list[int]:
+    """Return how many pauses there were before each of a server's commits, which make these versions."""
+    turns, pauses, counts = Turns(0.1, others_s), list[float](), list[int]()
+    for version in versions:
+        with turns.hold("t", Pauses(pauses), 60) as has_waited:
+            assert has_waited is bool(pauses)
+            counts.append(len(pauses))
+            pauses.clear()
+        turns.committed("t", version)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ([*range(1, 9)], [0] * 8),
+        ([1, 3, 4, 6, 7, 9, 10], [0, 0, 0, 1, 0, 1, 0]),
+        ([1, 3, *range(4, 19)], [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0]),
+        ([1, 3, *range(4, 11), 12, 13, 14], [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]),
+        ([1, 1, 1, 1], [0] * 4),
+    ],
+    ids=["alone", "another uses each pause", "another has gone", "another is back", "commits of nothing"],
+)
+def test_pauses_are_made_where_another_writer_uses_them(versions: list[int], expected: list[int]) -> None:
+    assert pauses_of(versions) == expected
+
+
+def test_a_writer_that_was_seen_long_ago_costs_nothing() -> None:
+    assert pauses_of([1, 3, *range(4, 20)], others_s=0) == [0] * 18
+
+
+def test_tables_are_counted_apart() -> None:
+    turns, pauses = Turns(), list[float]()
+    for table, version in (("t", 1), ("t", 3), ("t", 4), ("u", 7), ("u", 8), ("u", 9)):
+        with turns.hold(table, Pauses(pauses), 60):
+            pass
+        turns.committed(table, version)
+    assert not pauses
+    with turns.hold("t", Pauses(pauses), 60):
+        assert pauses == [0.1]
