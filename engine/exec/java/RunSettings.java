@@ -102,7 +102,7 @@ final class RunSettings {
     some = SomeRows.wantedBy(optimized);
     FilesLeft left = new FilesLeft(optimized);
     if (left.isEmpty()) return query;
-    LogicalPlan cheaper = fewGroups(triesLongs ? LongSums.of(DateKeys.in(optimized), left) : optimized, left);
+    LogicalPlan cheaper = byBytes(triesLongs ? LongSums.of(DateKeys.in(optimized), left) : optimized, left);
     Query chosen = cheaper == found ? query : new OptimizedQuery(spark, query.analyzed(), cheaper);
     choose(chosen, left);
     return chosen;
@@ -124,14 +124,17 @@ final class RunSettings {
     return bytes <= 2 * ONE_TASK_MAX; // of all columns
   }
 
-  /** As {@link FewGroups}, where the plan that runs is large enough to be worth it. */
-  private LogicalPlan fewGroups(final LogicalPlan optimized, FilesLeft left) {
+  /** As {@link FewGroups} and {@link FileBroadcasts}, where the plan that runs is large enough to be worth it. */
+  private LogicalPlan byBytes(final LogicalPlan optimized, final FilesLeft left) {
     long bytes = 0;
     if (left.joins()) for (long[] of : left.sizes()) bytes += of[1];
     if (bytes <= LOOK_UPS_MAX) return optimized;
     return (LogicalPlan) during(new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        return FewGroups.in(optimized, session.with(changes).autoBroadcastJoinThreshold());
+        long broadcastMax = session.with(changes).autoBroadcastJoinThreshold();
+        LogicalPlan fewer = FewGroups.in(optimized, broadcastMax);
+        boolean isOurs = changes.containsKey(BROADCAST);
+        return isOurs ? FileBroadcasts.in(fewer, left, SPARK_BROADCAST, broadcastMax) : fewer;
       }
     });
   }
