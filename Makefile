@@ -6,6 +6,8 @@ ORACLE := .oracle
 ICEBERG_ORACLE := .oracle-iceberg
 REST_ORACLE := .oracle-rest
 S3A_ORACLE := .oracle-s3a
+MINIO := .minio
+MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
@@ -24,7 +26,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java chromium
+.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +45,7 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 test: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --durations 15 --durations-min 5 $(TEST_ARGS)
 
-test-slow: $(VENV)/.installed-test java ## run the tests that take long
+test-slow: $(VENV)/.installed-test java minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
 
 fuzz-tables: $(VENV)/.installed-test java ## read random tables of other writers, TABLES=number SEED=text KINDS=all or some
@@ -67,11 +69,15 @@ oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORAC
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(MINIO) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
 	@bash deploy/ensure-java.sh
+
+minio: # the tests with MinIO are left out without Go
+	@if test ! -x $(MINIO)/minio && command -v go > /dev/null; then \
+	    GOBIN=$(CURDIR)/$(MINIO) go install github.com/minio/minio@$(MINIO_VERSION); fi
 
 chromium: # the tests of the console need it, and are left out without
 	@bash deploy/ensure-chromium.sh

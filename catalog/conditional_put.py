@@ -12,6 +12,8 @@ one step (or, in memory, under our lock); all others are read but not written:
 ========================  =============================================================================================
 
 fsspec's cache of listings is off: it lacks files that other servers wrote, and those that this one put conditionally.
+A request to S3 that gets no answer ends after half a minute, and s3fs sends it again, four times at most; botocore
+would wait for a minute and repeat each of these as well. Options of a credential go before.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import fsspec
 
@@ -34,13 +37,19 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
 }
 """Scheme -> the arguments that make fsspec's `pipe_file` conditional."""
 
+_S3_CLIENT = {"connect_timeout": 10, "read_timeout": 30, "retries": {"total_max_attempts": 1}}
+"""What botocore is configured with."""
+
 _PRECONDITION_FAILED = 412
 _memory_lock = threading.Lock()
 
 
 def open_file_system(url: str, options: Mapping[str, Any]) -> Any:
-    """The file system of a URL, without a cache of listings. Raises ImportError, ValueError."""
-    return fsspec.core.url_to_fs(url, **{"use_listings_cache": False, **options})[0]
+    """Return the file system of a URL, without a cache of listings. Raises ImportError, ValueError."""
+    options = {"use_listings_cache": False, **options}
+    if urlsplit(url).scheme in ("s3", "s3a"):
+        options["config_kwargs"] = {**_S3_CLIENT, **options.get("config_kwargs", {})}
+    return fsspec.core.url_to_fs(url, **options)[0]
 
 
 def put_if_absent(fs: Any, scheme: str, path: str, data: bytes) -> bool:

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.chosen import beside_diagonals
 from tests.no_java import refuse_java
-from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, MAY_MOUNT, SLAPD, TESTDATA
+from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, MAY_MOUNT, MINIO, SLAPD, TESTDATA
 from tests.scheduling import FileScheduling, UnitsSeen
 
 pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server"]
@@ -37,6 +37,7 @@ _THERE = {
     "console": HAS_CONSOLE,
     "node": HAS_NODE_MODULES,
     "mounts": MAY_MOUNT,
+    "minio": MINIO is not None,
 }
 _MISSING = {name for name, is_there in _THERE.items() if not is_there}
 _REASONS = {
@@ -44,6 +45,7 @@ _REASONS = {
     "console": "in a browser were left out: no Chromium (apt-get install chromium), or no console (make install).",
     "node": "of the console's source were left out: its packages are fetched when it is built (make install).",
     "mounts": "on disks that are read-only or full were left out: mounting a file system is not permitted here.",
+    "minio": "with MinIO were left out: it is built by make test-slow, where Go is installed.",
     "slapd": "with a directory were left out: no slapd; apt-get install slapd, or name its folder in SLAPD_ROOT.",
 }
 

@@ -25,6 +25,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 HAS_CONSOLE = CHROMIUM is not None and (CONSOLE / "dist" / "index.html").exists()
 HAS_NODE_MODULES = (CONSOLE / "node_modules").is_dir()
 SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/usr/sbin:/usr/sbin")
+MINIO = shutil.which("minio", path=f"{ROOT / '.minio'}:{os.environ.get('PATH', '')}")
 
 
 def _may_mount() -> bool:

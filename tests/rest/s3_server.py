@@ -1,12 +1,14 @@
-"""A small S3, as a process: `python -m tests.rest.s3_server`, which prints its port. Buckets are there when asked for.
+"""A small S3, as a process: `python -m tests.rest.s3_server [FOLDER]`, which prints its port. Buckets are there when
+asked for. `--of URL` in place of the folder: a proxy of another store, with the same faults.
 
 It checks the signature of each request (version 4), its session token, and that the key is for the object
 (`tests.rest.s3_keys`): anything else is 403. GET /-/requests returns which key requested what, and the status;
 POST /-/slow sets the number of seconds that each GET of an object waits. POST /-/faults sets faults: a JSON list of
 `{"method", "path": a regular expression, "kind", "skip", "count"}`, where `kind` is `lose` (the request is carried out
-and not answered), `reset` (neither), or a status that is answered instead. `skip` matching requests pass first. Objects
-are in memory, or files in the folder that is named as an argument, in which others may put files as well. As in MinIO,
-the answer to a conditional put that fails does not name the condition.
+and not answered), `reset` (neither), `late` and `hang` (the same, but the connection stays open for `HANG_S` without an
+answer), or a status that is answered instead. `skip` matching requests pass first. Objects are in memory, or files in
+the folder that is named as an argument, in which others may put files as well. As in MinIO, the answer to a conditional
+put that fails does not name the condition.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import email.utils
 import hashlib
 import hmac
+import http.client
 import json
 import re
 import socket
@@ -32,6 +35,10 @@ from tests.rest.s3_keys import opens, secret_of, token_of
 _AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256 Credential=([^/,]+)/([^/]+)/([^/]+)/s3/aws4_request,\s*SignedHeaders=([^,]+),\s*Signature=(\w+)"
 )
+
+
+HANG_S = 4.0
+"""Longer than clients in tests wait."""
 
 
 class FolderObjects(MutableMapping[str, bytes]):
@@ -74,7 +81,8 @@ class Store:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     store: Store
-    is_lost = False
+    fault: str | None = None
+    done: tuple[int, bytes, dict[str, str]]
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing."""
@@ -109,26 +117,27 @@ class Handler(BaseHTTPRequestHandler):
         query = {key: values[0] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
         path = unquote(url.path).strip("/") if "/" in url.path.strip("/") else unquote(url.path).strip("/") + "/"
         asked = path + query.get("prefix", "") if path.endswith("/") else path
-        key = self._signed_by(url)
-        if key is None or not opens(key, asked):
+        key = self._key_for(url, asked)
+        if key is None:
             self._note(key, asked, 403)
             message = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
             return self._answer(403, message)
         if self.command == "GET" and not path.endswith("/"):
             time.sleep(self.store.slow_s)
-        fault = self._fault(asked)
-        if fault is not None and fault != "lose":
-            self._note(key, asked, 0 if fault == "reset" else int(fault))
-            if fault == "reset":
-                return self._reset()
-            return self._answer(int(fault), b"<Error><Code>SlowDown</Code></Error>")
-        self.is_lost = fault == "lose"
-        if "aws-chunked" in self.headers.get("Content-Encoding", "") or "STREAMING" in self.headers.get(
-            "x-amz-content-sha256", ""
-        ):
-            data = _unchunked(data)
-        with self.store.lock:
-            self._route(path, query, data, key, asked)
+        self.fault = self._fault(asked)
+        match self.fault:
+            case "reset" | "hang":
+                self._note(key, asked, 0)
+                return self._give_up()
+            case None | "lose" | "late":
+                pass
+            case status:
+                self._note(key, asked, int(status))
+                return self._answer(int(status), b"<Error><Code>SlowDown</Code></Error>")
+        self._carry_out(path, query, data, key, asked)
+        if self.fault is not None:
+            return self._give_up()
+        self._answer(*self.done)
 
     def _fault(self, path: str) -> str | None:
         with self.store.lock:
@@ -142,12 +151,27 @@ class Handler(BaseHTTPRequestHandler):
                 return str(fault["kind"])
         return None
 
-    def _reset(self) -> None:
+    def _give_up(self) -> None:
+        """Answer nothing, at once or after the client has waited."""
+        if self.fault in ("hang", "late"):
+            time.sleep(HANG_S)
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def _note(self, key: str | None, path: str, status: int) -> None:
         self.store.requests.append((key or "", self.command, path, status))
+
+    def _key_for(self, url: Any, asked: str) -> str | None:
+        """Return the key that signed the request, if it is good for what is asked."""
+        key = self._signed_by(url)
+        return key if key is not None and opens(key, asked) else None
+
+    def _carry_out(self, path: str, query: dict[str, str], data: bytes, key: str, asked: str) -> None:
+        encoding, digest = (self.headers.get(name, "") for name in ("Content-Encoding", "x-amz-content-sha256"))
+        if "aws-chunked" in encoding or "STREAMING" in digest:
+            data = _unchunked(data)
+        with self.store.lock:
+            self._route(path, query, data, key, asked)
 
     def _signed_by(self, url: Any) -> str | None:
         """The key whose secret signed the request, as RFC-like steps of signature version 4."""
@@ -207,9 +231,7 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 status, body, headers = 404, b"<Error><Code>NoSuchKey</Code></Error>", {}
         self._note(key, asked, status)
-        if self.is_lost:
-            return self._reset()
-        self._answer(status, body, headers)
+        self.done = status, body, headers
 
     def _put(self, path: str, data: bytes) -> None:
         self.store.objects[path], self.store.times[path] = data, time.time()
@@ -258,12 +280,38 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
+        if "Content-Length" not in (headers or {}):
+            self.send_header("Content-Length", str(len(body)))
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD" and status != 204:
             self.wfile.write(body)
+
+
+class Forwarding(Handler):
+    """Has another store carry out the requests, which also checks their signatures."""
+
+    other: str
+
+    def _key_for(self, url: Any, asked: str) -> str | None:
+        return ""
+
+    def _carry_out(self, path: str, query: dict[str, str], data: bytes, key: str, asked: str) -> None:
+        connection = http.client.HTTPConnection(self.other, timeout=60)
+        connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            connection.putheader(name, value)
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        body = answer.read()
+        ours = ("content-length", "connection", "date", "server", "transfer-encoding")
+        headers = {name: value for name, value in answer.getheaders() if name.lower() not in ours}
+        if self.command == "HEAD":
+            headers["Content-Length"] = answer.getheader("Content-Length") or "0"
+        connection.close()
+        self._note(key, asked, answer.status)
+        self.done = answer.status, body, headers
 
 
 def _unchunked(data: bytes) -> bytes:
@@ -288,8 +336,11 @@ def _xml(name: str, text: str) -> bytes:
 
 
 def main() -> None:
-    Handler.store = Store(sys.argv[1] if len(sys.argv) > 1 else None)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    is_proxy = sys.argv[1:2] == ["--of"]
+    Handler.store = Store(sys.argv[1] if len(sys.argv) > 1 and not is_proxy else None)
+    if is_proxy:
+        Forwarding.other = urlsplit(sys.argv[2]).netloc
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Forwarding if is_proxy else Handler)
     print(server.server_port, flush=True)
     server.serve_forever()
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +20,9 @@ from engine.main import EngineOptions, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from tests.engine.bare_lake import BareLake
-from tests.paths import ROOT
+from tests.paths import MINIO, ROOT
 from tests.rest.s3_keys import give_out
+from tests.rest.s3_server import HANG_S
 
 BUCKET = "bucket"
 
@@ -26,8 +30,8 @@ BUCKET = "bucket"
 class S3Server:
     """See `tests.rest.s3_server`."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        command = [sys.executable, "-m", "tests.rest.s3_server", *([] if folder is None else [str(folder)])]
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "tests.rest.s3_server", *arguments]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
@@ -67,13 +71,54 @@ class S3Lake(BareLake):
 @contextmanager
 def s3_server(folder: Path | None = None) -> Iterator[S3Server]:
     """A store whose keys this process has; its objects are files of the folder, if one is given."""
-    server = S3Server(folder)
     keys = give_out(BUCKET, 3600)
     options = {
         "key": keys["s3.access-key-id"],
         "secret": keys["s3.secret-access-key"],
         "token": keys["s3.session-token"],
-        "config_kwargs": {"retries": {"total_max_attempts": 1}},  # s3fs repeats requests too, and sooner
+    }
+    with _opened(S3Server(*([] if folder is None else [str(folder)])), options) as server:
+        yield server
+
+
+@contextmanager
+def minio_server(folder: Path) -> Iterator[S3Server]:
+    """MinIO over a folder, behind a proxy that counts requests and fails on demand; this process has its keys."""
+    assert MINIO is not None
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    account = {"MINIO_ROOT_USER": "minio-root", "MINIO_ROOT_PASSWORD": "minio-secret"}
+    (folder / BUCKET).mkdir()
+    process = subprocess.Popen(
+        [MINIO, "server", "--quiet", "--address", f"127.0.0.1:{port}", str(folder)],
+        env={**os.environ, **account, "MINIO_BROWSER": "off"},
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        _wait_until_live(f"http://127.0.0.1:{port}/minio/health/ready")
+        options = {"key": account["MINIO_ROOT_USER"], "secret": account["MINIO_ROOT_PASSWORD"]}
+        with _opened(S3Server("--of", f"http://127.0.0.1:{port}"), options) as server:
+            yield server
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_until_live(url: str) -> None:
+    until_s = time.monotonic() + 60
+    while True:
+        try:
+            return urllib.request.urlopen(url, timeout=5).close()
+        except OSError:
+            assert time.monotonic() < until_s, f"{url} does not answer"
+            time.sleep(0.1)
+
+
+@contextmanager
+def _opened(server: S3Server, keys: dict[str, str]) -> Iterator[S3Server]:
+    options = {
+        **keys,
+        "config_kwargs": {"read_timeout": HANG_S / 4},
         "client_kwargs": {"endpoint_url": server.url, "region_name": "us-east-1"},
         "skip_instance_cache": True,
     }

@@ -118,11 +118,17 @@ CHANGES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "[('s', 'b', False)]",
     ),
 }
-FAULTS = {"the answer is lost": "lose", "the connection is reset": "reset", "the store is busy": "503"}
+FAULTS = {
+    "the answer is lost": "lose",
+    "the connection is reset": "reset",
+    "the store is busy": "503",
+    "nothing happens": "hang",
+    "the answer is late": "late",
+}
 
 
-def _lose(store: S3Server, case: str, fault: str, number: int) -> int:
-    """Runs the statement, whose put of this number fails once, and checks its effect; the number of its puts."""
+def lose(store: S3Server, case: str, fault: str, number: int) -> int:
+    """Run the statement, whose put of this number fails once, and check its effect; return the number of its puts."""
     before, statement, query, expected = CHANGES[case]
     lake = new_lake(store)
     for text in before:
@@ -142,7 +148,7 @@ def _lose(store: S3Server, case: str, fault: str, number: int) -> int:
 @pytest.mark.parametrize(("case", "number"), [("CREATE SCHEMA", 1), ("CREATE TABLE", 1), ("DROP TABLE", 0)])
 def test_statement_one_of_whose_puts_lost_its_answer(store: S3Server, case: str, number: int) -> None:
     """The client repeats the put and finds its own file: the generation, the first commit, the mark of a DROP."""
-    assert _lose(store, case, "the answer is lost", number) > number
+    assert lose(store, case, "the answer is lost", number) > number
 
 
 @pytest.mark.slow
@@ -151,7 +157,7 @@ def test_statement_one_of_whose_puts_lost_its_answer(store: S3Server, case: str,
 def test_statement_each_of_whose_puts_failed_once(store: S3Server, case: str, fault: str) -> None:
     number, puts = 0, 1
     while number < puts:
-        puts = _lose(store, case, fault, number)
+        puts = lose(store, case, fault, number)
         number += 1
     assert number > 1
 
