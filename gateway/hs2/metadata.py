@@ -182,15 +182,11 @@ def _column_cells(batch: pa.RecordBatch) -> Cells:
         "REMARKS": pc.fill_null(batch["comment"], ""),
         "COLUMN_DEF": batch["default"],
         "CHAR_OCTET_LENGTH": described((kind.size if kind.code == string else None for kind in kinds), pa.int32()),
-        "ORDINAL_POSITION": batch["position"],
+        # From 0, as Spark's server and Databricks count: ADBC's Spark driver and Databricks' JDBC driver add 1.
+        "ORDINAL_POSITION": pc.subtract(batch["position"], 1),
         "IS_NULLABLE": pc.if_else(nullable, "YES", "NO"),
         "IS_AUTO_INCREMENT": "NO",
     }
-
-
-def _column_cells_from_zero(batch: pa.RecordBatch) -> Cells:
-    """Databricks counts positions from 0, and its JDBC driver adds 1."""
-    return {**_column_cells(batch), "ORDINAL_POSITION": pc.subtract(batch["position"], 1)}
 
 
 def _primary_key_cells(batch: pa.RecordBatch) -> Cells:
@@ -238,7 +234,6 @@ CATALOG_SHAPE = Shape(CATALOGS, lambda batch: {"TABLE_CAT": batch["catalog"]})
 SCHEMA_SHAPE = Shape(SCHEMAS, _schema_cells)
 TABLE_SHAPE = Shape(TABLES, _table_cells)
 COLUMN_SHAPE = Shape(COLUMNS, _column_cells)
-DATABRICKS_COLUMN_SHAPE = Shape(COLUMNS, _column_cells_from_zero)
 FUNCTION_SHAPE = Shape(FUNCTIONS, _function_cells)
 PRIMARY_KEY_SHAPE = Shape(PRIMARY_KEYS, _primary_key_cells)
 CROSS_REFERENCE_SHAPE = Shape(CROSS_REFERENCES, _cross_reference_cells)

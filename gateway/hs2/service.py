@@ -402,9 +402,6 @@ class Service:
             case ResultStream() as stream:
                 operation = session.answer(call.name, stream)
             case statement, shape:
-                is_extended = self._client_settings[session].version >= FIRST_SPARK_VERSION
-                if is_extended and shape is metadata.COLUMN_SHAPE:
-                    shape = metadata.DATABRICKS_COLUMN_SHAPE
                 operation = session.request(statement, shape)
         if not request.runAsync:
             _await(session, operation, client)

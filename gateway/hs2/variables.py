@@ -36,12 +36,17 @@ class SessionRequest:
     proxy_user: str | None = None
 
 
+_DEFAULT_CATALOG = "spark.sql.defaultCatalog"
+"""The session's first catalog, as ADBC's Spark driver names it."""
+
+
 def parse_configuration(configuration: Mapping[str, str]) -> SessionRequest:
     settings = {_without_prefix(key): value for key, value in configuration.items() if not key.startswith("use:")}
     settings.pop(PROXY_USER, None)
+    default_catalog = settings.pop(_DEFAULT_CATALOG, None)
     return SessionRequest(
         settings=settings,
-        catalog=configuration.get("use:catalog") or None,
+        catalog=configuration.get("use:catalog") or default_catalog or None,
         schema=configuration.get("use:database") or None,
         proxy_user=configuration.get(PROXY_USER) or configuration.get(_SETTING_PREFIXES[0] + PROXY_USER) or None,
     )

@@ -78,15 +78,13 @@ def test_shapes() -> None:
     assert listed(ListColumns(), metadata.COLUMN_SHAPE) == [
         place
         | {"COLUMN_NAME": "i", "DATA_TYPE": 4, "TYPE_NAME": "INT", "COLUMN_SIZE": 10, "DECIMAL_DIGITS": 0}
-        | {"NUM_PREC_RADIX": 10, "ORDINAL_POSITION": 1}
+        | {"NUM_PREC_RADIX": 10, "ORDINAL_POSITION": 0}
         | common,
         place
         | {"COLUMN_NAME": "s", "DATA_TYPE": 12, "TYPE_NAME": "STRING", "COLUMN_SIZE": 2**31 - 1}
-        | {"CHAR_OCTET_LENGTH": 2**31 - 1, "ORDINAL_POSITION": 2}
+        | {"CHAR_OCTET_LENGTH": 2**31 - 1, "ORDINAL_POSITION": 1}
         | common,
     ]
-    from_zero = listed(ListColumns(), metadata.DATABRICKS_COLUMN_SHAPE)
-    assert [row["ORDINAL_POSITION"] for row in from_zero] == [0, 1]
     (function,) = listed(ListFunctions(pattern="abs"), metadata.FUNCTION_SHAPE)
     assert function == {
         "FUNCTION_CAT": "spark_catalog",

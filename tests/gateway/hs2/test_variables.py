@@ -11,6 +11,8 @@ CASES = [
     ({}, SessionRequest()),
     ({"use:database": "sales", "use:catalog": "lake"}, SessionRequest(schema="sales", catalog="lake")),
     ({"use:database": ""}, SessionRequest()),
+    ({"spark.sql.defaultCatalog": "lake"}, SessionRequest(catalog="lake")),
+    ({"set:hiveconf:spark.sql.defaultCatalog": "lake", "use:catalog": "other"}, SessionRequest(catalog="other")),
     (
         {"set:hiveconf:hive.server2.thrift.resultset.default.fetch.size": "1000", "use:database": "default"},
         SessionRequest(schema="default", settings={"hive.server2.thrift.resultset.default.fetch.size": "1000"}),
