@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catalog.catalog import Catalog
-from catalog.changes import CreateView
+from catalog.changes import CreateView, SetViewProperties
+from catalog.entries import ViewEntry
 from catalog.errors import TableAlreadyExists
 from catalog.right_changes import CreateFunction
 from engine.bind.bound import Outcome
@@ -21,7 +22,9 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContex
         return Outcome(result=empty_result())
     now_ms = context.now_ms()
     if isinstance(change, CreateView):
-        change = replace(change, entry=replace(change.entry, created_ms=now_ms))
+        change = replace(change, entry=_stamped(change.entry, now_ms))
+    if isinstance(change, SetViewProperties):
+        change = replace(change, altered_ms=now_ms, altered_by=context.identity.principal)
     if isinstance(change, CreateFunction):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
@@ -31,6 +34,10 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContex
     if plan.warning is not None:
         context.profile.add_note(plan.warning)
     return Outcome(result=empty_result())
+
+
+def _stamped(entry: ViewEntry, now_ms: int) -> ViewEntry:
+    return replace(entry, created_ms=now_ms, created_by=entry.owner, altered_ms=now_ms, altered_by=entry.owner)
 
 
 def create_temporary_view(plan: CreateTemporaryViewPlan, now_ms: int) -> Outcome:

@@ -314,7 +314,7 @@ class Binder:
             return audit_rows(self.audit_folder)
         if is_server_schema(entry.name.schema_name):
             return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
-        return information_view(entry, self.view, partial(self._readable, is_kept=False))
+        return information_view(entry, self.view, partial(self._readable, is_kept=False), self._look)
 
     def _look(self, entry: TableEntry) -> BoundTable:
         """A table of a long list, with its policies."""
