@@ -9,7 +9,8 @@ from catalog.names import TableName, ensure_new_part
 from catalog.right_changes import CreateFunction as CreateFunctionChange
 from catalog.right_changes import DropFunction as DropFunctionChange
 from catalog.right_errors import FunctionAlreadyExists, FunctionNotFound
-from engine.bind.bound import BoundFunction, BoundStatement
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import BoundFunction
 from engine.bind.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
 from engine.errors.function_errors import FunctionTooDeep
 from engine.plans.ddl import CatalogPlan
@@ -19,8 +20,9 @@ from engine.sql.dialect.errors import BodyNotPossible
 from engine.statements.functions import CreateFunction, DropFunction
 
 
-def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunction) -> CatalogPlan:
+def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropFunction) -> CatalogPlan:
     """Raises `FunctionTooDeep` for a function that would call itself."""
+    bound = analyzed.bound
     name = TableName.from_parts(statement.function_parts, bound.state.current)
     if isinstance(statement, DropFunction):
         return CatalogPlan(
@@ -43,7 +45,7 @@ def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunctio
             FunctionParameter(name=each.name, type=each.sql_type, default=each.default, comment=each.comment)
             for each in statement.parameters
         ),
-        returns=statement.returns,
+        returns=_result_type(analyzed, statement),
         body=statement.body,
         current=bound.state.current,
         columns=columns_named(statement.body, read),
@@ -57,6 +59,11 @@ def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunctio
         tolerated=(FunctionAlreadyExists,) if statement.if_not_exists else (),
         condition=bound.condition,
     )
+
+
+def _result_type(analyzed: AnalyzedStatement, statement: CreateFunction) -> str:
+    assert analyzed.columns is not None
+    return analyzed.columns[0].sql_type if statement.returns is None else statement.returns
 
 
 def _calls(functions: Iterable[BoundFunction], name: TableName) -> bool:

@@ -28,10 +28,7 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     if is_known_function(parts[-1]) or not is_called_by_name(quote(parts[-1])):
         raise UnsupportedClause(f"A function named {parts[-1]}", "The name has a meaning of its own; choose another.")
     parameters = _read_parameters(cursor)
-    cursor.read("RETURNS")
-    if cursor.take("TABLE"):
-        raise UnsupportedStatement("CREATE FUNCTION … RETURNS TABLE")
-    returns = cursor.read_text(*_TYPE_STOPS, is_type=True, what="a type")
+    returns = _read_returns(cursor)
     deterministic, comment = _read_characteristics(cursor)
     start = cursor.offset
     is_query = cursor.words(1)[:1] in (["SELECT"], ["WITH"])
@@ -55,13 +52,23 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     )
 
 
-def _probe(function: str, parameters: tuple[Parameter, ...], returns: str, body: str) -> Query:
-    """The body over one row of NULLs, so that Spark says whether it has a value of the type.
+def _read_returns(cursor: Cursor) -> str | None:
+    """The type of the result; None if the statement leaves it to the body."""
+    if not cursor.take("RETURNS"):
+        return None
+    if cursor.take("TABLE"):
+        raise UnsupportedStatement("CREATE FUNCTION … RETURNS TABLE")
+    return cursor.read_text(*_TYPE_STOPS, is_type=True, what="a type")
+
+
+def _probe(function: str, parameters: tuple[Parameter, ...], returns: str | None, body: str) -> Query:
+    """The body over one row of NULLs, so that Spark says whether it has a value of the type, or which type it has.
 
     A column beside it makes Spark refuse aggregates, whose value is not that of a row.
     """
     columns = "".join(f", CAST(NULL AS {each.sql_type}) AS {quote(each.name)}" for each in parameters)
-    text = f"SELECT CAST(({body}\n) AS {returns}), __row FROM (SELECT 1 AS __row{columns}) AS {quote(function)}"
+    value = f"({body}\n)" if returns is None else f"CAST(({body}\n) AS {returns})"
+    text = f"SELECT {value}, __row FROM (SELECT 1 AS __row{columns}) AS {quote(function)}"
     return parse_query(Cursor(text, tokenize(text)))
 
 
