@@ -9,8 +9,16 @@ from catalog.changes import CreateView, SetViewProperties
 from catalog.entries import ViewEntry
 from catalog.errors import TableAlreadyExists
 from catalog.right_changes import CreateFunction
+from catalog.right_errors import FunctionAlreadyExists
 from engine.bind.bound import Outcome
-from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropTemporaryViewPlan, RenameTemporaryViewPlan
+from engine.plans.ddl import (
+    CatalogPlan,
+    CreateTemporaryFunctionPlan,
+    CreateTemporaryViewPlan,
+    DropTemporaryFunctionPlan,
+    DropTemporaryViewPlan,
+    RenameTemporaryViewPlan,
+)
 from engine.runtime.context import StatementContext
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
@@ -66,3 +74,18 @@ def rename_temporary_view(plan: RenameTemporaryViewPlan) -> Outcome:
         )
 
     return Outcome(result=empty_result(), change=renamed)
+
+
+def create_temporary_function(plan: CreateTemporaryFunctionPlan, now_ms: int) -> Outcome:
+    entry = replace(plan.entry, created_ms=now_ms)
+
+    def with_function(state: SessionState) -> SessionState:
+        if not plan.replace and state.temporary_function(entry.name.parts) is not None:
+            raise FunctionAlreadyExists(entry.name.table)
+        return state.with_temporary_function(entry)
+
+    return Outcome(result=empty_result(), change=with_function)
+
+
+def drop_temporary_function(plan: DropTemporaryFunctionPlan) -> Outcome:
+    return Outcome(result=empty_result(), change=lambda state: state.without_temporary_function(plan.name))

@@ -52,11 +52,14 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
 
 
 def _functions(bound: BoundStatement, statement: ShowFunctions) -> list[str]:
-    """Spark's, then those of the schema with their full names, as Spark shows them."""
+    """Spark's, then the session's own, then those of the schema with their full names, as Spark shows them."""
     matches = like_matcher(statement.pattern)
     builtin = [name for name in sorted(ALLOWED_FUNCTIONS) if statement.builtin and matches(name)]
     parts = statement.schema_parts
     schema = SchemaName.from_parts(parts, bound.state.catalog) if parts else bound.state.current
+    if statement.user:
+        own = (entry.name.table for entry in bound.state.temporary_functions.values())
+        builtin += sorted(filter(matches, own))
     if not statement.user or not (parts or bound.view.finds_schema(schema)):  # a session's may not be there yet
         return builtin
     return [*builtin, *(".".join(entry.name.parts) for entry in bound.view.functions(schema, matches))]

@@ -33,7 +33,7 @@ from engine.bind.bound import (
 )
 from engine.bind.drops import dropped
 from engine.bind.new_tables import like_provider, new_table, replaced_table
-from engine.bind.securables import bind_function, bind_location, bind_securable
+from engine.bind.securables import bind_described_function, bind_dropped_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
@@ -178,10 +178,10 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
             return bind_securable(name, binder)
         case DropLocation(name=location, if_exists=if_exists):
             return bind_location(location, binder, if_exists=if_exists)
-        case DropFunction(function_parts=parts, if_exists=if_exists):
-            return bind_function(parts, binder, if_exists=if_exists)
+        case DropFunction():
+            return bind_dropped_function(statement, binder)
         case DescribeFunction(function_parts=parts):
-            return bind_function(parts, binder, if_exists=False)
+            return bind_described_function(parts, binder)
         case _:
             return None
 

@@ -104,7 +104,7 @@ class Binder:
         self._catalog = sources.catalog
         view = sources.catalog.known_view() if is_known else sources.catalog.view()
         self.view = seen_by(view, state.identity)
-        self.functions = Functions(self.view, state.identity, state.values)
+        self.functions = Functions(self.view, state)
         self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
         self.values: dict[str, tuple[Any, ...]] = {}
         self.formats_met: set[str] = set()
@@ -155,7 +155,7 @@ class Binder:
         try:
             found = self._named(each, function.current, (*inside, body), view)
         except SqlError as error:  # which may name what the body reads
-            if self.view.tells_all(called):
+            if self.functions.tells_all(called):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(called)) from error
         return BoundInBody(function=function, called=called, relation=found)
@@ -268,7 +268,9 @@ class Binder:
             raise ViewNotAQuery(str(found.name))
         try:
             within = self._view_inside((*inside, found))
-            query, functions = self.functions.in_query(query, found.current, within, found.settings)
+            query, functions = self.functions.in_query(
+                query, found.current, within, found.settings, sees_temporary=is_temporary(found.name)
+            )
             inner = self.relations(query.relations, found.current, (*inside, found))
         except SqlError as error:  # which may name what the text reads
             if is_temporary(found.name) or self.view.tells_all(found):

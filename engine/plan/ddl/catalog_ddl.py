@@ -151,6 +151,9 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         replace = statement.or_replace
     if analyzed.variables:
         raise TemporaryReference(str(name), analyzed.variables[0], "variable")
+    for function in bound.functions:
+        if is_temporary(function.entry.name) and not statement.temporary:
+            raise TemporaryReference(str(name), function.entry.name.table, "function")
     for relation in bound.relations:
         _ensure_may_stand_on(name, relation, (name,))
     entry = ViewEntry(
