@@ -56,8 +56,8 @@ class SessionState:
         return SchemaName(self.catalog, self.schema)
 
     def temporary_view(self, parts: tuple[str, ...]) -> ViewEntry | None:
-        """The session's own view of that name, which only a name of one part means."""
-        return self.temporary_views.get(fold(parts[0])) if len(parts) == 1 else None
+        """The session's own view of that name, which may be qualified as `session.v` or `system.session.v`."""
+        return self.temporary_views.get(fold(parts[-1])) if may_be_temporary(parts) else None
 
     def with_temporary_view(self, entry: ViewEntry) -> SessionState:
         views = {**self.temporary_views, fold(entry.name.table): entry}

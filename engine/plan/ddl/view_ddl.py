@@ -13,7 +13,7 @@ from engine.bind.bound import BoundStatement
 from engine.errors.statement_errors import PermanentViewExpected, StatementNotSupported, UnsetUnknownProperties
 from engine.plan.ddl.catalog_ddl import view_entry
 from engine.plans.ddl import CatalogPlan, RenameTemporaryViewPlan
-from engine.runtime.session_state import is_temporary, temporary_name
+from engine.runtime.session_state import is_temporary, may_be_temporary, temporary_name
 from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
 from engine.statements.catalog import AlterView
 
@@ -46,7 +46,7 @@ def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan 
 def _renamed(bound: BoundStatement, entry: ViewEntry, parts: tuple[str, ...]) -> CatalogPlan | RenameTemporaryViewPlan:
     ensure_new_part(parts[-1])
     if is_temporary(entry.name):
-        if len(parts) > 1:
+        if not may_be_temporary(parts):
             raise StatementNotSupported(f"RENAME of the temporary view {entry.name.table} into a schema")
         return RenameTemporaryViewPlan(entry=entry, new_name=temporary_name(parts[-1]))
     new_name = TableName.from_parts(parts, bound.state.current)

@@ -10,7 +10,7 @@ from engine.sql.ddl.clauses import read_properties, take_if_exists, take_if_not_
 from engine.sql.ddl.tag_ddl import parse_alter_object
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
-from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
+from engine.sql.query.names import ensure_temporary, read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import parse_query
 from engine.statements.catalog import (
     AlterCatalog,
@@ -115,6 +115,8 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> C
     """What follows VIEW."""
     if_not_exists = take_if_not_exists(cursor)
     view = read_table(cursor)
+    if temporary:
+        ensure_temporary(view, "view")
     columns = _take_view_columns(cursor)
     comment: str | None = None
     properties: Properties = ()
