@@ -20,8 +20,9 @@ from engine.plans.ddl import (
     RenameTemporaryViewPlan,
 )
 from engine.runtime.context import StatementContext
+from engine.runtime.global_views import GlobalViews
 from engine.runtime.results import empty_result
-from engine.runtime.session_state import SessionState
+from engine.runtime.session_state import SessionState, is_global
 
 
 def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContext) -> Outcome:
@@ -48,8 +49,15 @@ def _stamped(entry: ViewEntry, now_ms: int) -> ViewEntry:
     return replace(entry, created_ms=now_ms, created_by=entry.owner, altered_ms=now_ms, altered_by=entry.owner)
 
 
-def create_temporary_view(plan: CreateTemporaryViewPlan, now_ms: int) -> Outcome:
-    entry = replace(plan.entry, created_ms=now_ms)
+def create_temporary_view(plan: CreateTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+    entry = replace(plan.entry, created_ms=context.now_ms())
+    if is_global(entry.name):
+        try:
+            shared.create(context.identity, entry, replace=plan.replace)
+        except TableAlreadyExists:
+            if not plan.tolerates:
+                raise
+        return Outcome(result=empty_result())
 
     def with_view(state: SessionState) -> SessionState:
         if not plan.replace and state.temporary_view((entry.name.table,)) is not None:
@@ -61,17 +69,23 @@ def create_temporary_view(plan: CreateTemporaryViewPlan, now_ms: int) -> Outcome
     return Outcome(result=empty_result(), change=with_view)
 
 
-def drop_temporary_view(plan: DropTemporaryViewPlan) -> Outcome:
+def drop_temporary_view(plan: DropTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+    if is_global(plan.entry.name):
+        shared.drop(context.identity, plan.entry.name)
+        return Outcome(result=empty_result())
     return Outcome(result=empty_result(), change=lambda state: state.without_temporary_view(plan.entry.name))
 
 
-def rename_temporary_view(plan: RenameTemporaryViewPlan) -> Outcome:
+def rename_temporary_view(plan: RenameTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+    entry = replace(plan.entry, name=plan.new_name)
+    if is_global(entry.name):
+        shared.rename(context.identity, plan.entry.name, entry)
+        return Outcome(result=empty_result())
+
     def renamed(state: SessionState) -> SessionState:
-        if state.temporary_view((plan.new_name.table,)) is not None:
-            raise TableAlreadyExists(plan.new_name.table)
-        return state.without_temporary_view(plan.entry.name).with_temporary_view(
-            replace(plan.entry, name=plan.new_name)
-        )
+        if state.temporary_view((entry.name.table,)) is not None:
+            raise TableAlreadyExists(entry.name.table)
+        return state.without_temporary_view(plan.entry.name).with_temporary_view(entry)
 
     return Outcome(result=empty_result(), change=renamed)
 

@@ -16,7 +16,7 @@ from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
 from engine.bind.sight import visible_keys
 from engine.runtime.results import string_rows
-from engine.runtime.session_state import is_temporary
+from engine.runtime.session_state import is_global, is_temporary
 from engine.statements.shows import ShowCreateTable
 from engine.table.column_metadata import ALLOW_EXPLICIT, GENERATION, START, STEP, is_identity
 from engine.types.schema import StructField
@@ -42,7 +42,8 @@ def _view_lines(view: BoundView) -> Iterator[str]:
     name = quote(entry.name.table) if is_own else view.label
     comments = (f" COMMENT {literal(column.comment)}" if column.comment else "" for column in entry.columns)
     columns = ",\n".join(f"  {quote(column.name)}{said}" for column, said in zip(entry.columns, comments, strict=True))
-    yield f"CREATE {'TEMPORARY ' if is_own else ''}VIEW {name} (\n{columns})"
+    kind = "GLOBAL TEMPORARY " if is_global(entry.name) else "TEMPORARY " if is_own else ""
+    yield f"CREATE {kind}VIEW {name} (\n{columns})"
     if entry.comment:
         yield f"COMMENT {literal(entry.comment)}"
     if entry.properties:

@@ -37,6 +37,7 @@ from engine.bind.securables import bind_described_function, bind_dropped_functio
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
+from engine.runtime.session_state import is_global
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
 from engine.statements.calls.procedures import AddFiles, Call, RegisterTable, SnapshotTable
 from engine.statements.catalog import (
@@ -140,8 +141,9 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
     Raises the catalog's and the log's errors, by name.
     """
     if isinstance(statement, CreateView) and statement.alters:
-        is_temporary = binder.state.temporary_view(statement.view_parts) is not None
-        statement = replace(statement, temporary=is_temporary)
+        found = binder.state.temporary_view(statement.view_parts)
+        is_shared = found is not None and is_global(found.name)
+        statement = replace(statement, temporary=found is not None, shared=is_shared)
     statement, functions = binder.functions.in_statement(statement, binder.state.current)
     time_ms = None
     try:

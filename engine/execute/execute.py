@@ -110,11 +110,11 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
             values = run.executor.values(read, run.context, run.parameters).values
             return Outcome(result=empty_result(), values=values)
         case CreateTemporaryViewPlan():
-            return create_temporary_view(plan, run.context.now_ms())
+            return create_temporary_view(plan, sources.global_views, run.context)
         case DropTemporaryViewPlan():
-            return drop_temporary_view(plan)
+            return drop_temporary_view(plan, sources.global_views, run.context)
         case RenameTemporaryViewPlan():
-            return rename_temporary_view(plan)
+            return rename_temporary_view(plan, sources.global_views, run.context)
         case CreateTemporaryFunctionPlan():
             return create_temporary_function(plan, run.context.now_ms())
         case DropTemporaryFunctionPlan():

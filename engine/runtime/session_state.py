@@ -18,7 +18,8 @@ class SessionState:
     """What a session holds between statements; replaced as a whole, never changed.
 
     `values` has the settings that were set, by their key; `temporary_views` and `temporary_functions` the session's own
-    views and functions, by folded name. `variables` are the session's; `scopes` those of the script whose statement
+    views and functions, by folded name. `global_views` are those that the session shares with others, as the statement
+    that sees this state found them. `variables` are the session's; `scopes` those of the script whose statement
     sees this state, the innermost last, and empty between statements. `shows_materialized` is that of the running
     statement's `StatementContext`.
     """
@@ -29,6 +30,7 @@ class SessionState:
     values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     temporary_views: Mapping[str, ViewEntry] = field(default_factory=lambda: MappingProxyType({}))
     temporary_functions: Mapping[str, FunctionEntry] = field(default_factory=lambda: MappingProxyType({}))
+    global_views: Mapping[str, ViewEntry] = field(default_factory=lambda: MappingProxyType({}))
     variables: Scope = Scope(label=SESSION)
     scopes: tuple[Scope, ...] = ()
     shows_materialized: bool = False
@@ -56,7 +58,9 @@ class SessionState:
         return SchemaName(self.catalog, self.schema)
 
     def temporary_view(self, parts: tuple[str, ...]) -> ViewEntry | None:
-        """The session's own view of that name, which may be qualified as `session.v` or `system.session.v`."""
+        """The temporary view of that name: `v`, `session.v` or `system.session.v`, or a shared one, `global_temp.v`."""
+        if is_qualified_global(parts):
+            return self.global_views.get(fold(parts[-1]))
         return self.temporary_views.get(fold(parts[-1])) if may_be_temporary(parts) else None
 
     def with_temporary_view(self, entry: ViewEntry) -> SessionState:
@@ -99,11 +103,22 @@ class SessionState:
 
 
 _TEMPORARY_SCHEMA = ("system", "session")
+_GLOBAL_SCHEMA = ("system", "global_temp")
 
 
 def temporary_name(name: str) -> TableName:
     """The full name of a temporary view or function, as Spark spells it."""
     return TableName(*_TEMPORARY_SCHEMA, name)
+
+
+def global_name(name: str) -> TableName:
+    """The full name of a global temporary view."""
+    return TableName(*_GLOBAL_SCHEMA, name)
+
+
+def is_qualified_global(parts: tuple[str, ...]) -> bool:
+    """Whether a name is written as that of a global temporary view, which takes its schema and no catalog."""
+    return tuple(map(fold, parts[:-1])) == _GLOBAL_SCHEMA[1:]
 
 
 def may_be_temporary(parts: tuple[str, ...]) -> bool:
@@ -112,5 +127,15 @@ def may_be_temporary(parts: tuple[str, ...]) -> bool:
 
 
 def is_temporary(name: TableName) -> bool:
+    """Whether it is in no catalog: a view or function of a session, or a view that sessions share."""
+    return name.key[:2] in (_TEMPORARY_SCHEMA, _GLOBAL_SCHEMA)
+
+
+def is_of_session(name: TableName) -> bool:
     """Whether :func:`temporary_name` made it."""
     return name.key[:2] == _TEMPORARY_SCHEMA
+
+
+def is_global(name: TableName) -> bool:
+    """Whether :func:`global_name` made it."""
+    return name.key[:2] == _GLOBAL_SCHEMA

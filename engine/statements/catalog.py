@@ -66,9 +66,10 @@ class ViewColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateView:
-    """`CREATE [OR REPLACE] [TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] [COMMENT c] [TBLPROPERTIES …] AS query`
+    """`CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] … AS query`
 
-    `alters`: it is `ALTER VIEW v AS query`, which needs a view of that name and keeps its comment and properties.
+    `temporary`: it is in no catalog; `shared`: it is global, so not the session's own. `alters`: it is `ALTER VIEW v AS
+    query`, which needs a view of that name and keeps its comment and properties.
     """
 
     view_parts: tuple[str, ...]
@@ -76,6 +77,7 @@ class CreateView:
     or_replace: bool = False
     if_not_exists: bool = False
     temporary: bool = False
+    shared: bool = False
     alters: bool = False
     columns: tuple[ViewColumn, ...] = ()
     comment: str | None = None

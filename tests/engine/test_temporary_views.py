@@ -98,3 +98,96 @@ def test_persistent_view_in_a_schema_named_session_reads_the_persistent_one(sess
         ("temporary", "persistent")
     ]
     rows(session, "DROP SCHEMA spark_catalog.session CASCADE")
+
+
+@pytest.fixture
+def other(engine: LakeEngine) -> Iterator[LakeSession]:
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def shared(session: LakeSession) -> Iterator[str]:
+    """A global view; all of them go after the test."""
+    rows(session, "CREATE GLOBAL TEMPORARY VIEW g (a COMMENT 'c') AS SELECT 7")
+    yield "global_temp.g"
+    for namespace, name, _ in rows(session, "SHOW VIEWS IN global_temp"):
+        if namespace:
+            rows(session, f"DROP VIEW global_temp.{name}")
+
+
+def test_sessions_share_a_global_view(session: LakeSession, other: LakeSession, shared: str) -> None:
+    assert rows(other, f"SELECT g.a FROM {shared}") == [(7,)] == rows(other, "SELECT a FROM GLOBAL_TEMP.G AS x")
+    assert condition(other, "SELECT * FROM g") == "TABLE_OR_VIEW_NOT_FOUND"
+    assert condition(other, "SELECT * FROM spark_catalog.global_temp.g") == "TABLE_OR_VIEW_NOT_FOUND"
+    assert condition(other, "CREATE GLOBAL TEMP VIEW g AS SELECT 1 AS a") == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    rows(other, "CREATE GLOBAL TEMP VIEW IF NOT EXISTS g AS SELECT 1 AS a")
+    assert rows(session, f"SELECT a FROM {shared}") == [(7,)]
+    rows(other, "CREATE OR REPLACE GLOBAL TEMPORARY VIEW g AS SELECT 8 AS b")
+    assert rows(session, f"SELECT b FROM {shared}") == [(8,)]
+    rows(other, f"ALTER VIEW {shared} AS SELECT 9 AS c")
+    assert rows(session, f"SELECT c FROM {shared}") == [(9,)]
+    rows(other, f"ALTER VIEW {shared} RENAME TO global_temp.h")
+    assert condition(session, f"SELECT * FROM {shared}") == "TABLE_OR_VIEW_NOT_FOUND"
+    rows(session, "DROP VIEW global_temp.h")
+    assert condition(other, "DROP VIEW global_temp.h") == "TABLE_OR_VIEW_NOT_FOUND"
+    assert rows(other, "DROP VIEW IF EXISTS global_temp.h") == []
+
+
+def test_global_view_is_shown_and_described(session: LakeSession, shared: str) -> None:
+    rows(session, "CREATE TEMPORARY VIEW own AS SELECT 1 AS a")
+    for kind in ("VIEWS", "TABLES"):
+        assert rows(session, f"SHOW {kind} IN global_temp") == [("global_temp", "g", True), ("", "own", True)]
+        assert rows(session, f"SHOW {kind} IN global_temp LIKE 'g*'") == [("global_temp", "g", True)]
+    assert rows(session, f"DESCRIBE {shared}") == [("a", "int", "c")]
+    ((text,),) = rows(session, f"SHOW CREATE TABLE {shared}")
+    assert text.startswith("CREATE GLOBAL TEMPORARY VIEW `g` (")
+
+
+def test_global_view_reads_under_captured_settings(session: LakeSession, other: LakeSession, shared: str) -> None:
+    rows(session, "SET spark.sql.ansi.enabled = false")
+    rows(session, "CREATE OR REPLACE GLOBAL TEMPORARY VIEW g AS SELECT CAST('x' AS INT) AS a")
+    assert rows(other, f"SELECT a FROM {shared}") == [(None,)]
+    assert condition(other, "SELECT CAST('x' AS INT)") == "CAST_INVALID_INPUT"
+
+
+def test_global_view_may_read_another(session: LakeSession, other: LakeSession, shared: str) -> None:
+    rows(session, f"CREATE GLOBAL TEMPORARY VIEW onto AS SELECT a + 1 AS a FROM {shared}")
+    rows(session, "CREATE TEMPORARY VIEW own AS SELECT a + 1 AS a FROM global_temp.onto")
+    assert rows(other, "SELECT a FROM global_temp.onto") == [(8,)] == rows(session, "SELECT a - 1 FROM own")
+
+
+OF_SESSION = {
+    "CREATE GLOBAL TEMPORARY VIEW h AS SELECT * FROM own": "INVALID_TEMP_OBJ_REFERENCE",
+    "CREATE GLOBAL TEMPORARY VIEW h AS SELECT * FROM session.own": "INVALID_TEMP_OBJ_REFERENCE",
+    "CREATE GLOBAL TEMPORARY VIEW h AS SELECT own_function() AS x": "INVALID_TEMP_OBJ_REFERENCE",
+    "CREATE GLOBAL TEMPORARY VIEW h AS SELECT own_variable AS x": "INVALID_TEMP_OBJ_REFERENCE",
+    "CREATE VIEW h AS SELECT * FROM global_temp.g": "INVALID_TEMP_OBJ_REFERENCE",
+    "CREATE FUNCTION h() RETURN (SELECT max(a) FROM global_temp.g)": "INVALID_TEMP_OBJ_REFERENCE",
+    "CREATE GLOBAL TEMPORARY VIEW global_temp.h AS SELECT 1 AS a": "INVALID_TEMP_OBJ_QUALIFIER",
+    "CREATE GLOBAL TEMPORARY VIEW session.h AS SELECT 1 AS a": "INVALID_TEMP_OBJ_QUALIFIER",
+    "CREATE TEMPORARY VIEW global_temp.h AS SELECT 1 AS a": "INVALID_TEMP_OBJ_QUALIFIER",
+    "CREATE OR REPLACE GLOBAL TEMPORARY VIEW g AS SELECT * FROM global_temp.g": "RECURSIVE_VIEW",
+    "ALTER VIEW global_temp.g RENAME TO default.h": "UNSUPPORTED_FEATURE.STATEMENT",
+    "ALTER VIEW global_temp.g SET TBLPROPERTIES ('a' = 'b')": "EXPECT_PERMANENT_VIEW_NOT_TEMP",
+    "INSERT INTO global_temp.g VALUES (1)": "EXPECT_TABLE_NOT_VIEW",
+    "USE global_temp": "SCHEMA_NOT_FOUND",
+}
+
+
+@pytest.mark.parametrize("text", OF_SESSION)
+def test_rejected_statement_about_global_views(session: LakeSession, shared: str, text: str) -> None:
+    rows(session, "CREATE TEMPORARY VIEW own AS SELECT 1 AS a")
+    rows(session, "CREATE TEMPORARY FUNCTION own_function() RETURN 1")
+    rows(session, "DECLARE own_variable INT DEFAULT 1")
+    assert condition(session, text) == OF_SESSION[text]
+    assert rows(session, f"SELECT a FROM {shared}") == [(7,)]
+
+
+def test_text_of_a_global_view_does_not_see_views_of_its_reader(session: LakeSession, other: LakeSession) -> None:
+    rows(session, "CREATE OR REPLACE TABLE named AS SELECT 'table' AS a")
+    rows(session, "CREATE OR REPLACE GLOBAL TEMPORARY VIEW reading AS SELECT a FROM named")
+    rows(other, "CREATE TEMPORARY VIEW named AS SELECT 'view' AS a")
+    assert rows(other, "SELECT reading.a, named.a FROM global_temp.reading, named") == [("table", "view")]
+    rows(session, "DROP VIEW global_temp.reading")

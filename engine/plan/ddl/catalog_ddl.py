@@ -36,7 +36,7 @@ from engine.errors.statement_errors import (
 )
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
 from engine.plans.reads import QueryColumn
-from engine.runtime.session_state import is_temporary, temporary_name
+from engine.runtime.session_state import global_name, is_global, is_of_session, is_temporary, temporary_name
 from engine.runtime.settings import captured_settings
 from engine.statements.catalog import (
     AlterCatalog,
@@ -144,15 +144,16 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
     if altered is None:
         ensure_new_part(statement.view_parts[-1])
     if statement.temporary:
-        name = temporary_name(statement.view_parts[-1])
-        replace = statement.or_replace or (statement.if_not_exists and name.table not in state.temporary_views)
+        name = (global_name if statement.shared else temporary_name)(statement.view_parts[-1])
+        is_taken = state.temporary_view(name.parts[1:]) is not None
+        replace = statement.or_replace or (statement.if_not_exists and not is_taken)
     else:
         name = TableName.from_parts(statement.view_parts, state.current)
         replace = statement.or_replace
     if analyzed.variables:
         raise TemporaryReference(str(name), analyzed.variables[0], "variable")
     for function in bound.functions:
-        if is_temporary(function.entry.name) and not statement.temporary:
+        if is_temporary(function.entry.name) and not is_of_session(name):
             raise TemporaryReference(str(name), function.entry.name.table, "function")
     for relation in bound.relations:
         _ensure_may_stand_on(name, relation, (name,))
@@ -218,7 +219,8 @@ def _ensure_may_stand_on(name: TableName, relation: BoundRelation, path: tuple[T
     path = (*path, relation.entry.name)
     if relation.entry.name == name:
         raise RecursiveView(str(name), " -> ".join(map(str, path)))
-    if is_temporary(relation.entry.name) and not is_temporary(name):
+    other = relation.entry.name
+    if is_temporary(other) and not is_of_session(name) and not (is_global(name) and is_global(other)):
         raise TemporaryReference(str(name), relation.entry.name.table)
     for inner in relation.relations:
         _ensure_may_stand_on(name, inner, path)

@@ -9,7 +9,7 @@ from catalog.privileges import Kind
 from engine.sql.ddl.clauses import read_properties, take_if_exists, take_if_not_exists
 from engine.sql.ddl.tag_ddl import parse_alter_object
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import ensure_temporary, read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import parse_query
 from engine.statements.catalog import (
@@ -111,10 +111,12 @@ def _take_cascade(cursor: Cursor) -> bool:
     return cursor.take_any("CASCADE", "RESTRICT") == "CASCADE"
 
 
-def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> CreateView:
+def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shared: bool = False) -> CreateView:
     """What follows VIEW."""
     if_not_exists = take_if_not_exists(cursor)
     view = read_table(cursor)
+    if shared and len(view) > 1:
+        raise TemporaryQualifier("view", view[-1], ".".join(view[:-1]))
     if temporary:
         ensure_temporary(view, "view")
     columns = _take_view_columns(cursor)
@@ -137,6 +139,7 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> C
         or_replace=or_replace,
         if_not_exists=if_not_exists,
         temporary=temporary,
+        shared=shared,
         columns=columns,
         comment=comment,
         properties=properties,

@@ -63,6 +63,7 @@ from engine.statements.tables import CreateMode
 from engine.statements.writes import Delete, Insert, MultiInsert, Update
 
 _TEMPORARY: tuple[tuple[str, ...], ...] = ((), ("TEMP",), ("TEMPORARY",))
+_CREATE: tuple[tuple[str, ...], ...] = (("CREATE",), ("CREATE", "OR", "REPLACE"))
 _OWNED = (Kind.SCHEMA, Kind.FUNCTION, Kind.LOCATION)
 
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
@@ -84,7 +85,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
             (*create, *temporary, "FUNCTION"): partial(
                 parse_create_function, or_replace="REPLACE" in create, temporary=bool(temporary)
             )
-            for create in (("CREATE",), ("CREATE", "OR", "REPLACE"))
+            for create in _CREATE
             for temporary in _TEMPORARY
         },
         ("CREATE", "GROUP"): parse_create_group,
@@ -104,6 +105,13 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("CREATE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=False, temporary=True),
         ("CREATE", "OR", "REPLACE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
         ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
+        **{
+            (*create, "GLOBAL", *temporary, "VIEW"): partial(
+                parse_create_view, or_replace="REPLACE" in create, temporary=True, shared=True
+            )
+            for create in _CREATE
+            for temporary in _TEMPORARY[1:]
+        },
         ("DELETE", "FROM"): parse_delete,
         ("DENY",): parse_deny,
         ("DROP", "EXTERNAL", "LOCATION"): parse_drop_location,

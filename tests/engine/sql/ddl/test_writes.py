@@ -437,7 +437,6 @@ REFUSED = [
     ("create temporary table t (a int)", UnsupportedStatement),
     ("create or replace table t like u", UnsupportedStatement),
     ("create table t like u comment 'x'", UnsupportedClause),
-    ("create global temporary view v as select 1", UnsupportedStatement),
     ("create temporary view v using csv options (path '/x')", UnsupportedStatement),
     ("create materialized view v as select 1", UnsupportedStatement),
     ("create function f as 'x'", UnsupportedStatement),
