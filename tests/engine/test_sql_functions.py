@@ -160,8 +160,8 @@ REJECTED: list[tuple[str, str, str]] = [
     ("CREATE TEMPORARY FUNCTION default.f() RETURN 1", "INVALID_TEMP_OBJ_QUALIFIER", "default"),
     ("DROP TEMPORARY FUNCTION default.f", "INVALID_TEMP_OBJ_QUALIFIER", "default"),
     ("CREATE TEMPORARY FUNCTION abs(x INT) RETURN 1", "UNSUPPORTED_CLAUSE", "choose another"),
-    ("CREATE TEMPORARY FUNCTION f AS 'a.B' USING JAR 'b.jar'", "UNSUPPORTED_STATEMENT", "Use an SQL function"),
-    ("CREATE FUNCTION f AS 'a.B'", "UNSUPPORTED_STATEMENT", "Use an SQL function"),
+    ("CREATE TEMPORARY FUNCTION f AS 'a.B' USING JAR 'b.jar'", "UNSUPPORTED_STATEMENT", "use an SQL function"),
+    ("CREATE FUNCTION f AS 'a.B'", "UNSUPPORTED_STATEMENT", "use an SQL function"),
     ("CREATE OR REPLACE TEMPORARY FUNCTION f() RETURN f()", "FUNCTION_TOO_DEEP", "f"),
 ]
 

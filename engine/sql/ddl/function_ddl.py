@@ -27,9 +27,7 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) 
         raise UnsupportedClause("CREATE TEMPORARY FUNCTION with IF NOT EXISTS", "Use OR REPLACE.")
     parts = _read_temporary(cursor) if temporary else read_function(cursor)
     if cursor.words(1) == ["AS"]:
-        raise UnsupportedStatement(
-            "CREATE FUNCTION … AS a class", "Use an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1."
-        )
+        raise UnsupportedStatement("CREATE FUNCTION … AS a class")
     if is_known_function(parts[-1]) or not is_called_by_name(quote(parts[-1])):
         raise UnsupportedClause(f"A function named {parts[-1]}", "The name has a meaning of its own; choose another.")
     parameters = _read_parameters(cursor)

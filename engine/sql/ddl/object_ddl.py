@@ -127,6 +127,8 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
             comment = cursor.read_string()
         elif not properties and cursor.take("TBLPROPERTIES"):
             properties = read_properties(cursor)
+        elif cursor.take("WITH", "METRICS") or cursor.take("PARTITIONED", "ON"):
+            raise UnsupportedStatement("CREATE VIEW … WITH METRICS or PARTITIONED ON")
         elif not temporary and cursor.take("WITH", "SCHEMA"):
             read_schema_mode(cursor, "CREATE VIEW")
         elif cursor.take("USING"):

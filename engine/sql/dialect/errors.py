@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.errors import SqlError
+from engine.sql.dialect.refusals import advice_on
 
 
 @dataclass(eq=False)
@@ -84,8 +85,11 @@ class UnsupportedStatement(SqlError, condition="UNSUPPORTED_STATEMENT", sqlstate
     """A statement that is known by name and does not run here. `advice` is a sentence: what to use."""
 
     kind: str
-    advice: str = "Nothing was run."
+    advice: str = ""
     template = "{kind} is not supported by this gateway. {advice}"
+
+    def __post_init__(self) -> None:
+        self.advice = self.advice or advice_on(self.kind)
 
 
 @dataclass(eq=False)
