@@ -35,7 +35,7 @@ from engine.bind.drops import dropped
 from engine.bind.new_tables import like_provider, new_table, replaced_table
 from engine.bind.securables import bind_described_function, bind_dropped_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
-from engine.bind.source_files import bind_files
+from engine.bind.source_files import bind_files, bind_files_at
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.runtime.session_state import is_global
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
@@ -201,12 +201,10 @@ def _named(
     if isinstance(statement, TableStatement):
         return binder.table(statement.table_parts), ()
     match statement:
-        case Query(relations=relations):
-            return None, binder.relations(relations, current)
-        case SetVariables(source=query) | EvaluateQuery(query=query):
-            return None, binder.relations(query.relations, current)
-        case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
-            return None, binder.relations(query.relations, current)
+        case Query() | Explain() | DescribeQuery() | SetVariables() | EvaluateQuery():
+            return None, binder.relations(_query_of(statement).relations, current)
+        case CreateView():
+            return None, _viewed(statement, binder)
         case CreateTable() | CreateTableLike() | CloneTable():
             return _made(statement, binder)
         case Insert(table_parts=parts, source=source):
@@ -280,6 +278,24 @@ def _made(
             return replaced_table(binder, parts, location, mode) or new_table(binder, parts, location), (cloned,)
         case _:
             assert_never(statement)
+
+
+def _query_of(statement: Query | Explain | DescribeQuery | SetVariables | EvaluateQuery) -> Query:
+    match statement:
+        case Query():
+            return statement
+        case Explain(inner=query) | DescribeQuery(inner=query):
+            return query
+        case SetVariables(source=query) | EvaluateQuery(query=query):
+            return query
+        case _:
+            assert_never(statement)
+
+
+def _viewed(statement: CreateView, binder: Binder) -> tuple[BoundRelation, ...]:
+    if statement.files is None:
+        return binder.relations(statement.query.relations, binder.state.current)
+    return (bind_files_at(statement.files, None, binder.view, binder.files),)
 
 
 def _files(statement: CopyInto, target: BoundTable, binder: Binder) -> BoundFiles:

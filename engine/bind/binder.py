@@ -41,6 +41,7 @@ from engine.bind.bound import (
     BoundRelation,
     BoundTable,
     BoundView,
+    FileView,
     NamedRelation,
     PathOwner,
     references,
@@ -52,6 +53,7 @@ from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
 from engine.bind.server_rows import server_rows
 from engine.bind.sight import is_hidden, path_owners, seen_by
+from engine.bind.source_files import bind_files_at
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
@@ -272,6 +274,9 @@ class Binder:
         if found.foreign is not None and not found.text:
             raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
         query = parse(found.text)
+        if isinstance(found, FileView) and isinstance(query, Query):
+            files = bind_files_at(found.files, found.schema, self.view, self.files)
+            return BoundView(entry=found, query=query, relations=(files,))
         if not isinstance(query, Query):
             raise ViewNotAQuery(str(found.name))
         try:

@@ -7,6 +7,7 @@ so that two sessions that create the same schema at once both succeed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from catalog.changes import CreateCatalog as CreateCatalogChange
 from catalog.changes import CreateSchema as CreateSchemaChange
@@ -26,7 +27,7 @@ from catalog.errors import (
 )
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part, fold
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundRelation, BoundStatement, BoundView
+from engine.bind.bound import BoundRelation, BoundStatement, BoundView, FileView
 from engine.errors.statement_errors import (
     DuplicateViewColumn,
     RecursiveView,
@@ -34,6 +35,7 @@ from engine.errors.statement_errors import (
     TemporaryReference,
     ViewColumnCount,
 )
+from engine.plan.rules.query_columns import table_fields
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
 from engine.plans.reads import QueryColumn
 from engine.runtime.session_state import global_name, is_global, is_of_session, is_temporary, temporary_name
@@ -50,6 +52,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.catalog import ViewColumn as ViewColumnName
+from engine.types.schema import StructType
 
 _REST = "rest"
 
@@ -167,6 +170,9 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         properties=statement.properties if altered is None else altered.properties,
         settings=captured_settings(state.values),
     )
+    if statement.files is not None:
+        own = {each.name: getattr(entry, each.name) for each in fields(entry)}
+        entry = FileView(**own, files=statement.files, schema=StructType(table_fields(analyzed.columns or ())))
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)
     tolerated = (TableAlreadyExists,) if statement.if_not_exists else ()

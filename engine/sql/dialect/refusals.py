@@ -78,7 +78,6 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("ADD JAR | ADD JARS | ADD FILE | ADD FILES | ADD ARCHIVE | ADD ARCHIVES | LIST ARCHIVE", _CODE),
             ("CREATE TEMPORARY MACRO | DROP TEMPORARY MACRO | CREATE FUNCTION … AS", _CODE),
             ("LIST JAR | MAP | REDUCE", _CODE),
-            ("CREATE TEMPORARY VIEW … USING", "Use COPY INTO to load the files into a table"),
             ("CREATE FUNCTION … RETURNS TABLE", "Use CREATE VIEW, or a function of one value: RETURNS type"),
             ("LIST | LIST FILE | GET | PUT | DFS", _VOLUMES),
             ("CREATE VOLUME | ALTER VOLUME | DROP VOLUME | SHOW VOLUMES", _VOLUMES),

@@ -13,6 +13,8 @@ from engine.sql.dialect.refusals import REFUSED_STATEMENTS, advice_on
 from engine.sql.script.programs import parse_program
 
 ACCEPTED = (
+    "CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/x')",
+    "CREATE OR REPLACE GLOBAL TEMPORARY VIEW v USING json OPTIONS (path '/x')",
     "SELECT 1",
     "EXECUTE IMMEDIATE 'SELECT 1'",
     "USE s",
@@ -121,7 +123,7 @@ ACCEPTED = (
 )
 
 REJECTED: dict[str, str] = {
-    "CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/x')": "COPY INTO",
+    "CREATE TEMPORARY VIEW v USING jdbc OPTIONS (url 'x')": "The formats are PARQUET, CSV and JSON",
     "ALTER NAMESPACE s SET PROPERTIES ('a' = 'b')": "COMMENT ON SCHEMA",
     "ALTER SCHEMA s UNSET DBPROPERTIES ('a')": "COMMENT ON SCHEMA",
     "ALTER SCHEMA s SET LOCATION '/x'": "COMMENT ON SCHEMA",
