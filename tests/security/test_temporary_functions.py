@@ -29,7 +29,8 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         ("root", "CREATE FUNCTION shop.hides(id BIGINT) RETURNS BOOLEAN RETURN false"),
         ("root", "ALTER TABLE shop.filtered SET ROW FILTER shop.hides ON (id)"),
         ("ann", "CREATE FUNCTION shop.secret() RETURN (SELECT count(*) FROM shop.t)"),
-        ("ann", "CREATE FUNCTION shop.asked() RETURN shop.secret()"),
+        ("ann", "USE shop"),
+        ("ann", "CREATE FUNCTION shop.asked() RETURN secret()"),
         ("ann", "GRANT EXECUTE ON FUNCTION shop.asked TO eve"),
     ):
         found.rows(who, text)
