@@ -7,7 +7,6 @@ the caller's: it expects the named error.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import assert_never
@@ -168,6 +167,8 @@ class SetViewProperties:
     name: TableName
     new: tuple[tuple[str, str], ...]
     gone: tuple[str, ...] = ()
+    altered_ms: int | None = None
+    altered_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +235,8 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return _put_relation(state, table, replace_)
         case CreateView(view, replace_, alters):
             return _put_relation(state, _as_before(state, view) if alters else view, replace_)
-        case SetViewProperties(view_name, new, gone):
-            return _put_relation(state, _with_properties(_view(state, view_name), dict(new), gone), True)
+        case SetViewProperties(view_name):
+            return _put_relation(state, _with_properties(_view(state, view_name), change), True)
         case DropTable(table_name, _):
             if isinstance(_relation(state, table_name), ViewEntry):
                 raise TableExpected(str(table_name))
@@ -397,12 +398,15 @@ def _view(state: CatalogState, name: TableName) -> ViewEntry:
 def _as_before(state: CatalogState, view: ViewEntry) -> ViewEntry:
     """`view` with what another query leaves as it is of the view of that name."""
     before = _view(state, view.name)
-    return replace(view, comment=before.comment, properties=before.properties, created_ms=before.created_ms)
+    kept = replace(view, comment=before.comment, properties=before.properties)
+    return replace(kept, created_ms=before.created_ms, created_by=before.created_by)
 
 
-def _with_properties(view: ViewEntry, new: dict[str, str], gone: Collection[str]) -> ViewEntry:
+def _with_properties(view: ViewEntry, change: SetViewProperties) -> ViewEntry:
+    new, gone = dict(change.new), change.gone
     comment = new.pop(_COMMENT, None if _COMMENT in gone else view.comment)
     kept = {key: value for key, value in view.properties if key not in gone}
+    view = replace(view, altered_ms=change.altered_ms, altered_by=change.altered_by)
     return replace(view, comment=comment, properties=tuple({**kept, **new}.items()))
 
 

@@ -79,6 +79,7 @@ class TableEntry:
     policies: Policies = NO_POLICIES
     comment: str | None = None
     created_ms: int | None = None
+    created_by: str | None = None
     extra: JsonObject = field(default_factory=dict, hash=False)
 
 
@@ -107,7 +108,7 @@ class ViewEntry:
     """`text` is the query as written, empty where none is known; names in it that say no schema lead to `current`.
 
     `settings` are pairs of a setting of Spark and its value, in force when the view was created; all others are the
-    server's whenever it is read.
+    server's whenever it is read. `altered_ms` and `altered_by` are about its query and its properties.
     """
 
     name: TableName
@@ -120,6 +121,9 @@ class ViewEntry:
     grants: tuple[Grant, ...] = ()
     comment: str | None = None
     created_ms: int | None = None
+    created_by: str | None = None
+    altered_ms: int | None = None
+    altered_by: str | None = None
     foreign: ForeignView | None = None
     settings: tuple[tuple[str, str], ...] = ()
     extra: JsonObject = field(default_factory=dict, hash=False)

@@ -68,7 +68,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "format": entry.format,
                 "managed": entry.managed,
                 **_common_json(entry),
-                "created_ms": entry.created_ms,
+                **_times_json(entry),
                 **_policies_json(entry.policies),
                 **tags_json(entry),
             }
@@ -82,7 +82,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "properties": dict(entry.properties),
                 **_settings_json(entry.settings),
                 **_common_json(entry),
-                "created_ms": entry.created_ms,
+                **_times_json(entry),
             }
         case FunctionEntry():
             own = {
@@ -108,6 +108,13 @@ def to_json(entry: Entry) -> dict[str, object]:
 def _common_json(entry: OwnedEntry) -> dict[str, object]:
     is_group = entry.owner_kind is PrincipalKind.GROUP
     return {"owner": entry.owner, **({"owner_is_group": True} if is_group else {}), "comment": entry.comment}
+
+
+def _times_json(entry: TableEntry | ViewEntry) -> dict[str, object]:
+    found: dict[str, object] = {"created_ms": entry.created_ms, "created_by": entry.created_by}
+    if isinstance(entry, ViewEntry):
+        found |= {"altered_ms": entry.altered_ms, "altered_by": entry.altered_by}
+    return {key: value for key, value in found.items() if value is not None or key == "created_ms"}
 
 
 def _settings_json(settings: tuple[tuple[str, str], ...]) -> dict[str, object]:
@@ -179,6 +186,7 @@ def from_json(value: object) -> Entry:
                 policies=fields.policies(),
                 **fields.tags(),
                 created_ms=fields.optional_integer("created_ms"),
+                created_by=fields.optional_text("created_by"),
                 extra=fields.rest(),
             )
         case "view":
@@ -191,6 +199,9 @@ def from_json(value: object) -> Entry:
                 settings=fields.pairs("settings"),
                 **fields.common(),
                 created_ms=fields.optional_integer("created_ms"),
+                created_by=fields.optional_text("created_by"),
+                altered_ms=fields.optional_integer("altered_ms"),
+                altered_by=fields.optional_text("altered_by"),
                 extra=fields.rest(),
             )
         case "function":

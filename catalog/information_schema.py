@@ -73,7 +73,7 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
         "table_tags": _columns(f"catalog_name, schema_name, table_name, {_TAG}"),
         "tables": _columns(
             f"{_TABLE}, table_type, is_insertable_into, table_owner, comment, created timestamp, "
-            "data_source_format, storage_path"
+            "created_by, last_altered timestamp, last_altered_by, data_source_format, storage_path"
         ),
         "views": _columns(f"{_TABLE}, view_definition, check_option, is_updatable, is_insertable_into"),
     }

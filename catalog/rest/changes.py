@@ -150,6 +150,7 @@ def _plain(table: TableEntry) -> TableEntry:
         owner_kind=table.owner_kind,
         policies=table.policies,
         created_ms=table.created_ms,
+        created_by=table.created_by,
     )
 
 

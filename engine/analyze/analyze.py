@@ -54,9 +54,10 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
         case SetVariables(source=query) | EvaluateQuery(query=query):
             return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
-        case CreateView(query=query, temporary=temporary):
+        case CreateView(query=query):
             analyzed = _with_columns(bound, read_plan(query, bound.relations), analyzer)
-            return analyzed if temporary else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
+            is_own = statement.temporary and not statement.shared
+            return analyzed if is_own else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
         case AlterRowFilter(call=call) | AlterColumnMask(call=call):
             if call is None:
                 return AnalyzedStatement(bound=bound)

@@ -13,10 +13,10 @@ from catalog.names import quote
 from catalog.system_views import is_system_schema
 from engine.answers.declared_types import declared_type, literal
 from engine.answers.keys import key_clause
-from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
+from engine.bind.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
 from engine.bind.sight import visible_keys
 from engine.runtime.results import string_rows
-from engine.runtime.session_state import is_temporary
+from engine.runtime.session_state import is_global, is_temporary
 from engine.statements.shows import ShowCreateTable
 from engine.table.column_metadata import ALLOW_EXPLICIT, GENERATION, START, STEP, is_identity
 from engine.types.schema import StructField
@@ -42,12 +42,19 @@ def _view_lines(view: BoundView) -> Iterator[str]:
     name = quote(entry.name.table) if is_own else view.label
     comments = (f" COMMENT {literal(column.comment)}" if column.comment else "" for column in entry.columns)
     columns = ",\n".join(f"  {quote(column.name)}{said}" for column, said in zip(entry.columns, comments, strict=True))
-    yield f"CREATE {'TEMPORARY ' if is_own else ''}VIEW {name} (\n{columns})"
+    kind = "GLOBAL TEMPORARY " if is_global(entry.name) else "TEMPORARY " if is_own else ""
+    yield f"CREATE {kind}VIEW {name}" + ("" if isinstance(entry, FileView) else f" (\n{columns})")
     if entry.comment:
         yield f"COMMENT {literal(entry.comment)}"
     if entry.properties:
         yield _properties(entry.properties)
-    yield f"AS {entry.text}"
+    if isinstance(entry, FileView):
+        recursive = (("recursiveFileLookup", "true"),) if entry.files.recursive else ()
+        options = (("path", entry.files.path), *entry.files.format.options, *recursive)
+        listed = ", ".join(f"{literal(key)} {literal(value)}" for key, value in options)
+        yield f"USING {entry.files.format.kind} OPTIONS ({listed})"
+    else:
+        yield f"AS {entry.text}"
 
 
 def _properties(properties: Iterable[tuple[str, str | None]]) -> str:

@@ -19,6 +19,7 @@ from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo,
 from engine.bind.sight import is_hidden, visible_keys
 from engine.pruning.distinct_counts import DistinctCount
 from engine.runtime.results import string_rows
+from engine.runtime.session_state import is_temporary
 from engine.statements.functions import DescribeFunction
 from engine.statements.shows import DescribeCatalog, DescribeSchema, DescribeTable
 from engine.table.details import TableDetails
@@ -84,14 +85,14 @@ def describe_function(bound: BoundStatement, statement: DescribeFunction) -> Out
     assert isinstance(entry, FunctionEntry)
     inputs = ", ".join(f"{each.name} {each.type}" for each in entry.parameters)
     told: dict[str, str | None] = {
-        "Function": ".".join(entry.name.parts),
+        "Function": entry.name.table if is_temporary(entry.name) else ".".join(entry.name.parts),
         "Type": "SCALAR",
         "Input": f"({inputs})",
         "Returns": entry.returns,
     }
     if statement.extended:
         told |= {"Comment": entry.comment, "Owner": entry.owner, "Created": _time(entry.created_ms)}
-        told["Body"] = entry.body if bound.view.tells_all(entry) else None
+        told["Body"] = entry.body if is_temporary(entry.name) or bound.view.tells_all(entry) else None
     rows = [(f"{key + ':':10} {value}",) for key, value in told.items() if value is not None]
     return Outcome(result=string_rows(("function_desc",), rows))
 

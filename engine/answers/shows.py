@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from catalog.entries import TableEntry, ViewEntry
+from catalog.entries import Relation, TableEntry, ViewEntry
 from catalog.names import CatalogName, SchemaName, like_matcher
 from engine.bind.bound import BoundStatement, Outcome
 from engine.runtime.results import BOOLEAN, STRING, ResultStream, small_result, string_rows
+from engine.runtime.session_state import is_of_session, is_qualified_global, is_temporary
 from engine.runtime.settings import HIVE_SHAPE
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.shows import (
@@ -52,11 +54,14 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
 
 
 def _functions(bound: BoundStatement, statement: ShowFunctions) -> list[str]:
-    """Spark's, then those of the schema with their full names, as Spark shows them."""
+    """Spark's, then the session's own, then those of the schema with their full names, as Spark shows them."""
     matches = like_matcher(statement.pattern)
     builtin = [name for name in sorted(ALLOWED_FUNCTIONS) if statement.builtin and matches(name)]
     parts = statement.schema_parts
     schema = SchemaName.from_parts(parts, bound.state.catalog) if parts else bound.state.current
+    if statement.user:
+        own = (entry.name.table for entry in bound.state.temporary_functions.values())
+        builtin += sorted(filter(matches, own))
     if not statement.user or not (parts or bound.view.finds_schema(schema)):  # a session's may not be there yet
         return builtin
     return [*builtin, *(".".join(entry.name.parts) for entry in bound.view.functions(schema, matches))]
@@ -69,16 +74,31 @@ def _names(column: str, names: list[str]) -> ResultStream:
 def _relations(
     bound: BoundStatement, statement: ShowTables | ShowViews, kinds: tuple[type, ...], column: str
 ) -> ResultStream:
-    state = bound.state
+    state, matches = bound.state, like_matcher(statement.pattern)
+    if is_qualified_global((*statement.schema_parts, "")):
+        found: Iterable[Relation] = [*state.global_views.values(), *state.temporary_views.values()]
+        entries = [entry for entry in found if matches(entry.name.table)]
+        return _shown(bound, statement, entries, column)
     parts = statement.schema_parts or (state.catalog, state.schema)
     schema = bound.view.schema(SchemaName.from_parts(parts, state.catalog)).name
-    found = bound.view.relations(schema, like_matcher(statement.pattern))
-    entries = [entry for entry in found if isinstance(entry, kinds)]
+    found = bound.view.relations(schema, matches)
+    return _shown(bound, statement, [entry for entry in found if isinstance(entry, kinds)], column)
+
+
+def _shown(
+    bound: BoundStatement, statement: ShowTables | ShowViews, entries: Sequence[Relation], column: str
+) -> ResultStream:
+    """The session's own views have no schema, as in Spark."""
+    state = bound.state
     names = [entry.name.table for entry in entries]
     if state.value(HIVE_SHAPE) == "true":
         return _names("tab_name", names)
     columns = {"namespace": STRING, column: STRING, "isTemporary": BOOLEAN}
     if state.shows_materialized and isinstance(statement, ShowViews):
         columns["isMaterialized"] = BOOLEAN
-    flags = (False,) * (len(columns) - 2)
-    return small_result(columns, [(entry.name.schema, entry.name.table, *flags) for entry in entries])
+    rows = []
+    for entry in entries:
+        schema = "" if is_of_session(entry.name) else entry.name.schema
+        more = (False,) * (len(columns) - 3)
+        rows.append((schema, entry.name.table, is_temporary(entry.name), *more))
+    return small_result(columns, rows)

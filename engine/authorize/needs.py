@@ -198,12 +198,8 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _containers(bound, statement)
         case CreateView():
             yield from _new_view(bound, statement)
-        case CreateFunction(function_parts=parts):
-            name = TableName.from_parts(parts, bound.state.current)
-            yield Need(Privilege.CREATE_FUNCTION, _schema(bound, name))
-            if statement.or_replace:
-                yield NameNeed(name, is_function=True)
-            yield from _reads(bound.relations, _definer_of(bound, statement))
+        case CreateFunction():
+            yield from _new_function(bound, statement)
         case DropFunction():
             if bound.securable is not None:
                 yield Need(Privilege.MANAGE, bound.securable)
@@ -215,6 +211,15 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _commented(bound, statement)
         case _:
             assert_never(statement)
+
+
+def _new_function(bound: BoundStatement, statement: CreateFunction) -> Iterator[AnyNeed]:
+    if not statement.temporary:
+        name = TableName.from_parts(statement.function_parts, bound.state.current)
+        yield Need(Privilege.CREATE_FUNCTION, _schema(bound, name))
+        if statement.or_replace:
+            yield NameNeed(name, is_function=True)
+    yield from _reads(bound.relations, _definer_of(bound, statement))
 
 
 def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
@@ -469,13 +474,19 @@ def _on_owner(owner: PathOwner, privilege: Privilege, definer: Definer | None) -
 
 def _definer_of(bound: BoundStatement, statement: object) -> Definer | None:
     """As whom what a statement reads will be read: a new view or function as its owner."""
-    is_kept = isinstance(statement, CreateFunction) or (isinstance(statement, CreateView) and not statement.temporary)
+    is_kept = isinstance(statement, CreateFunction | CreateView) and not statement.temporary
     return Definer(user(bound.state.principal)) if is_kept else None
 
 
 def _executions(functions: Iterable[BoundFunction], definer: Definer | None) -> Needs:
-    """EXECUTE on each function that is called; what a body calls in its turn its owner has to have."""
+    """EXECUTE on each function that is called; what a body calls in its turn its owner has to have.
+
+    A temporary function is its session's own, and takes what its body takes.
+    """
     for function in functions:
+        if is_temporary(function.entry.name):
+            yield from _executions(function.functions, definer)
+            continue
         yield Need(Privilege.EXECUTE, function.entry, definer)
         yield from _executions(function.functions, _owner(function.entry, definer))
 
@@ -500,6 +511,8 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
             yield from _on_table(relation, Privilege.SELECT, definer)
             if policy is not None:
                 yield from _reads(policy.relations, Definer(None, (definer and definer.label) or relation.label))
+        case BoundInBody(function=function, relation=named) if is_temporary(function.name):
+            yield from _read(named, definer)
         case BoundInBody(function=function, called=called, relation=named):
             label = (definer and definer.label) or label_of(called)
             yield from _read(named, Definer(owner_of(function), label))

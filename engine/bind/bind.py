@@ -33,10 +33,11 @@ from engine.bind.bound import (
 )
 from engine.bind.drops import dropped
 from engine.bind.new_tables import like_provider, new_table, replaced_table
-from engine.bind.securables import bind_function, bind_location, bind_securable
+from engine.bind.securables import bind_described_function, bind_dropped_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
-from engine.bind.source_files import bind_files
+from engine.bind.source_files import bind_files, bind_files_at
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
+from engine.runtime.session_state import is_global
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
 from engine.statements.calls.procedures import AddFiles, Call, RegisterTable, SnapshotTable
 from engine.statements.catalog import (
@@ -140,8 +141,9 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
     Raises the catalog's and the log's errors, by name.
     """
     if isinstance(statement, CreateView) and statement.alters:
-        is_temporary = binder.state.temporary_view(statement.view_parts) is not None
-        statement = replace(statement, temporary=is_temporary)
+        found = binder.state.temporary_view(statement.view_parts)
+        is_shared = found is not None and is_global(found.name)
+        statement = replace(statement, temporary=found is not None, shared=is_shared)
     statement, functions = binder.functions.in_statement(statement, binder.state.current)
     time_ms = None
     try:
@@ -178,10 +180,10 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
             return bind_securable(name, binder)
         case DropLocation(name=location, if_exists=if_exists):
             return bind_location(location, binder, if_exists=if_exists)
-        case DropFunction(function_parts=parts, if_exists=if_exists):
-            return bind_function(parts, binder, if_exists=if_exists)
+        case DropFunction():
+            return bind_dropped_function(statement, binder)
         case DescribeFunction(function_parts=parts):
-            return bind_function(parts, binder, if_exists=False)
+            return bind_described_function(parts, binder)
         case _:
             return None
 
@@ -199,12 +201,10 @@ def _named(
     if isinstance(statement, TableStatement):
         return binder.table(statement.table_parts), ()
     match statement:
-        case Query(relations=relations):
-            return None, binder.relations(relations, current)
-        case SetVariables(source=query) | EvaluateQuery(query=query):
-            return None, binder.relations(query.relations, current)
-        case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
-            return None, binder.relations(query.relations, current)
+        case Query() | Explain() | DescribeQuery() | SetVariables() | EvaluateQuery():
+            return None, binder.relations(_query_of(statement).relations, current)
+        case CreateView():
+            return None, _viewed(statement, binder)
         case CreateTable() | CreateTableLike() | CloneTable():
             return _made(statement, binder)
         case Insert(table_parts=parts, source=source):
@@ -278,6 +278,24 @@ def _made(
             return replaced_table(binder, parts, location, mode) or new_table(binder, parts, location), (cloned,)
         case _:
             assert_never(statement)
+
+
+def _query_of(statement: Query | Explain | DescribeQuery | SetVariables | EvaluateQuery) -> Query:
+    match statement:
+        case Query():
+            return statement
+        case Explain(inner=query) | DescribeQuery(inner=query):
+            return query
+        case SetVariables(source=query) | EvaluateQuery(query=query):
+            return query
+        case _:
+            assert_never(statement)
+
+
+def _viewed(statement: CreateView, binder: Binder) -> tuple[BoundRelation, ...]:
+    if statement.files is None:
+        return binder.relations(statement.query.relations, binder.state.current)
+    return (bind_files_at(statement.files, None, binder.view, binder.files),)
 
 
 def _files(statement: CopyInto, target: BoundTable, binder: Binder) -> BoundFiles:

@@ -41,6 +41,7 @@ from engine.bind.bound import (
     BoundRelation,
     BoundTable,
     BoundView,
+    FileView,
     NamedRelation,
     PathOwner,
     references,
@@ -52,6 +53,7 @@ from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
 from engine.bind.server_rows import server_rows
 from engine.bind.sight import is_hidden, path_owners, seen_by
+from engine.bind.source_files import bind_files_at
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
@@ -64,7 +66,7 @@ from engine.errors.statement_errors import (
 )
 from engine.errors.table_errors import naming
 from engine.runtime.query_settings import DATES_AS_TEXTS
-from engine.runtime.session_state import SessionState, is_temporary
+from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse
 from engine.statements.keys import ForeignKeyDef, KeyDef
@@ -100,11 +102,12 @@ class Binder:
 
     def __init__(self, state: SessionState, sources: Sources, *, is_known: bool = False) -> None:
         """`is_known`: at the newest generation that this server knows, which `is_current` compares with the store's."""
-        self.state, self.formats = state, sources.formats
+        self.state = replace(state, global_views=sources.global_views.visible_to(state.identity))
+        self.formats = sources.formats
         self._catalog = sources.catalog
         view = sources.catalog.known_view() if is_known else sources.catalog.view()
         self.view = seen_by(view, state.identity)
-        self.functions = Functions(self.view, state.identity, state.values)
+        self.functions = Functions(self.view, state)
         self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
         self.values: dict[str, tuple[Any, ...]] = {}
         self.formats_met: set[str] = set()
@@ -155,7 +158,7 @@ class Binder:
         try:
             found = self._named(each, function.current, (*inside, body), view)
         except SqlError as error:  # which may name what the body reads
-            if self.view.tells_all(called):
+            if self.functions.tells_all(called):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(called)) from error
         return BoundInBody(function=function, called=called, relation=found)
@@ -209,9 +212,7 @@ class Binder:
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
             )
             return self._policed(found_table, time_travel, is_read=is_read)
-        # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
-        temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
-        found = temporary or view.resolve(TableName.from_parts(parts, current))
+        found = self._temporary(parts, inside) or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
             found_table = replace(
                 self._bound(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
@@ -227,6 +228,15 @@ class Binder:
         if len(inside) >= VIEW_DEPTH_MAX:
             raise ViewTooDeep(str(names[0]), VIEW_DEPTH_MAX)
         return self._of_view(found, inside)
+
+    def _temporary(self, parts: tuple[str, ...], inside: tuple[ViewEntry, ...]) -> ViewEntry | None:
+        """A temporary view that a text sees: that of a view in the catalog sees none, and so means the same in every
+        session; that of a global one sees global ones.
+        """
+        found = self.state.temporary_view(parts)
+        if found is None or not inside or is_of_session(inside[-1].name):
+            return found
+        return found if is_global(inside[-1].name) and is_global(found.name) else None
 
     def _policed(self, table: BoundTable, time_travel: TimeTravel | None, *, is_read: bool) -> BoundTable:
         """With the policies that hold for who reads its rows; a path has those of the table that it belongs to.
@@ -264,11 +274,16 @@ class Binder:
         if found.foreign is not None and not found.text:
             raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
         query = parse(found.text)
+        if isinstance(found, FileView) and isinstance(query, Query):
+            files = bind_files_at(found.files, found.schema, self.view, self.files)
+            return BoundView(entry=found, query=query, relations=(files,))
         if not isinstance(query, Query):
             raise ViewNotAQuery(str(found.name))
         try:
             within = self._view_inside((*inside, found))
-            query, functions = self.functions.in_query(query, found.current, within, found.settings)
+            query, functions = self.functions.in_query(
+                query, found.current, within, found.settings, sees_temporary=is_of_session(found.name)
+            )
             inner = self.relations(query.relations, found.current, (*inside, found))
         except SqlError as error:  # which may name what the text reads
             if is_temporary(found.name) or self.view.tells_all(found):
@@ -314,7 +329,7 @@ class Binder:
             return audit_rows(self.audit_folder)
         if is_server_schema(entry.name.schema_name):
             return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
-        return information_view(entry, self.view, partial(self._readable, is_kept=False))
+        return information_view(entry, self.view, partial(self._readable, is_kept=False), self._look)
 
     def _look(self, entry: TableEntry) -> BoundTable:
         """A table of a long list, with its policies."""

@@ -26,6 +26,7 @@ from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
+from engine.statements.copies import FilesAt
 from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
@@ -218,6 +219,16 @@ class BoundView:
         return tuple(
             ColumnInfo(name=column.name, type=column.type, comment=column.comment) for column in self.entry.columns
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileView(ViewEntry):
+    """A temporary view of the files at a path: those that are there when it is read, with the columns that it has had
+    since it was created.
+    """
+
+    files: FilesAt
+    schema: StructType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ functions of others. They are answered here, and become TRUE or FALSE.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 from catalog.entries import FunctionEntry, owner_of
@@ -31,7 +31,7 @@ from engine.errors.function_errors import (
     RepeatedArgument,
     WrongNumberOfArguments,
 )
-from engine.runtime.identity import Identity
+from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import captured_settings
 from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.query.bodies import (
@@ -54,6 +54,7 @@ from engine.sql.query.bodies import (
     with_defaults,
 )
 from engine.statements.merges import Merge, MergeClause
+from engine.statements.policies import PolicyCall
 from engine.statements.queries import Call, InlinedCall, Query, Relation
 from engine.statements.writes import Assignment, Delete, ReplaceOn, ReplaceWhere, Update
 
@@ -67,27 +68,28 @@ Settings = tuple[tuple[str, str], ...]
 class Functions:
     """The functions of one statement. `view` is what the session's principal may know of."""
 
-    def __init__(self, view: CatalogView, identity: Identity, values: Mapping[str, str]) -> None:
-        """`values` are the settings of the session."""
-        self._view, self._identity, self._values = view, identity, values
+    def __init__(self, view: CatalogView, state: SessionState) -> None:
+        self._view, self._state = view, state
 
     @cached_property
     def _settings(self) -> Settings:
-        return captured_settings(self._values)
+        return captured_settings(self._state.values)
 
     def in_statement(self, statement: _T, current: SchemaName) -> tuple[_T, tuple[BoundFunction, ...]]:
         """The statement with the calls of all its queries inlined, and the functions that these call."""
         found: list[BoundFunction] = []
 
-        def change(query: Query) -> Query:
-            changed, functions = self.in_query(query, current, self._view, self._settings)
+        def change(query: Query, *, is_policy: bool = False) -> Query:
+            changed, functions = self.in_query(query, current, self._view, self._settings, sees_temporary=not is_policy)
             found.extend(functions)
             return changed
 
         def change_text(text: str) -> str:
             if not self._may_call(text):
                 return text
-            changed, functions = self.in_query(expression_query(text), current, self._view, self._settings)
+            changed, functions = self.in_query(
+                expression_query(text), current, self._view, self._settings, sees_temporary=True
+            )
             found.extend(functions)
             return inlined_expression(changed)
 
@@ -97,7 +99,8 @@ class Functions:
         """Whether to look closer at an expression that a statement keeps as text beside its queries."""
         folded = text.casefold()
         names = (name.table.casefold() for name in self._view.state.functions)
-        return "(" in text and any(name in folded for name in (*MEMBERSHIP, *names))
+        temporary = self._state.temporary_functions
+        return "(" in text and any(name in folded for name in (*MEMBERSHIP, *names, *temporary))
 
     def in_query(
         self,
@@ -106,9 +109,13 @@ class Functions:
         view: CatalogView,
         settings: Settings,
         inside: tuple[TableName, ...] = (),
+        *,
+        sees_temporary: bool = False,
     ) -> tuple[Query, tuple[BoundFunction, ...]]:
-        """The query with its calls inlined; names are looked up in `view`, from `current`. It is evaluated under
-        `settings`. Raises `FunctionNotFound` for the name that calls of functions with other settings get.
+        """The query with its calls inlined; names are looked up in `view`, from `current`, and among the session's own
+        functions first if the query `sees_temporary` ones. It is evaluated under `settings`.
+
+        Raises `FunctionNotFound` for the name that calls of functions with other settings get.
         """
         found: list[BoundFunction] = []
         inlined: list[InlinedCall] = []
@@ -119,7 +126,8 @@ class Functions:
                 continue
             if BODY_CALL in call.name_parts:
                 raise FunctionNotFound(BODY_CALL)
-            entry = view.find_function(TableName.from_parts(call.name_parts, current))
+            temporary = self._state.temporary_function(call.name_parts) if sees_temporary else None
+            entry = temporary or view.find_function(TableName.from_parts(call.name_parts, current))
             if entry is not None:
                 body, inner = self._body(query, call, entry, inside)
                 inlined.append(_called(call, entry, body, len(relations), settings))
@@ -130,6 +138,8 @@ class Functions:
 
     def entry(self, name: TableName) -> FunctionEntry | None:
         """A function by its full name, also one that the principal may not know of."""
+        if is_temporary(name):
+            return self._state.temporary_function(name.parts)
         return self._view.unrestricted.find_function(name)
 
     def expression(self, name: TableName, arguments: Sequence[str], settings: Settings) -> Query:
@@ -153,7 +163,12 @@ class Functions:
             raise WrongNumberOfArguments(str(entry.name), least, len(parameters), given)
         body = parse_body(entry.body, [each.name for each in parameters], entry.name.table)
         inner, functions = self.in_query(
-            body.query, entry.current, self._as_owner(entry), entry.settings, (*inside, entry.name)
+            body.query,
+            entry.current,
+            self._as_owner(entry),
+            entry.settings,
+            (*inside, entry.name),
+            sees_temporary=is_temporary(entry.name),
         )
         for number, span in enumerate(call.arguments):
             text, parameter = query.text[span.start : span.end], parameters[number].name
@@ -161,7 +176,7 @@ class Functions:
                 raise RepeatedArgument(str(entry.name), parameter)
             if (body.has_query or inner.relations) and not is_of_row(text):
                 raise ArgumentNotOfRow(str(entry.name), parameter)
-        if len(inner.inlined) < len(body.query.calls) and not self._view.tells_all(entry):
+        if len(inner.inlined) < len(body.query.calls) and not self.tells_all(entry):
             raise ViewOwnerLacksPrivileges(label_of(entry))  # Spark would say the name of what is gone
         return (body, inner), functions
 
@@ -173,10 +188,11 @@ class Functions:
 
     def tells_all(self, entry: FunctionEntry) -> bool:
         """Whether the principal may know the text of a function."""
-        return self._view.tells_all(entry)
+        return is_temporary(entry.name) or self._view.tells_all(entry)
 
     def _as_owner(self, entry: FunctionEntry) -> CatalogView:
-        if self._view.rights is None:
+        """A temporary function is read as the session's principal, with the groups of its login."""
+        if self._view.rights is None or is_temporary(entry.name):
             return self._view
         return self._view.seen_by(owning(self._view.state, owner_of(entry)))
 
@@ -192,7 +208,7 @@ class Functions:
         """All that the session's principal is, groups included."""
         if self._view.rights is not None:
             return self._view.rights.caller.principals
-        return caller_of(self._view.state, Login(self._identity.principal, self._identity.groups)).principals
+        return caller_of(self._view.state, Login(self._state.principal, self._state.identity.groups)).principals
 
 
 def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelation, ...], functions: Functions) -> None:
@@ -261,10 +277,15 @@ _TEXTS: dict[type, str] = {
 """Expressions that statements keep as text."""
 
 
-def _with_queries(value: Any, change: Callable[[Query], Query], change_text: Callable[[str], str]) -> Any:
-    """`value` with `change` made of each query in it; the same object where none changes."""
+def _with_queries(value: Any, change: Callable[..., Query], change_text: Callable[[str], str]) -> Any:
+    """`value` with `change` made of each query in it; the same object where none changes.
+
+    A policy is stored with the name of its function, which is never a temporary one.
+    """
     if isinstance(value, Query):
         return change(value) if value.calls else value
+    if isinstance(value, PolicyCall):
+        change = partial(change, is_policy=True)
     if isinstance(value, tuple):
         items = tuple(_with_queries(item, change, change_text) for item in value)
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value

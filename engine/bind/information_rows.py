@@ -1,16 +1,20 @@
 """The rows of `information_schema`.
 
-What only the catalog says is listed without opening any table. Of columns and constraints the names of catalog, schema
+What only the catalog says is listed without opening any table. When a table was last altered, and by whom, is in its
+log, so tables are opened for queries that use these columns. Of columns and constraints the names of catalog, schema
 and table are known before, so only the tables are opened that a query's conditions on these names leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property, partial
 
 from catalog.audit_table import SYSTEM_CATALOG
 from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry
+from catalog.errors import SqlError
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
 from catalog.policies import PolicyFunction
@@ -19,14 +23,18 @@ from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
 from engine.bind.given_views import given_view, view_of_rows
-from engine.bind.sight import visible_keys
-from engine.table.given_rows import GivenRows, Row
+from engine.bind.sight import is_hidden, visible_keys
+from engine.table.given_rows import GivenRows, Row, fixed_rows
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
 from engine.types.type_sizes import type_sizes
 
+logger = logging.getLogger(__name__)
+
 Opened = Callable[[Iterable[Relation]], Iterable[NamedRelation]]
 """Opens tables one after the other, without those that cannot be read; views are as their records say."""
+Look = Callable[[TableEntry], BoundTable]
+"""Opens one table with its policies. Raises `SqlError`."""
 
 _TABLE = ("table_catalog", "table_schema", "table_name")
 _CONSTRAINT = ("constraint_catalog", "constraint_schema")
@@ -34,15 +42,17 @@ _PARTS = {"catalog": 0, "schema": 1, "name": 2}
 """The part of a table's name, by the last word of a key."""
 
 
-def information_view(entry: ViewEntry, view: CatalogView, opened: Opened) -> BoundView:
+def information_view(entry: ViewEntry, view: CatalogView, opened: Opened, look: Look) -> BoundView:
     """Returns one of the views of a catalog, or of all catalogs if it is `system`'s."""
     is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
     catalog = None if is_system else entry.name.catalog
     name = entry.name.table
+    if name == "tables":
+        return given_view(entry, _table_rows(_Tables(view, catalog, opened, look)))
     if name not in _OF_TABLES:
         return view_of_rows(entry, RELATIONS[name], partial(_OF_CATALOG[name], view, catalog))
     keys, make = _OF_TABLES[name]
-    tables = _Tables(view, catalog, opened)
+    tables = _Tables(view, catalog, opened, look)
     rows = GivenRows(
         columns=RELATIONS[name],
         keys=keys,
@@ -55,25 +65,45 @@ def information_view(entry: ViewEntry, view: CatalogView, opened: Opened) -> Bou
 class _Tables:
     """The tables and views of a catalog that the principal may know of, opened when their rows are made."""
 
-    def __init__(self, view: CatalogView, catalog: str | None, opened: Opened) -> None:
-        self.view, self._catalog, self._opened = view, catalog, opened
+    def __init__(self, view: CatalogView, catalog: str | None, opened: Opened, look: Look) -> None:
+        self.view, self._catalog, self._opened, self._look = view, catalog, opened, look
         self._primary: dict[TableName, PrimaryKey | None] = {}
 
     @cached_property
-    def _relations(self) -> list[Relation]:
+    def relations(self) -> list[Relation]:
         return list(self.view.find_relations(self._catalog, matches_all, matches_all))
 
     @cached_property
     def _by_name(self) -> dict[TableName, Relation]:
-        return {relation.name: relation for relation in self._relations}
+        return {relation.name: relation for relation in self.relations}
 
     def names(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
         """Returns the values of the columns `keys` for each table."""
         places = [_PARTS[key.rpartition("_")[2]] for key in keys]
-        return [tuple(relation.name.parts[at] for at in places) for relation in self._relations]
+        return [tuple(relation.name.parts[at] for at in places) for relation in self.relations]
 
     def opened(self, chosen: Sequence[int] | None) -> Iterable[NamedRelation]:
-        return self._opened(self._relations if chosen is None else [self._relations[at] for at in chosen])
+        return self._opened(self.relations if chosen is None else [self.relations[at] for at in chosen])
+
+    def with_alterations(self, rows: Iterable[Row], used: Collection[str]) -> Iterator[Row]:
+        """Puts in when the newest version of each table was committed, and by whom.
+
+        As with DESCRIBE HISTORY only who may read all of a table knows it. A table that cannot be read has NULL.
+        """
+        for row in rows:
+            entry = self._by_name[TableName(*map(str, row[:3]))]
+            yield (*row[:9], *self._alteration(entry, used), *row[11:]) if isinstance(entry, TableEntry) else row
+
+    def _alteration(self, entry: TableEntry, used: Collection[str]) -> Row:
+        try:
+            table = self._look(entry)
+            if table.is_policed or is_hidden(self.view, table):
+                return None, None
+            by = table.snapshot.history(1)["userName"].to_pylist() if "last_altered_by" in used else []
+            return table.snapshot.details.modified_ms, next(iter(by), None)
+        except SqlError as error:
+            logger.warning("%s has no time of its last change: %s", entry.name, error)
+            return None, None
 
     def primary_key(self, name: TableName) -> PrimaryKey | None:
         """Returns that of a table that a foreign key references; None if it is elsewhere, or no longer has one."""
@@ -100,17 +130,29 @@ def _schemata(view: CatalogView, catalog: str | None) -> Iterator[Row]:
         yield *entry.name.parts, entry.owner, entry.comment, location
 
 
-def _tables(view: CatalogView, catalog: str | None) -> Iterator[Row]:
-    """What the catalog alone says: a table's comment is in its log, which a list of tables does not open."""
-    for entry in view.find_relations(catalog, matches_all, matches_all):
-        common = (entry.owner, entry.comment, entry.created_ms)
-        match entry:
-            case TableEntry(location=location, format=provider):
-                kind = "MANAGED" if entry.managed else "EXTERNAL"
-                shown = location if view.tells_all(entry) else None
-                yield *entry.name.parts, kind, "YES", *common, provider.upper(), shown
-            case ViewEntry():
-                yield *entry.name.parts, "VIEW", "NO", *common, None, None
+def _table_rows(tables: _Tables) -> GivenRows:
+    made = cache(lambda: tuple(_table_row(tables.view, entry) for entry in tables.relations))
+    return replace(
+        fixed_rows(RELATIONS["tables"], made),
+        make=lambda chosen: made() if chosen is None else [made()[at] for at in chosen],
+        keys=_TABLE,
+        objects=partial(tables.names, _TABLE),
+        costly=("last_altered", "last_altered_by"),
+        complete=tables.with_alterations,
+    )
+
+
+def _table_row(view: CatalogView, entry: Relation) -> Row:
+    """The catalog's part: a table's comment is in its log, which a list of tables does not open."""
+    common = (entry.owner, entry.comment, entry.created_ms, entry.created_by)
+    match entry:
+        case TableEntry(location=location, format=provider):
+            kind = "MANAGED" if entry.managed else "EXTERNAL"
+            shown = location if view.tells_all(entry) else None
+            return *entry.name.parts, kind, "YES", *common, None, None, provider.upper(), shown
+        case ViewEntry():
+            alterations = (entry.altered_ms or entry.created_ms, entry.altered_by or entry.created_by)
+            return *entry.name.parts, "VIEW", "NO", *common, *alterations, None, None
 
 
 def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:
@@ -349,6 +391,5 @@ _OF_CATALOG: Mapping[str, Callable[[CatalogView, str | None], Iterable[Row]]] = 
     "schemata": _schemata,
     "table_privileges": _table_privileges,
     "table_tags": _table_tags,
-    "tables": _tables,
     "views": _views,
 }

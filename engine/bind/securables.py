@@ -8,6 +8,8 @@ from catalog.names import CatalogName, TableName, path_of
 from catalog.privileges import Kind
 from catalog.right_errors import FunctionNotFound, LocationNotFound
 from engine.bind.binder import Binder
+from engine.errors.function_errors import PersistentFunctionExpected
+from engine.statements.functions import DropFunction
 from engine.statements.rights import SecurableName
 
 
@@ -39,8 +41,24 @@ def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
             return relation
 
 
+def bind_described_function(parts: tuple[str, ...], binder: Binder) -> FunctionEntry:
+    """The function that a call of this name means, the session's own first."""
+    found = binder.state.temporary_function(parts) or bind_function(parts, binder, if_exists=False)
+    assert found is not None
+    return found
+
+
+def bind_dropped_function(statement: DropFunction, binder: Binder) -> FunctionEntry | None:
+    """None for a temporary function, which the catalog does not have, and where there is none and IF EXISTS."""
+    if statement.temporary:
+        return None
+    if binder.state.temporary_function(statement.function_parts) is not None:
+        raise PersistentFunctionExpected(".".join(statement.function_parts))
+    return bind_function(statement.function_parts, binder, if_exists=statement.if_exists)
+
+
 def bind_function(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> FunctionEntry | None:
-    """The function; None where there is none and `if_exists`."""
+    """The function of the catalog; None where there is none and `if_exists`."""
     name = TableName.from_parts(parts, binder.state.current)
     found = binder.view.find_function(name)
     if found is None and not if_exists:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 
 from catalog.view import CatalogView
 from engine.bind.bound import BoundFiles, BoundTable
+from engine.bind.sight import free_path_owners
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound
-from engine.statements.copies import CopyInto
-from engine.table.scan import NO_FILES
+from engine.statements.copies import CopyInto, FilesAt
+from engine.statements.tables import Properties
+from engine.table.scan import NO_FILES, FileFormat, FileKind
 from engine.table.source_files import FileSource, FolderFile
+from engine.types.schema import StructType
 
 
 def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, source: FileSource) -> BoundFiles:
@@ -30,6 +34,30 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
         is_fresh = source.is_fresh(target.snapshot, places).to_pylist()
         wanted = [file for file, fresh in zip(wanted, is_fresh, strict=True) if fresh]
     return BoundFiles(root=root, files=_table(wanted), format=statement.format)
+
+
+def bind_files_at(at: FilesAt, schema: StructType | None, view: CatalogView, source: FileSource) -> BoundFiles:
+    """The files of a view. Raises as :func:`bind_files`, and `InsufficientPermissions`."""
+    owners = free_path_owners(view, view.ensure_location(at.path))
+    root, files = source.find(view.ensure_files(at.path))
+    found = files if at.recursive else _of_folder(at.path, files)
+    if not found:
+        raise SourceNotFound(at.path)
+    return BoundFiles(root=root, files=_table(found), format=reading_format(at.format), schema=schema, owners=owners)
+
+
+def reading_format(format_: FileFormat) -> FileFormat:
+    """With what must not be lost unseen: columns that only some files have, headers in another order, broken rows."""
+    if format_.kind is FileKind.PARQUET:
+        return replace(format_, options=(("mergeSchema", "true"),))
+    kept = {key.lower(): value for key, value in format_.options}
+    own = {"enforceschema": "false"} if says(format_.options, "header") else {}
+    return replace(format_, options=tuple({"mode": "FAILFAST", **kept, **own}.items()))
+
+
+def says(options: Properties, name: str) -> bool:
+    """Whether an option is set to true."""
+    return any(key.lower() == name.lower() and value.lower() == "true" for key, value in options)
 
 
 def places_of(files: BoundFiles) -> pa.Table:
@@ -49,11 +77,14 @@ def _wanted(statement: CopyInto, root: str, files: list[FolderFile]) -> list[Fol
     if statement.pattern is not None:
         matches = glob(statement.pattern)
         return [file for file in files if matches(file.path)]
-    if statement.recursive:
-        return files
+    return files if statement.recursive else _of_folder(statement.path, files)
+
+
+def _of_folder(path: str, files: list[FolderFile]) -> list[FolderFile]:
+    """Those of the folder itself."""
     parted = next((file.path for file in files if "=" in file.path.partition("/")[0] and "/" in file.path), None)
     if parted is not None:
-        raise PartitionFoldersInSource(statement.path, parted.partition("/")[0])
+        raise PartitionFoldersInSource(path, parted.partition("/")[0])
     return [file for file in files if "/" not in file.path]
 
 

@@ -14,6 +14,7 @@ from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
 from engine.concurrency.turns import Turns
 from engine.runtime.activity import ActivitySource, NoActivity
+from engine.runtime.global_views import GlobalViews
 from engine.runtime.metrics import MetricFamily
 from engine.table.formats import TableFormats
 from engine.table.source_files import FileSource, NoFiles
@@ -49,6 +50,8 @@ class Sources:
     """Which tables name no files of others, for those that remove files."""
     pins: TablePins = field(default_factory=TablePins)
     """Which tables running statements use, for those that remove files."""
+    global_views: GlobalViews = field(default_factory=GlobalViews)
+    """The temporary views that sessions share."""
     results: ResultCache | None = None
     """Keeps answers of queries from one statement to the next."""
     close: Callable[[], None] = lambda: None

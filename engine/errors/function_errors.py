@@ -17,6 +17,12 @@ class WrongNumberOfArguments(SqlError, condition="WRONG_NUM_ARGS", sqlstate="426
 
 
 @dataclass(eq=False)
+class PersistentFunctionExpected(SqlError, condition="EXPECT_PERSISTENT_FUNCTION_NOT_TEMP", sqlstate="42809"):
+    name: str
+    template = "{name} is a temporary function. Use DROP TEMPORARY FUNCTION."
+
+
+@dataclass(eq=False)
 class FunctionTooDeep(SqlError, condition="FUNCTION_TOO_DEEP", sqlstate="54000"):
     """It calls itself, or too many others in one another."""
 

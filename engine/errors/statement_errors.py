@@ -178,7 +178,7 @@ class TemporaryReference(SqlError, condition="INVALID_TEMP_OBJ_REFERENCE", sqlst
     view: str
     temporary: str
     kind: str = "view"
-    template = "The view {view} cannot refer to the temporary {kind} {temporary}, which only this session has."
+    template = "{view} is persistent and cannot refer to the temporary {kind} {temporary}, which only its session has."
 
 
 @dataclass(eq=False)

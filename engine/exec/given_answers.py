@@ -21,7 +21,8 @@ class GivenAnswers:
         self.failure: Exception | None = None
 
     def answer(self, question: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        """Answers with the keys of all objects, or the rows of the objects at the positions `chosen` (None: of all)."""
+        """Answers with the keys of all objects, or the rows of the objects at the positions `chosen` (None: of all),
+        with values of the costly columns `used`."""
         rows, context = self._given[question["given"]].rows, self._context.copy()
         try:
             if "chosen" not in question:
@@ -29,7 +30,7 @@ class GivenAnswers:
                 columns = [pa.array([keys[at] for keys in objects], pa.string()) for at in range(len(rows.keys))]
                 yield pa.RecordBatch.from_arrays(columns, rows.keys)
                 return
-            batches = rows.batches(question["chosen"])
+            batches = rows.batches(question["chosen"], question["used"])
             while (batch := context.run(next, batches, None)) is not None:
                 self._cancel.ensure_live()
                 yield batch
@@ -45,5 +46,6 @@ def given_request(given: RowScan) -> dict[str, Any]:
         "relation": given.relation,
         "columns": columns,
         "keys": list(given.rows.keys),
-        "is_repeatable": given.rows.stamp is not None,
+        "costly": list(given.rows.costly),
+        "is_stamped": given.rows.stamp is not None,
     }

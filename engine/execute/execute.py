@@ -14,7 +14,9 @@ from typing import assert_never
 from engine.answers.answers import answer
 from engine.answers.catalog_changes import (
     change_catalog,
+    create_temporary_function,
     create_temporary_view,
+    drop_temporary_function,
     drop_temporary_view,
     rename_temporary_view,
 )
@@ -33,9 +35,11 @@ from engine.plans.ddl import (
     CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
+    CreateTemporaryFunctionPlan,
     CreateTemporaryViewPlan,
     DropSchemaPlan,
     DropTablePlan,
+    DropTemporaryFunctionPlan,
     DropTemporaryViewPlan,
     RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
@@ -106,11 +110,15 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
             values = run.executor.values(read, run.context, run.parameters).values
             return Outcome(result=empty_result(), values=values)
         case CreateTemporaryViewPlan():
-            return create_temporary_view(plan, run.context.now_ms())
+            return create_temporary_view(plan, sources.global_views, run.context)
         case DropTemporaryViewPlan():
-            return drop_temporary_view(plan)
+            return drop_temporary_view(plan, sources.global_views, run.context)
         case RenameTemporaryViewPlan():
-            return rename_temporary_view(plan)
+            return rename_temporary_view(plan, sources.global_views, run.context)
+        case CreateTemporaryFunctionPlan():
+            return create_temporary_function(plan, run.context.now_ms())
+        case DropTemporaryFunctionPlan():
+            return drop_temporary_function(plan)
         case DropSchemaPlan():
             run.context.cancel.seal()
             return drop_schema(plan, sources.catalog, sources.before_removal)

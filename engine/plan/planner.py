@@ -147,7 +147,7 @@ def _plan_definition(
         case DropView():
             return plan_drop_view(analyzed.bound, statement)
         case CreateFunction() | DropFunction():
-            return plan_function(analyzed.bound, statement)
+            return plan_function(analyzed, statement)
 
 
 def _plan_by_format(bound: BoundStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from catalog.changes import Change
 from catalog.conditions import Condition
-from catalog.entries import TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.bind.bound import BoundTable
@@ -58,6 +58,21 @@ class RenameTemporaryViewPlan:
 
     entry: ViewEntry
     new_name: TableName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTemporaryFunctionPlan:
+    """Keep a function in this session."""
+
+    entry: FunctionEntry
+    replace: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTemporaryFunctionPlan:
+    """Forget a function of this session."""
+
+    name: TableName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

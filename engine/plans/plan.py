@@ -7,9 +7,11 @@ from engine.plans.ddl import (
     CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
+    CreateTemporaryFunctionPlan,
     CreateTemporaryViewPlan,
     DropSchemaPlan,
     DropTablePlan,
+    DropTemporaryFunctionPlan,
     DropTemporaryViewPlan,
     RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
@@ -33,6 +35,8 @@ AnsweringPlan = (
     | CreateTemporaryViewPlan
     | DropTemporaryViewPlan
     | RenameTemporaryViewPlan
+    | CreateTemporaryFunctionPlan
+    | DropTemporaryFunctionPlan
     | DropSchemaPlan
     | DropTablePlan
     | DeclarePlan

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from catalog.entries import ViewEntry
+from catalog.entries import FunctionEntry, ViewEntry
 from catalog.names import SchemaName, TableName, fold
 from engine.runtime.identity import Identity
 from engine.runtime.settings import find_setting
@@ -17,9 +17,11 @@ from engine.runtime.variables import SESSION, RowValue, Scope, Variable, Visible
 class SessionState:
     """What a session holds between statements; replaced as a whole, never changed.
 
-    `values` has the settings that were set, by their key; `temporary_views` the session's own views, by folded name.
-    `variables` are the session's; `scopes` those of the script whose statement sees this state, the innermost last, and
-    empty between statements. `shows_materialized` is that of the running statement's `StatementContext`.
+    `values` has the settings that were set, by their key; `temporary_views` and `temporary_functions` the session's own
+    views and functions, by folded name. `global_views` are those that the session shares with others, as the statement
+    that sees this state found them. `variables` are the session's; `scopes` those of the script whose statement
+    sees this state, the innermost last, and empty between statements. `shows_materialized` is that of the running
+    statement's `StatementContext`.
     """
 
     identity: Identity
@@ -27,6 +29,8 @@ class SessionState:
     schema: str
     values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     temporary_views: Mapping[str, ViewEntry] = field(default_factory=lambda: MappingProxyType({}))
+    temporary_functions: Mapping[str, FunctionEntry] = field(default_factory=lambda: MappingProxyType({}))
+    global_views: Mapping[str, ViewEntry] = field(default_factory=lambda: MappingProxyType({}))
     variables: Scope = Scope(label=SESSION)
     scopes: tuple[Scope, ...] = ()
     shows_materialized: bool = False
@@ -54,8 +58,10 @@ class SessionState:
         return SchemaName(self.catalog, self.schema)
 
     def temporary_view(self, parts: tuple[str, ...]) -> ViewEntry | None:
-        """The session's own view of that name, which only a name of one part means."""
-        return self.temporary_views.get(fold(parts[0])) if len(parts) == 1 else None
+        """The temporary view of that name: `v`, `session.v` or `system.session.v`, or a shared one, `global_temp.v`."""
+        if is_qualified_global(parts):
+            return self.global_views.get(fold(parts[-1]))
+        return self.temporary_views.get(fold(parts[-1])) if may_be_temporary(parts) else None
 
     def with_temporary_view(self, entry: ViewEntry) -> SessionState:
         views = {**self.temporary_views, fold(entry.name.table): entry}
@@ -64,6 +70,18 @@ class SessionState:
     def without_temporary_view(self, name: TableName) -> SessionState:
         kept = {key: entry for key, entry in self.temporary_views.items() if entry.name != name}
         return replace(self, temporary_views=MappingProxyType(kept))
+
+    def temporary_function(self, parts: tuple[str, ...]) -> FunctionEntry | None:
+        """The session's own function of that name, which may be qualified as `session.f` or `system.session.f`."""
+        return self.temporary_functions.get(fold(parts[-1])) if may_be_temporary(parts) else None
+
+    def with_temporary_function(self, entry: FunctionEntry) -> SessionState:
+        functions = {**self.temporary_functions, fold(entry.name.table): entry}
+        return replace(self, temporary_functions=MappingProxyType(functions))
+
+    def without_temporary_function(self, name: TableName) -> SessionState:
+        kept = {key: entry for key, entry in self.temporary_functions.items() if entry.name != name}
+        return replace(self, temporary_functions=MappingProxyType(kept))
 
     @property
     def visible(self) -> VisibleVariables:
@@ -84,11 +102,40 @@ class SessionState:
         return replace(self, scopes=scopes)
 
 
+_TEMPORARY_SCHEMA = ("system", "session")
+_GLOBAL_SCHEMA = ("system", "global_temp")
+
+
 def temporary_name(name: str) -> TableName:
-    """The full name of a temporary view, as Spark spells it."""
-    return TableName("system", "session", name)
+    """The full name of a temporary view or function, as Spark spells it."""
+    return TableName(*_TEMPORARY_SCHEMA, name)
+
+
+def global_name(name: str) -> TableName:
+    """The full name of a global temporary view."""
+    return TableName(*_GLOBAL_SCHEMA, name)
+
+
+def is_qualified_global(parts: tuple[str, ...]) -> bool:
+    """Whether a name is written as that of a global temporary view, which takes its schema and no catalog."""
+    return tuple(map(fold, parts[:-1])) == _GLOBAL_SCHEMA[1:]
+
+
+def may_be_temporary(parts: tuple[str, ...]) -> bool:
+    """Whether a name, qualified or not, may be that of a temporary view or function."""
+    return tuple(map(fold, parts[:-1])) in ((), _TEMPORARY_SCHEMA[1:], _TEMPORARY_SCHEMA)
 
 
 def is_temporary(name: TableName) -> bool:
+    """Whether it is in no catalog: a view or function of a session, or a view that sessions share."""
+    return name.key[:2] in (_TEMPORARY_SCHEMA, _GLOBAL_SCHEMA)
+
+
+def is_of_session(name: TableName) -> bool:
     """Whether :func:`temporary_name` made it."""
-    return name.key[:2] == ("system", "session")
+    return name.key[:2] == _TEMPORARY_SCHEMA
+
+
+def is_global(name: TableName) -> bool:
+    """Whether :func:`global_name` made it."""
+    return name.key[:2] == _GLOBAL_SCHEMA

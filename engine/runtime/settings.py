@@ -46,6 +46,14 @@ class TooManyForeignSettings(SqlError, condition="CONFIG_NOT_AVAILABLE.TOO_MANY"
     template = "The session already stores {limit} variables and settings of other programs. Drop some with RESET."
 
 
+@dataclass(eq=False)
+class TransactionsNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.MULTI_STATEMENT_TRANSACTION", sqlstate="0A000"):
+    template = (
+        "AUTOCOMMIT cannot be set to FALSE: transactions over several statements are not supported. Each statement is "
+        "committed by itself; leave AUTOCOMMIT at TRUE."
+    )
+
+
 Check = Callable[[str], str | None]
 """Text of a value → its canonical spelling, or None where it is none."""
 
@@ -106,6 +114,14 @@ _SWITCH = {"on": "true", "off": "false"}
 
 def _switch(value: str) -> str | None:
     return _boolean(_SWITCH.get(value.lower(), value))
+
+
+def _autocommit(value: str) -> str | None:
+    """Raises `TransactionsNotSupported` for the value that would begin transactions."""
+    is_on = _switch({"1": "true", "0": "false"}.get(value, value))
+    if is_on == "false":
+        raise TransactionsNotSupported()
+    return is_on
 
 
 def _text(value: str) -> str | None:
@@ -271,6 +287,14 @@ _ROWS = (
         expected="a traceparent, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01,",
         is_spark=False,
     ),
+    Setting(
+        key="autocommit",
+        doc="Each statement is committed by itself; drivers set this to true, and nothing else is supported.",
+        check=_autocommit,
+        expected="true",
+        default="true",
+        is_spark=False,
+    ),
     _flag(
         HIVE_SHAPE,
         "SHOW TABLES, VIEWS and PARTITIONS answer Hive's one column, and no query is described: for clients of Hive.",
@@ -338,6 +362,7 @@ def declare_settings(rows: Iterable[Setting]) -> None:
 
 
 _ALIASES = {
+    "autocommit": "autocommit",
     "ansi_mode": "spark.sql.ansi.enabled",
     "legacy_time_parser_policy": "spark.sql.legacy.timeparserpolicy",
     "statement_timeout": "gateway.statement.timeout",

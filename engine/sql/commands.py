@@ -61,7 +61,9 @@ _OTHER_SHOWS = tuple(
     (word,)
     for word in (
         *(
+            "CACHED",
             "CATALOG",
+            "COLLATION",
             "COLLATIONS",
             "CONNECTIONS",
             "CONF",
@@ -194,7 +196,9 @@ def _show_tables(cursor: Cursor) -> ShowTables | FindTables:
             schema_pattern=_take_named_pattern(cursor, "SCHEMA"),
             table_pattern=_take_named_pattern(cursor, "TABLE") or _take_pattern(cursor),
         )
-    return ShowTables(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
+    statement = ShowTables(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
+    _refuse_json(cursor)
+    return statement
 
 
 def _show_table_extended(cursor: Cursor) -> ShowTableExtended:
@@ -203,7 +207,13 @@ def _show_table_extended(cursor: Cursor) -> ShowTableExtended:
     pattern = cursor.read_string()
     if cursor.take("PARTITION"):
         raise UnsupportedStatement("SHOW TABLE EXTENDED … PARTITION")
+    _refuse_json(cursor)
     return ShowTableExtended(schema_parts=schema, pattern=pattern)
+
+
+def _refuse_json(cursor: Cursor) -> None:
+    if cursor.take("AS", "JSON"):
+        raise UnsupportedStatement("SHOW TABLES … AS JSON")
 
 
 def _show_views(cursor: Cursor) -> ShowViews:

@@ -201,8 +201,9 @@ def _parse_raw(text: str, error: TokenError) -> Statement:
 
 
 def _ensure_one(text: str, tokens: list[Token]) -> None:
-    if tokens[0].text.upper() == "BEGIN":
-        return  # scripting, which has statements inside and is refused by name
+    words = [token.text.upper() for token in tokens[:WORDS_MAX]]
+    if words[0] == "BEGIN" or (refused_kind(words) or "").endswith(" PROCEDURE"):
+        return  # which has statements inside, and is refused by name
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON and token is not tokens[0]:
             raise _several(text, token.end + 1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
+from engine.statements.copies import FilesAt
 from engine.statements.queries import Query
 from engine.statements.tables import Properties
 
@@ -66,9 +67,11 @@ class ViewColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateView:
-    """`CREATE [OR REPLACE] [TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] [COMMENT c] [TBLPROPERTIES …] AS query`
+    """`CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] … AS query`
 
-    `alters`: it is `ALTER VIEW v AS query`, which needs a view of that name and keeps its comment and properties.
+    `files`: it is `CREATE TEMPORARY VIEW v USING format OPTIONS (path …)`, and the query reads these. `temporary`: it
+    is in no catalog; `shared`: it is global, so not the session's own. `alters`: it is `ALTER VIEW v AS query`, which
+    needs a view of that name and keeps its comment and properties.
     """
 
     view_parts: tuple[str, ...]
@@ -76,6 +79,8 @@ class CreateView:
     or_replace: bool = False
     if_not_exists: bool = False
     temporary: bool = False
+    files: FilesAt | None = None
+    shared: bool = False
     alters: bool = False
     columns: tuple[ViewColumn, ...] = ()
     comment: str | None = None

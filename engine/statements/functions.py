@@ -17,17 +17,19 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateFunction:
-    """`CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] f (parameters) RETURNS type … RETURN body`
+    """`CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] f (parameters) [RETURNS type] … RETURN body`
 
-    `probe` is a query that evaluates the body over parameters of their types.
+    `probe` is a query that evaluates the body over parameters of their types. Its first column has the type of the
+    function, which is that of the body if `returns` is None.
     """
 
     function_parts: tuple[str, ...]
     parameters: tuple[Parameter, ...]
-    returns: str
+    returns: str | None
     body: str
     probe: Query
     or_replace: bool = False
+    temporary: bool = False
     if_not_exists: bool = False
     deterministic: bool | None = None
     comment: str | None = None
@@ -35,7 +37,10 @@ class CreateFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropFunction:
+    """`DROP [TEMPORARY] FUNCTION [IF EXISTS] f`"""
+
     function_parts: tuple[str, ...]
+    temporary: bool = False
     if_exists: bool = False
 
 

@@ -6,7 +6,7 @@ So a query is first planned over these columns, and then rows are made only of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -39,20 +39,28 @@ class GivenRows:
 
     `keys` are columns of type string whose values are known of all objects, and `objects` answers these, a tuple for
     each. `make` answers the rows of the objects at these positions, or of all (None). Without keys all rows are made.
+    Values of `costly` columns, for which objects are opened, are NULL in the rows of `make`; `complete` puts in those
+    of the columns that a query uses.
     """
 
     columns: Columns
     make: Callable[[Sequence[int] | None], Iterable[Row]]
     keys: tuple[str, ...] = ()
     objects: Callable[[], Sequence[tuple[str, ...]]] = tuple
+    costly: tuple[str, ...] = ()
+    complete: Callable[[Iterable[Row], Collection[str]], Iterable[Row]] | None = None
     stamp: Callable[[], bytes] | None = None
-    """A digest of all rows, by which an answer over them is cached; None: none is."""
+    """A digest of all rows without the values of costly columns; None: rows that differ each time.
 
-    def batches(self, chosen: Sequence[int] | None) -> Iterator[pa.RecordBatch]:
-        """Makes the rows of the objects at these positions, a few thousand at a time."""
+    An answer is cached by it that uses none of these columns.
+    """
+
+    def batches(self, chosen: Sequence[int] | None, used: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Makes the rows of the objects at these positions, a few thousand at a time. `used` are costly columns."""
         names = [name for name, _ in self.columns]
         types = [_ARROW_TYPES[kind] for _, kind in self.columns]
-        rows = iter(self.make(chosen))
+        made = self.make(chosen)
+        rows = iter(self.complete(made, used) if used and self.complete is not None else made)
         while block := list(islice(rows, _BATCH_ROWS)):
             arrays = [_array(values, kind) for values, kind in zip(zip(*block, strict=True), types, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names)

@@ -31,6 +31,10 @@ ENTRIES: list[Entry] = [
     SchemaEntry(name=SchemaName("lab", "Shop"), location="/data/shop", owner="ada"),
     TableEntry(name=ORDERS, location="/data/o", managed=True, owner="ada", comment="é", created_ms=1767225600000),
     ViewEntry(name=ORDERS, text="SELECT 1", current=SchemaName("spark_catalog", "Shop"), created_ms=1),
+    TableEntry(name=ORDERS, location="/data/o", created_ms=1, created_by="ada"),
+    ViewEntry(
+        name=ORDERS, text="SELECT 1", current=ORDERS.schema_name, created_by="ada", altered_ms=2, altered_by="bob"
+    ),
     ViewEntry(name=ORDERS, text="SELECT 1", current=SchemaName("spark_catalog", "Shop"), properties=(("k", "v"),)),
     TableEntry(name=ORDERS, location="/o", owner="staff", owner_kind=PrincipalKind.GROUP, grants=GRANTS),
     FunctionEntry(

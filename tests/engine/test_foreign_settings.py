@@ -8,7 +8,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX
-from engine.runtime.settings import opening_settings
+from engine.runtime.settings import TransactionsNotSupported, opening_settings
 from tests.engine.bare_lake import BareLake
 
 
@@ -53,12 +53,26 @@ def test_a_foreign_setting_is_kept_and_shown(lake: BareLake, text: str, kept: tu
         ("SET timezone = 'Europe/Berlin'", ("spark.sql.session.timeZone", "Europe/Berlin")),
         ("SET ANSI_MODE = false", ("spark.sql.ansi.enabled", "false")),
         ("SET USE_CACHED_RESULT = false", ("gateway.result_cache", "false")),
+        ("SET AUTOCOMMIT = TRUE", ("autocommit", "true")),
+        ("SET autocommit = 1", ("autocommit", "true")),
+        ("SET AutoCommit = 'on'", ("autocommit", "true")),
     ],
 )
 def test_a_parameter_of_databricks_sets_its_counterpart(lake: BareLake, text: str, shown: tuple[str, str]) -> None:
     assert lake.rows(text) == [shown] == lake.rows("SET")
     lake.answer(f"RESET {text.split()[1]}")
     assert lake.rows("SET") == []
+
+
+@pytest.mark.parametrize("value", ["FALSE", "false", "0", "off", "'false'"])
+def test_autocommit_off_is_rejected_since_transactions_are_not_supported(lake: BareLake, value: str) -> None:
+    error = lake.refuse(f"SET AUTOCOMMIT = {value}")
+    assert (error.condition, error.sqlstate) == ("UNSUPPORTED_FEATURE.MULTI_STATEMENT_TRANSACTION", "0A000")
+    assert "transactions over several statements are not supported" in str(error)
+    assert lake.rows("SET AUTOCOMMIT") == [("autocommit", "true")]
+    assert lake.refuse("SET AUTOCOMMIT = maybe").condition == "INVALID_CONF_VALUE"
+    with pytest.raises(TransactionsNotSupported):
+        opening_settings({"autocommit": value})
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,48 @@ def test_created_is_the_time_of_creation(session: LakeSession) -> None:
     ) == [(True,)]
 
 
+def test_alterations_of_tables_and_views(session: LakeSession) -> None:
+    query = (
+        "SELECT created_by, last_altered_by, abs(timestampdiff(SECOND, last_altered, current_timestamp())) < 3600"
+        " FROM information_schema.tables WHERE table_name = '{}'"
+    )
+    for name, expected in {
+        "made": ("ann", "ann", True),
+        "items": (None, None, True),
+        "t": (None, None, None),
+        "seen": ("ann", "ann", True),
+    }.items():
+        assert rows(session, query.format(name)) == [expected], name
+
+
+ALTERATIONS: list[tuple[str, str]] = [
+    ("changing", "INSERT INTO changing VALUES (1)"),
+    ("changing", "ALTER TABLE changing ADD COLUMN n INT"),
+    ("changing_iceberg", "INSERT INTO changing_iceberg VALUES (1)"),
+    ("changing_view", "ALTER VIEW changing_view AS SELECT 2 AS x"),
+    ("changing_view", "ALTER VIEW changing_view SET TBLPROPERTIES ('a' = 'b')"),
+]
+
+
+@pytest.fixture
+def changing(session: LakeSession) -> Iterator[LakeSession]:
+    rows(session, "CREATE TABLE changing (id INT)")
+    rows(session, "CREATE TABLE changing_iceberg (id INT) USING iceberg")
+    rows(session, "CREATE VIEW changing_view AS SELECT 1 AS x")
+    yield session
+    for text in ("TABLE changing", "TABLE changing_iceberg", "VIEW changing_view"):
+        rows(session, f"DROP {text}")
+
+
+@pytest.mark.parametrize(("name", "text"), ALTERATIONS, ids=[text for _, text in ALTERATIONS])
+def test_alteration_moves_last_altered_and_not_created(changing: LakeSession, name: str, text: str) -> None:
+    query = f"SELECT created, last_altered FROM information_schema.tables WHERE table_name = '{name}'"
+    ((created, before),) = rows(changing, query)
+    rows(changing, text)
+    ((still_created, after),) = rows(changing, query)
+    assert (created, before < after) == (still_created, True)
+
+
 COLUMNS = [
     ("id", 1, None, "NO", "bigint", "BIGINT", None, 19, 10, 0, None, "NEVER", None, None, "which"),
     ("price", 2, "1.5", "YES", "decimal(9,2)", "DECIMAL", None, 9, 10, 2, None, "NEVER", None, None, None),
@@ -194,6 +236,28 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     loaded = Binder._loaded
     monkeypatch.setattr(Binder, "_loaded", note)
     return names
+
+
+LOGS_OPENED: list[tuple[str, set[str]]] = [
+    ("SELECT table_name FROM {} WHERE table_name = 'made'", set()),
+    ("SELECT count(*), max(created) FROM {}", set()),
+    ("SELECT table_name FROM {} WHERE table_name = 'made' LIMIT 1", set()),
+    ("SELECT a.table_name FROM {} a JOIN {} b USING (table_name)", set()),
+    ("SELECT table_name FROM (SELECT * FROM {} WHERE table_schema = 'shop') ORDER BY 1", set()),
+    ("SELECT last_altered FROM {} WHERE table_name = 'made'", {"made"}),
+    ("SELECT * FROM {} WHERE table_schema = 'shop' AND table_name LIKE 'i%'", {"items"}),
+    ("SELECT table_name FROM {} WHERE last_altered > '2020-01-01' AND table_name = 'items'", {"items"}),
+    ("SELECT max(last_altered_by) FROM {} WHERE table_name IN ('made', 'seen')", {"made"}),
+    ("SELECT 1 WHERE EXISTS (SELECT 1 FROM {} WHERE last_altered IS NULL AND table_name = 'made')", {"made"}),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), LOGS_OPENED, ids=[text for text, _ in LOGS_OPENED])
+def test_tables_are_opened_for_queries_that_use_last_altered(
+    session: LakeSession, opened: list[str], text: str, names: set[str]
+) -> None:
+    rows(session, text.format(*["information_schema.tables"] * 2))
+    assert set(opened) == names
 
 
 OPENED: list[tuple[str, set[str], int]] = [

@@ -125,6 +125,12 @@ def test_users_see_their_own_sessions_and_administrators_all(house: House) -> No
     assert {row["user_name"] for row in house.rows("root", "SELECT user_name FROM system.sessions")} >= {"ann", "bob"}
 
 
+def test_last_altered_is_null_unless_all_of_the_table_may_be_read(house: House) -> None:
+    text = "SELECT table_name, last_altered IS NOT NULL AS known FROM information_schema.tables"
+    found = {row["table_name"]: row["known"] for row in house.rows("ann", f"{text} WHERE table_schema = 'shop'")}
+    assert found == {"open": True, "seen": False, "filtered": False, "broken": False}
+
+
 def test_tables_are_told_as_far_as_they_may_be_known(house: House) -> None:
     text = "SELECT table_name, format, location, version, num_files, size_bytes > 0 AS sized, error_condition"
     found = {row["table_name"]: row for row in house.rows("ann", f"{text} FROM system.tables")}

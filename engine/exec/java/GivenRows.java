@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.catalyst.expressions.Predicate;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -47,6 +49,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * alone, as the optimizer has moved them to the rows, are evaluated for each object by Spark's own expressions, and rows
  * are asked for of those that they leave. The conditions stay in the plan, so they decide about nothing else.
  *
+ * Values of costly columns, for which objects are opened, are requested if the optimized plan uses the columns.
+ *
  * Few rows become a local relation, for which no job runs; many are read from Arrow messages by tasks.
  */
 final class GivenRows extends BaseRelation implements org.apache.spark.sql.sources.TableScan {
@@ -59,6 +63,8 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
   private final String name;
   private final StructType schema;
   private final List keys = new ArrayList();
+  private final List costly = new ArrayList();
+  private final List usedCostly = new ArrayList();
   private final String timeZone;
   private List messages = Collections.emptyList();
   private long count;
@@ -75,6 +81,9 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
     for (int i = 0; i < given.get("keys").size(); i++) {
       keys.add(((JsonNode) given.get("keys").get(i)).textValue());
     }
+    for (int i = 0; i < given.get("costly").size(); i++) {
+      costly.add(((JsonNode) given.get("costly").get(i)).textValue());
+    }
     this.timeZone = timeZone;
   }
 
@@ -86,16 +95,22 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
     return statementId;
   }
 
+  /** Returns whether the placed rows have values that the key of an answer does not cover. */
+  boolean usesCostly() {
+    return !usedCostly.isEmpty();
+  }
+
   /** A plan over the rows that it needs, which are asked for; `plan` where it has none. */
   static LogicalPlan placed(SparkSession spark, LogicalPlan plan) {
     Uses uses = new Uses();
-    uses.visit(plan, Collections.emptyList());
+    uses.visit(plan, Collections.emptyList(), null);
     if (uses.ofRows.isEmpty()) return plan;
     Uses optimized = new Uses();
-    if (uses.haveKeys()) optimized.visit(new Query(spark, plan).optimizedPlan(), Collections.emptyList());
+    if (uses.haveKeys()) optimized.visit(new Query(spark, plan).optimizedPlan(), Collections.emptyList(), null);
     for (Object each : uses.ofRows.keySet()) {
       GivenRows rows = (GivenRows) each;
       try {
+        rows.noteCostly(optimized.of(rows));
         rows.fetch(rows.keys.isEmpty() ? null : optimized.of(rows));
       } catch (IOException failure) {
         throw new UncheckedIOException(failure);
@@ -145,8 +160,19 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
       ArrayNode positions = question.putArray("chosen");
       for (int at = chosen.nextSetBit(0); at >= 0; at = chosen.nextSetBit(at + 1)) positions.add(at);
     }
+    ArrayNode used = question.putArray("used");
+    for (int i = 0; i < usedCostly.size(); i++) used.add((String) usedCostly.get(i));
     messages = new ArrayList();
     count = questions.messages(question, messages);
+  }
+
+  private void noteCostly(List uses) {
+    usedCostly.clear();
+    for (int i = 0; i < costly.size(); i++) {
+      boolean isUsed = false;
+      for (int j = 0; j < uses.size(); j++) isUsed |= ((Use) uses.get(j)).needs((String) costly.get(i));
+      if (isUsed) usedCostly.add(costly.get(i));
+    }
   }
 
   private BitSet chosen(List uses, ObjectNode question) throws IOException {
@@ -242,20 +268,28 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
       return false;
     }
 
-    void visit(LogicalPlan node, List above) {
+    /** `needed` are sets of the attributes that nodes above use; null for all. */
+    void visit(LogicalPlan node, List above, List needed) {
       List subqueries = Scala.list(node.subqueries());
-      for (int i = 0; i < subqueries.size(); i++) visit((LogicalPlan) subqueries.get(i), Collections.emptyList());
+      for (int i = 0; i < subqueries.size(); i++) visit((LogicalPlan) subqueries.get(i), Collections.emptyList(), null);
       GivenRows rows = GivenRows.of(node);
       if (rows != null) {
         if (!ofRows.containsKey(rows)) ofRows.put(rows, new ArrayList());
-        ((List) ofRows.get(rows)).add(new Use((LogicalRelation) node, above));
+        ((List) ofRows.get(rows)).add(new Use((LogicalRelation) node, above, needed));
         return;
       }
       List below = new ArrayList();
       if (node instanceof Filter || node instanceof Project) below.addAll(above);
       if (node instanceof Filter) addConjuncts(((Filter) node).condition(), below);
+      List neededBelow = null;
+      if (node instanceof Project || node instanceof Aggregate) {
+        neededBelow = Collections.singletonList(node.references());
+      } else if (node instanceof Filter && needed != null) {
+        neededBelow = new ArrayList(needed);
+        neededBelow.add(node.references());
+      }
       List children = Scala.list(node.children());
-      for (int i = 0; i < children.size(); i++) visit((LogicalPlan) children.get(i), below);
+      for (int i = 0; i < children.size(); i++) visit((LogicalPlan) children.get(i), below, neededBelow);
     }
 
     private static void addConjuncts(Expression condition, List conjuncts) {
@@ -271,10 +305,24 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
   private static final class Use {
     private final LogicalRelation leaf;
     private final List conditions;
+    private final List needed;
 
-    Use(LogicalRelation leaf, List conditions) {
+    Use(LogicalRelation leaf, List conditions, List needed) {
       this.leaf = leaf;
       this.conditions = conditions;
+      this.needed = needed;
+    }
+
+    /** Whether the plan uses the column. */
+    boolean needs(String column) {
+      List output = Scala.list(leaf.output());
+      for (int i = 0; i < output.size(); i++) {
+        Attribute attribute = (Attribute) output.get(i);
+        if (!attribute.name().equals(column)) continue;
+        if (needed == null) return true;
+        for (int j = 0; j < needed.size(); j++) if (((AttributeSet) needed.get(j)).contains(attribute)) return true;
+      }
+      return false;
     }
 
     /** The conditions on keys alone, over a row of these. */

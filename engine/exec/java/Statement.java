@@ -52,6 +52,8 @@ final class Statement {
   private final String timeZone;
   private final Steps steps;
   private Relations relations;
+  /** Relations of {@link GivenRows}. */
+  private final List given = new ArrayList();
   private LogicalPlan asked;
   private String named = Repeatability.ALWAYS;
   private Map files;
@@ -199,8 +201,9 @@ final class Statement {
   /** Of the query that was analyzed, and of the texts that it was made of. */
   private String repeatable() {
     for (int i = 0; i < request.given.size(); i++) {
-      if (!((JsonNode) request.given.get(i)).get("is_repeatable").booleanValue()) return Repeatability.NEVER;
+      if (!((JsonNode) request.given.get(i)).get("is_stamped").booleanValue()) return Repeatability.NEVER;
     }
+    for (int i = 0; i < given.size(); i++) if (((GivenRows) given.get(i)).usesCostly()) return Repeatability.NEVER;
     return Repeatability.both(named, Repeatability.of(asked));
   }
 
@@ -278,8 +281,9 @@ final class Statement {
         relations.add(name, new TableScan(spark, (ListedFileIndex) files.get(name)).relation());
       }
       for (int i = 0; i < request.given.size(); i++) {
-        JsonNode given = (JsonNode) request.given.get(i);
-        GivenRows rows = new GivenRows(spark, session.questions(), request.id, i, given, timeZone);
+        JsonNode described = (JsonNode) request.given.get(i);
+        GivenRows rows = new GivenRows(spark, session.questions(), request.id, i, described, timeZone);
+        given.add(rows);
         relations.add(request.givenName(i), rows.relation());
       }
       for (int i = 0; i < request.views.length; i++) {

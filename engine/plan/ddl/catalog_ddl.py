@@ -7,6 +7,7 @@ so that two sessions that create the same schema at once both succeed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from catalog.changes import CreateCatalog as CreateCatalogChange
 from catalog.changes import CreateSchema as CreateSchemaChange
@@ -26,7 +27,7 @@ from catalog.errors import (
 )
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part, fold
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundRelation, BoundStatement, BoundView
+from engine.bind.bound import BoundRelation, BoundStatement, BoundView, FileView
 from engine.errors.statement_errors import (
     DuplicateViewColumn,
     RecursiveView,
@@ -34,9 +35,10 @@ from engine.errors.statement_errors import (
     TemporaryReference,
     ViewColumnCount,
 )
+from engine.plan.rules.query_columns import table_fields
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
 from engine.plans.reads import QueryColumn
-from engine.runtime.session_state import is_temporary, temporary_name
+from engine.runtime.session_state import global_name, is_global, is_of_session, is_temporary, temporary_name
 from engine.runtime.settings import captured_settings
 from engine.statements.catalog import (
     AlterCatalog,
@@ -50,6 +52,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.catalog import ViewColumn as ViewColumnName
+from engine.types.schema import StructType
 
 _REST = "rest"
 
@@ -144,13 +147,17 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
     if altered is None:
         ensure_new_part(statement.view_parts[-1])
     if statement.temporary:
-        name = temporary_name(statement.view_parts[-1])
-        replace = statement.or_replace or (statement.if_not_exists and name.table not in state.temporary_views)
+        name = (global_name if statement.shared else temporary_name)(statement.view_parts[-1])
+        is_taken = state.temporary_view(name.parts[1:]) is not None
+        replace = statement.or_replace or (statement.if_not_exists and not is_taken)
     else:
         name = TableName.from_parts(statement.view_parts, state.current)
         replace = statement.or_replace
     if analyzed.variables:
         raise TemporaryReference(str(name), analyzed.variables[0], "variable")
+    for function in bound.functions:
+        if is_temporary(function.entry.name) and not is_of_session(name):
+            raise TemporaryReference(str(name), function.entry.name.table, "function")
     for relation in bound.relations:
         _ensure_may_stand_on(name, relation, (name,))
     entry = ViewEntry(
@@ -163,6 +170,9 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         properties=statement.properties if altered is None else altered.properties,
         settings=captured_settings(state.values),
     )
+    if statement.files is not None:
+        own = {each.name: getattr(entry, each.name) for each in fields(entry)}
+        entry = FileView(**own, files=statement.files, schema=StructType(table_fields(analyzed.columns or ())))
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)
     tolerated = (TableAlreadyExists,) if statement.if_not_exists else ()
@@ -215,7 +225,8 @@ def _ensure_may_stand_on(name: TableName, relation: BoundRelation, path: tuple[T
     path = (*path, relation.entry.name)
     if relation.entry.name == name:
         raise RecursiveView(str(name), " -> ".join(map(str, path)))
-    if is_temporary(relation.entry.name) and not is_temporary(name):
+    other = relation.entry.name
+    if is_temporary(other) and not is_of_session(name) and not (is_global(name) and is_global(other)):
         raise TemporaryReference(str(name), relation.entry.name.table)
     for inner in relation.relations:
         _ensure_may_stand_on(name, inner, path)

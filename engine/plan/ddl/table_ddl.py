@@ -137,6 +137,7 @@ def new_entry(bound: BoundStatement, target: FreeName, policies: Policies = NO_P
         managed=target.managed,
         format=target.found.format if target.found is not None else target.own.name,
         owner=bound.state.principal,
+        created_by=bound.state.principal,
         policies=policies,
     )
 

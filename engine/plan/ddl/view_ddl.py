@@ -13,7 +13,14 @@ from engine.bind.bound import BoundStatement
 from engine.errors.statement_errors import PermanentViewExpected, StatementNotSupported, UnsetUnknownProperties
 from engine.plan.ddl.catalog_ddl import view_entry
 from engine.plans.ddl import CatalogPlan, RenameTemporaryViewPlan
-from engine.runtime.session_state import is_temporary, temporary_name
+from engine.runtime.session_state import (
+    global_name,
+    is_global,
+    is_qualified_global,
+    is_temporary,
+    may_be_temporary,
+    temporary_name,
+)
 from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
 from engine.statements.catalog import AlterView
 
@@ -46,9 +53,11 @@ def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan 
 def _renamed(bound: BoundStatement, entry: ViewEntry, parts: tuple[str, ...]) -> CatalogPlan | RenameTemporaryViewPlan:
     ensure_new_part(parts[-1])
     if is_temporary(entry.name):
-        if len(parts) > 1:
+        is_shared = is_global(entry.name)
+        if len(parts) > 1 and not (is_qualified_global(parts) if is_shared else may_be_temporary(parts)):
             raise StatementNotSupported(f"RENAME of the temporary view {entry.name.table} into a schema")
-        return RenameTemporaryViewPlan(entry=entry, new_name=temporary_name(parts[-1]))
+        new_name = (global_name if is_shared else temporary_name)(parts[-1])
+        return RenameTemporaryViewPlan(entry=entry, new_name=new_name)
     new_name = TableName.from_parts(parts, bound.state.current)
     for name in (entry.name, new_name):
         if bound.view.is_rest(name.schema_name.catalog_name):

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from engine.bind.bound import BoundFiles, BoundTable
+from engine.bind.source_files import reading_format, says
 from engine.plan.reads.scans import files_scan
 from engine.plan.rules.query_columns import table_fields
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.statements.copies import CopyInto
-from engine.statements.tables import Properties
-from engine.table.scan import FileFormat, FileKind
+from engine.table.scan import FileKind
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 
 _RELATION = "__scan_0"
@@ -26,7 +26,7 @@ _UNPARSED = frozenset({PrimitiveType.BINARY, PrimitiveType.VARIANT, PrimitiveTyp
 
 def columns_plan(files: BoundFiles) -> ReadPlan:
     """A query whose columns are those that Spark finds in the files."""
-    found = replace(files, schema=None, format=_reading(files.format))
+    found = replace(files, schema=None, format=reading_format(files.format))
     return ReadPlan(text=f"SELECT * FROM {_RELATION}", scans=(files_scan(_RELATION, found),))
 
 
@@ -36,9 +36,9 @@ def with_columns(
     """The files with the columns to read of them. Raises `UnsupportedDataType`."""
     fields = table_fields(found)
     format_ = files.format
-    if statement.is_whole and format_.kind is not FileKind.PARQUET and not _says(format_.options, "inferSchema"):
+    if statement.is_whole and format_.kind is not FileKind.PARQUET and not says(format_.options, "inferSchema"):
         fields = tuple(_typed(fields, statement, target))
-    return replace(files, schema=StructType(fields), format=_reading(format_))
+    return replace(files, schema=StructType(fields), format=reading_format(format_))
 
 
 def _typed(fields: tuple[StructField, ...], statement: CopyInto, target: BoundTable) -> Iterator[StructField]:
@@ -54,16 +54,3 @@ def _typed(fields: tuple[StructField, ...], statement: CopyInto, target: BoundTa
 
 def _is_simple(data_type: DataType) -> bool:
     return isinstance(data_type, DecimalType) or (isinstance(data_type, PrimitiveType) and data_type not in _UNPARSED)
-
-
-def _reading(format_: FileFormat) -> FileFormat:
-    """With what must not be lost unseen: columns that only some files have, headers in another order, broken rows."""
-    if format_.kind is FileKind.PARQUET:
-        return replace(format_, options=(("mergeSchema", "true"),))
-    kept = {key.lower(): value for key, value in format_.options}
-    own = {"enforceschema": "false"} if _says(format_.options, "header") else {}
-    return replace(format_, options=tuple({"mode": "FAILFAST", **kept, **own}.items()))
-
-
-def _says(options: Properties, name: str) -> bool:
-    return any(key.lower() == name.lower() and value.lower() == "true" for key, value in options)

@@ -292,6 +292,8 @@ _OTHER_CHANGES = (
     *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION")),
     *(("DROP", "ROW", "FILTER"), ("PARTITION",), ("RECOVER", "PARTITIONS"), ("RENAME", "PARTITION")),
     *(("SET", word) for word in ("FILEFORMAT", "MANAGED", "ROW", "SERDE", "SERDEPROPERTIES", "TAGS")),
+    *((word,) for word in ("ARCHIVE", "CLUSTERED", "CONCATENATE", "NOT", "SKEWED", "SORTED", "STORED", "TOUCH")),
+    *(("SET", "SKEWED"), ("UNARCHIVE",)),
     *(("EXCHANGE", "PARTITION"), ("UNSET", "SERDEPROPERTIES"), ("UNSET", "TAGS")),
     *(("DISABLE", "PREDICTIVE"), ("ENABLE", "PREDICTIVE"), ("INHERIT", "PREDICTIVE")),
 )

@@ -60,9 +60,7 @@ def parse_copy_into(cursor: Cursor) -> CopyInto:
     files, pattern = _take_files(cursor)
     options = _take_options(cursor, "FORMAT_OPTIONS")
     copy_options = _take_options(cursor, "COPY_OPTIONS")
-    for name, _ in options:
-        if name.lower() not in _OPTIONS[kind]:
-            raise CopyOptionNotSupported(name, f"files of the format {kind.value.upper()}")
+    format_, recursive = file_format(kind, options)
     flags = {"mergeschema": False, "force": False}
     for name, value in copy_options:
         if name.lower() not in flags or value.lower() not in ("true", "false"):
@@ -75,24 +73,46 @@ def parse_copy_into(cursor: Cursor) -> CopyInto:
         source=source,
         is_whole=is_whole,
         path=path,
-        format=FileFormat(kind=kind, options=tuple(item for item in options if item[0].lower() != _RECURSIVE)),
+        format=format_,
         columns=columns,
         by_position=by_position,
         files=files,
         pattern=pattern,
-        recursive=any(name.lower() == _RECURSIVE and value.lower() == "true" for name, value in options),
+        recursive=recursive,
         merges_schema=flags["mergeschema"],
         force=flags["force"],
         validation=validation,
     )
 
 
+def file_format(kind: FileKind, options: Properties) -> tuple[FileFormat, bool]:
+    """Returns how files are read, and whether also those of folders below the path. Raises `CopyOptionNotSupported`."""
+    for name, _ in options:
+        if name.lower() not in _OPTIONS[kind]:
+            raise CopyOptionNotSupported(name, f"files of the format {kind.value.upper()}")
+    kept = tuple(item for item in options if item[0].lower() != _RECURSIVE)
+    recursive = any(name.lower() == _RECURSIVE and value.lower() == "true" for name, value in options)
+    return FileFormat(kind=kind, options=kept), recursive
+
+
+def file_query() -> Query:
+    """The query of all columns of files."""
+    text = f"SELECT * FROM `{_NAME}`"
+    return parse_query(Cursor(text, tokenize(text)))
+
+
+def file_kind(name: str, clause: str) -> FileKind:
+    """Raises `UnsupportedClause` for a format whose files are not read by themselves."""
+    if name.lower() not in _OPTIONS:
+        raise UnsupportedClause(f"{clause} {name.upper()}", "The formats are PARQUET, CSV and JSON.")
+    return FileKind(name.lower())
+
+
 def _read_source(cursor: Cursor) -> tuple[Query, bool, str]:
     """The query, whether it is of all columns, and the path."""
     path = cursor.take_string()
     if path is not None:
-        text = f"SELECT * FROM `{_NAME}`"
-        return parse_query(Cursor(text, tokenize(text))), True, path
+        return file_query(), True, path
     place = cursor.offset
     text = cursor.read_parenthesized()
     inner = Cursor(text, tokenize(text))
@@ -112,10 +132,7 @@ def _read_kind(cursor: Cursor) -> FileKind:
         raise UnsupportedClause("WITH (CREDENTIAL …)", "The server's own access to the storage is used.")
     cursor.read("FILEFORMAT")
     cursor.read("=")
-    name = (cursor.take_string() or cursor.read_name()).lower()
-    if name not in _OPTIONS:
-        raise UnsupportedClause(f"FILEFORMAT = {name.upper()}", "The formats are PARQUET, CSV and JSON.")
-    return FileKind(name)
+    return file_kind(cursor.take_string() or cursor.read_name(), "FILEFORMAT =")
 
 
 def _take_validation(cursor: Cursor) -> Validation | None:

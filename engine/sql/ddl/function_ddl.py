@@ -9,6 +9,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.bodies import is_called_by_name, is_known_function, parse_body
+from engine.sql.query.names import ensure_temporary
 from engine.sql.query.query import parse_query
 from engine.statements.functions import CreateFunction, DropFunction, Parameter
 from engine.statements.queries import Query
@@ -19,19 +20,18 @@ _TYPE_STOPS = (
 )
 
 
-def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
+def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) -> CreateFunction:
     """What follows FUNCTION."""
     if_not_exists = take_if_not_exists(cursor)
-    parts = read_function(cursor)
+    if if_not_exists and temporary:
+        raise UnsupportedClause("CREATE TEMPORARY FUNCTION with IF NOT EXISTS", "Use OR REPLACE.")
+    parts = _read_temporary(cursor) if temporary else read_function(cursor)
     if cursor.words(1) == ["AS"]:
         raise UnsupportedStatement("CREATE FUNCTION … AS a class")
     if is_known_function(parts[-1]) or not is_called_by_name(quote(parts[-1])):
         raise UnsupportedClause(f"A function named {parts[-1]}", "The name has a meaning of its own; choose another.")
     parameters = _read_parameters(cursor)
-    cursor.read("RETURNS")
-    if cursor.take("TABLE"):
-        raise UnsupportedStatement("CREATE FUNCTION … RETURNS TABLE")
-    returns = cursor.read_text(*_TYPE_STOPS, is_type=True, what="a type")
+    returns = _read_returns(cursor)
     deterministic, comment = _read_characteristics(cursor)
     start = cursor.offset
     is_query = cursor.words(1)[:1] in (["SELECT"], ["WITH"])
@@ -49,19 +49,30 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
         body=body,
         probe=_probe(parts[-1], parameters, returns, body),
         or_replace=or_replace,
+        temporary=temporary,
         if_not_exists=if_not_exists,
         deterministic=deterministic,
         comment=comment,
     )
 
 
-def _probe(function: str, parameters: tuple[Parameter, ...], returns: str, body: str) -> Query:
-    """The body over one row of NULLs, so that Spark says whether it has a value of the type.
+def _read_returns(cursor: Cursor) -> str | None:
+    """The type of the result; None if the statement leaves it to the body."""
+    if not cursor.take("RETURNS"):
+        return None
+    if cursor.take("TABLE"):
+        raise UnsupportedStatement("CREATE FUNCTION … RETURNS TABLE")
+    return cursor.read_text(*_TYPE_STOPS, is_type=True, what="a type")
+
+
+def _probe(function: str, parameters: tuple[Parameter, ...], returns: str | None, body: str) -> Query:
+    """The body over one row of NULLs, so that Spark says whether it has a value of the type, or which type it has.
 
     A column beside it makes Spark refuse aggregates, whose value is not that of a row.
     """
     columns = "".join(f", CAST(NULL AS {each.sql_type}) AS {quote(each.name)}" for each in parameters)
-    text = f"SELECT CAST(({body}\n) AS {returns}), __row FROM (SELECT 1 AS __row{columns}) AS {quote(function)}"
+    value = f"({body}\n)" if returns is None else f"CAST(({body}\n) AS {returns})"
+    text = f"SELECT {value}, __row FROM (SELECT 1 AS __row{columns}) AS {quote(function)}"
     return parse_query(Cursor(text, tokenize(text)))
 
 
@@ -108,6 +119,15 @@ def _read_characteristics(cursor: Cursor) -> tuple[bool | None, str | None]:
     return deterministic, comment
 
 
-def parse_drop_function(cursor: Cursor) -> DropFunction:
+def parse_drop_function(cursor: Cursor, *, temporary: bool) -> DropFunction:
+    """What follows FUNCTION."""
     if_exists = take_if_exists(cursor)
-    return DropFunction(function_parts=read_function(cursor), if_exists=if_exists)
+    parts = _read_temporary(cursor) if temporary else read_function(cursor)
+    return DropFunction(function_parts=parts, temporary=temporary, if_exists=if_exists)
+
+
+def _read_temporary(cursor: Cursor) -> tuple[str, ...]:
+    """Raises `TemporaryQualifier` for a name in a schema."""
+    parts = read_function(cursor)
+    ensure_temporary(parts, "function")
+    return parts[-1:]

@@ -7,10 +7,11 @@ from types import MappingProxyType
 
 from catalog.privileges import Kind
 from engine.sql.ddl.clauses import read_properties, take_if_exists, take_if_not_exists
+from engine.sql.ddl.copies import file_format, file_kind, file_query
 from engine.sql.ddl.tag_ddl import parse_alter_object
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
-from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
+from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
+from engine.sql.query.names import ensure_temporary, read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import parse_query
 from engine.statements.catalog import (
     AlterCatalog,
@@ -24,6 +25,7 @@ from engine.statements.catalog import (
     DropView,
     ViewColumn,
 )
+from engine.statements.copies import FilesAt
 from engine.statements.rights import AlterOwner, AlterTags
 from engine.statements.tables import DropTable, Properties
 from engine.statements.writes import TruncateTable
@@ -111,10 +113,15 @@ def _take_cascade(cursor: Cursor) -> bool:
     return cursor.take_any("CASCADE", "RESTRICT") == "CASCADE"
 
 
-def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> CreateView:
+def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shared: bool = False) -> CreateView:
     """What follows VIEW."""
     if_not_exists = take_if_not_exists(cursor)
     view = read_table(cursor)
+    if shared and len(view) > 1:
+        raise TemporaryQualifier("view", view[-1], ".".join(view[:-1]))
+    if temporary:
+        ensure_temporary(view, "view")
+    _refuse_file_columns(cursor)
     columns = _take_view_columns(cursor)
     comment: str | None = None
     properties: Properties = ()
@@ -123,10 +130,22 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> C
             comment = cursor.read_string()
         elif not properties and cursor.take("TBLPROPERTIES"):
             properties = read_properties(cursor)
+        elif cursor.take("WITH", "METRICS") or cursor.take("PARTITIONED", "ON"):
+            raise UnsupportedStatement("CREATE VIEW … WITH METRICS or PARTITIONED ON")
         elif not temporary and cursor.take("WITH", "SCHEMA"):
             read_schema_mode(cursor, "CREATE VIEW")
-        elif cursor.take("USING"):
-            raise UnsupportedStatement("CREATE TEMPORARY VIEW … USING")
+        elif temporary and not if_not_exists and cursor.words(1) == ["USING"]:
+            files = _read_files(cursor)
+            return CreateView(
+                view_parts=view,
+                query=file_query(),
+                files=files,
+                or_replace=or_replace,
+                temporary=True,
+                shared=shared,
+                columns=columns,
+                comment=comment,
+            )
         else:
             raise cursor.fail("AS and the query of the view are expected")
     return CreateView(
@@ -135,10 +154,32 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> C
         or_replace=or_replace,
         if_not_exists=if_not_exists,
         temporary=temporary,
+        shared=shared,
         columns=columns,
         comment=comment,
         properties=properties,
     )
+
+
+def _refuse_file_columns(cursor: Cursor) -> None:
+    ahead = cursor.copy()
+    if ahead.words(1) == ["("] and ahead.read_parenthesized() and ahead.words(1) == ["USING"]:
+        raise UnsupportedClause(
+            "CREATE TEMPORARY VIEW … USING with columns",
+            "Leave the columns out; set the option inferSchema, or CAST them in a view over this one.",
+        )
+
+
+def _read_files(cursor: Cursor) -> FilesAt:
+    """`USING format OPTIONS (path '…', …)`"""
+    cursor.read("USING")
+    kind = file_kind(cursor.read_name(), "USING")
+    options = read_properties(cursor) if cursor.take("OPTIONS") else ()
+    paths = [value for name, value in options if name.lower() == "path"]
+    if len(paths) != 1:
+        raise cursor.fail("OPTIONS (path '…') is expected")
+    format_, recursive = file_format(kind, tuple(item for item in options if item[0].lower() != "path"))
+    return FilesAt(path=paths[0], format=format_, recursive=recursive)
 
 
 def read_schema_mode(cursor: Cursor, statement: str) -> None:

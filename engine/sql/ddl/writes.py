@@ -62,6 +62,8 @@ from engine.statements.statement import WriteStatement
 from engine.statements.tables import CreateMode
 from engine.statements.writes import Delete, Insert, MultiInsert, Update
 
+_TEMPORARY: tuple[tuple[str, ...], ...] = ((), ("TEMP",), ("TEMPORARY",))
+_CREATE: tuple[tuple[str, ...], ...] = (("CREATE",), ("CREATE", "OR", "REPLACE"))
 _OWNED = (Kind.SCHEMA, Kind.FUNCTION, Kind.LOCATION)
 
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
@@ -79,8 +81,13 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("CREATE", "CATALOG"): parse_create_catalog,
         ("CREATE", "EXTERNAL", "LOCATION"): parse_create_location,
         ("CREATE", "EXTERNAL", "TABLE"): parse_create_external_table,
-        ("CREATE", "FUNCTION"): partial(parse_create_function, or_replace=False),
-        ("CREATE", "OR", "REPLACE", "FUNCTION"): partial(parse_create_function, or_replace=True),
+        **{
+            (*create, *temporary, "FUNCTION"): partial(
+                parse_create_function, or_replace="REPLACE" in create, temporary=bool(temporary)
+            )
+            for create in _CREATE
+            for temporary in _TEMPORARY
+        },
         ("CREATE", "GROUP"): parse_create_group,
         ("CREATE", "POLICY"): partial(parse_create_policy, or_replace=False),
         ("CREATE", "OR", "REPLACE", "POLICY"): partial(parse_create_policy, or_replace=True),
@@ -98,10 +105,20 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("CREATE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=False, temporary=True),
         ("CREATE", "OR", "REPLACE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
         ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
+        **{
+            (*create, "GLOBAL", *temporary, "VIEW"): partial(
+                parse_create_view, or_replace="REPLACE" in create, temporary=True, shared=True
+            )
+            for create in _CREATE
+            for temporary in _TEMPORARY[1:]
+        },
         ("DELETE", "FROM"): parse_delete,
         ("DENY",): parse_deny,
         ("DROP", "EXTERNAL", "LOCATION"): parse_drop_location,
-        ("DROP", "FUNCTION"): parse_drop_function,
+        **{
+            ("DROP", *temporary, "FUNCTION"): partial(parse_drop_function, temporary=bool(temporary))
+            for temporary in _TEMPORARY
+        },
         ("DROP", "GROUP"): parse_drop_group,
         ("DROP", "POLICY"): parse_drop_policy,
         ("DROP", "ROLE"): parse_role,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.errors import SqlError
+from engine.sql.dialect.refusals import advice_on
 
 
 @dataclass(eq=False)
@@ -81,10 +82,25 @@ class ColumnChangedTwice(SqlError, condition="NOT_SUPPORTED_CHANGE_SAME_COLUMN",
 
 @dataclass(eq=False)
 class UnsupportedStatement(SqlError, condition="UNSUPPORTED_STATEMENT", sqlstate="0A000"):
-    """A statement that is known by name and does not run here."""
+    """A statement that is known by name and does not run here. `advice` is a sentence: what to use."""
 
     kind: str
-    template = "{kind} is not supported by this gateway. Nothing was run."
+    advice: str = ""
+    template = "{kind} is not supported by this gateway. {advice}"
+
+    def __post_init__(self) -> None:
+        self.advice = self.advice or advice_on(self.kind)
+
+
+@dataclass(eq=False)
+class TemporaryQualifier(SqlError, condition="INVALID_TEMP_OBJ_QUALIFIER", sqlstate="42602"):
+    kind: str
+    name: str
+    qualifier: str
+    template = (
+        "The temporary {kind} {name} cannot be qualified with {qualifier}. Give its name alone, or qualify it with "
+        "session or system.session."
+    )
 
 
 @dataclass(eq=False)

@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 _ROWS = """
 ADD ARCHIVE | ADD ARCHIVES | ADD FILE | ADD FILES | ADD JAR | ADD JARS | ALTER CATALOG
-ALTER DATABASE | ALTER NAMESPACE | ALTER SCHEMA | ALTER TABLE | ALTER VIEW | ANALYZE TABLE | ANALYZE TABLES
+ALTER DATABASE | ALTER INDEX | ALTER NAMESPACE | ALTER SCHEMA | ALTER TABLE | ALTER VIEW
+ANALYZE TABLE | ANALYZE TABLES | CREATE TEMPORARY MACRO | DROP TEMPORARY MACRO | CREATE OR REPLACE TEMP TABLE
 BEGIN | BEGIN TRANSACTION | BEGIN WORK
 CACHE | CACHE LAZY TABLE | CACHE TABLE | CALL | CLEAR CACHE | CLOSE | COMMENT ON | COMMIT
 CONVERT TO DELTA | COPY INTO | CREATE CATALOG | CREATE DATABASE | CREATE FLOW
@@ -50,6 +51,107 @@ REFUSED_STATEMENTS: Mapping[tuple[str, ...], str] = MappingProxyType(
     }
 )
 """First words of a statement, in upper case → how the refusal calls it."""
+
+_CACHE = "Answers and decoded columns are cached by themselves; SET USE_CACHED_RESULT = false reads anew"
+_CODE = "The server runs no code of its users; use an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1"
+_BUCKETS = "Use ALTER TABLE … CLUSTER BY (columns), then OPTIMIZE"
+_PARTITIONS = "Partitions follow the rows: use INSERT, DELETE FROM … WHERE, or INSERT INTO … REPLACE WHERE"
+_PLACE = "The log knows all files of a table, wherever its partitions are; use ALTER TABLE … SET LOCATION for the table"
+_FORMAT = "Use CREATE TABLE … USING delta (or iceberg) AS SELECT …"
+_LOCKS = "Commits are atomic and conflicts are detected, so no statement takes locks; leave it out"
+_TRANSACTIONS = "Each statement is a transaction of its own; use MERGE INTO to make several changes of a table at once"
+_FILES = "Use COPY INTO to load files from a path"
+_VOLUMES = "Use CREATE EXTERNAL LOCATION for a path, and COPY INTO to load files from it"
+_VIEWS = "Use CREATE VIEW, or CREATE TABLE … AS SELECT and INSERT OVERWRITE"
+_PROCEDURES = "Use CALL for the procedures that there are, or a script: BEGIN … END"
+_INDEXES = "Use ALTER TABLE … CLUSTER BY, or OPTIMIZE … ZORDER BY, for data skipping"
+_PRINCIPALS = "Use CREATE GROUP, ALTER GROUP and GRANT; users come from the authentication of the server"
+_SHARING = "Use GRANT to let others read a table"
+_SCRIPT = "Use it in a script: BEGIN … END"
+_VARIABLES = "Use EXECUTE IMMEDIATE 'text' USING values, or a variable: DECLARE x INT"
+
+_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
+    {
+        tuple(head.split()): advice
+        for heads, advice in (
+            ("CACHE | CLEAR CACHE | UNCACHE | SHOW CACHED", _CACHE),
+            ("ADD JAR | ADD JARS | ADD FILE | ADD FILES | ADD ARCHIVE | ADD ARCHIVES | LIST ARCHIVE", _CODE),
+            ("CREATE TEMPORARY MACRO | DROP TEMPORARY MACRO | CREATE FUNCTION … AS", _CODE),
+            ("LIST JAR | MAP | REDUCE", _CODE),
+            ("CREATE FUNCTION … RETURNS TABLE", "Use CREATE VIEW, or a function of one value: RETURNS type"),
+            ("LIST | LIST FILE | GET | PUT | DFS", _VOLUMES),
+            ("CREATE VOLUME | ALTER VOLUME | DROP VOLUME | SHOW VOLUMES", _VOLUMES),
+            ("CREATE EXTERNAL VOLUME", _VOLUMES),
+            ("LOAD DATA | IMPORT", _FILES),
+            ("EXPORT TABLE | INSERT OVERWRITE DIRECTORY", "Use CREATE TABLE … LOCATION 'path' AS SELECT …"),
+            ("INSERT OVERWRITE LOCAL DIRECTORY", "Use CREATE TABLE … LOCATION 'path' AS SELECT …"),
+            ("ANALYZE TABLES", "Use ANALYZE TABLE t COMPUTE STATISTICS for each table"),
+            ("REPAIR TABLE", "Use MSCK REPAIR TABLE, or FSCK REPAIR TABLE for files that are gone"),
+            ("LOCK | UNLOCK", _LOCKS),
+            ("START TRANSACTION | BEGIN TRANSACTION | BEGIN WORK | COMMIT | ROLLBACK", _TRANSACTIONS),
+            ("CREATE TEMPORARY TABLE | CREATE TEMP TABLE", "Use CREATE TEMPORARY VIEW … AS SELECT …"),
+            (
+                "CREATE OR REPLACE TEMPORARY TABLE | CREATE OR REPLACE TEMP TABLE",
+                "Use CREATE OR REPLACE TEMPORARY VIEW … AS SELECT …",
+            ),
+            ("CREATE MATERIALIZED | CREATE STREAMING | CREATE FLOW | CREATE OR REFRESH", _VIEWS),
+            ("CREATE OR REPLACE MATERIALIZED | ALTER MATERIALIZED | ALTER STREAMING", _VIEWS),
+            ("CREATE VIEW …", _VIEWS),
+            ("DROP MATERIALIZED | SHOW MATERIALIZED", "Use DROP VIEW and SHOW VIEWS"),
+            ("CREATE PROCEDURE | CREATE OR REPLACE PROCEDURE | DROP PROCEDURE | DESCRIBE PROCEDURE", _PROCEDURES),
+            ("SHOW PROCEDURES", _PROCEDURES),
+            ("CREATE INDEX | DROP INDEX | ALTER INDEX | CREATE BLOOMFILTER | DROP BLOOMFILTER", _INDEXES),
+            ("CREATE VARIABLE | DROP VARIABLE", "Use DECLARE [VARIABLE] x INT, and DROP TEMPORARY VARIABLE x"),
+            ("PREPARE | EXECUTE", _VARIABLES),
+            ("SET ROLE | CREATE USER | CREATE ROLE | DROP USER | DROP ROLE | SHOW PRINCIPALS | SHOW ROLE", _PRINCIPALS),
+            ("CREATE SHARE | ALTER SHARE | DROP SHARE | SHOW SHARES | CREATE RECIPIENT | ALTER RECIPIENT", _SHARING),
+            ("DROP RECIPIENT | SHOW RECIPIENTS | ALTER PROVIDER | DROP PROVIDER | SHOW PROVIDERS", _SHARING),
+            ("CREATE CONNECTION | ALTER CONNECTION | DROP CONNECTION | SHOW CONNECTIONS | CREATE SERVER", _FILES),
+            ("CREATE FOREIGN CATALOG", "Use CREATE CATALOG … USING rest OPTIONS (…) for an Iceberg REST catalog"),
+            ("CREATE STORAGE | ALTER STORAGE | DROP STORAGE | SHOW STORAGE | SHOW CREDENTIALS", _VOLUMES),
+            ("DROP CREDENTIAL", _VOLUMES),
+            ("SYNC", "Use CREATE TABLE … LOCATION 'path' to name a table that is there"),
+            ("UNDROP", "Use CREATE TABLE … LOCATION 'path' if the files are there"),
+            ("KILL", "Use the client's cancel, or POST to the statement's cancel over HTTP"),
+            ("ALTER SCHEMA | ALTER NAMESPACE | ALTER DATABASE", "Use COMMENT ON SCHEMA, or ALTER SCHEMA … OWNER TO"),
+            ("ALTER FUNCTION", "Use CREATE OR REPLACE FUNCTION, or ALTER FUNCTION … OWNER TO"),
+            ("ALTER TABLE … ADD PARTITION | ALTER TABLE … DROP PARTITION", _PARTITIONS),
+            ("ALTER TABLE … RENAME PARTITION", _PARTITIONS),
+            ("ALTER TABLE … PARTITION | ALTER TABLE … RECOVER | ALTER TABLE … EXCHANGE", _PLACE),
+            ("ALTER TABLE … ARCHIVE | ALTER TABLE … UNARCHIVE | ALTER TABLE … TOUCH", _PLACE),
+            ("ALTER TABLE … SET SERDE | ALTER TABLE … SET SERDEPROPERTIES", _FORMAT),
+            ("ALTER TABLE … UNSET SERDEPROPERTIES | ALTER TABLE … SET FILEFORMAT", _FORMAT),
+            ("ALTER TABLE … COMPACT | ALTER TABLE … CONCATENATE", "Use OPTIMIZE, which compacts small files"),
+            ("ALTER TABLE … CLUSTERED | ALTER TABLE … SORTED | ALTER TABLE … SKEWED | ALTER TABLE … NOT", _BUCKETS),
+            ("ALTER TABLE … STORED | ALTER TABLE … SET SKEWED", _BUCKETS),
+            ("ALTER TABLE … DEFAULT COLLATION", "Use ALTER TABLE … ALTER COLUMN c TYPE STRING COLLATE name"),
+            ("COMMENT ON VIEW", "Use ALTER VIEW v SET TBLPROPERTIES ('comment' = 'text')"),
+            ("COMMENT ON FUNCTION", "Use CREATE OR REPLACE FUNCTION … COMMENT 'text'"),
+            ("EXPLAIN", "EXPLAIN takes a query, INSERT, UPDATE, DELETE or MERGE"),
+            ("DESCRIBE FUNCTION of", "Use SHOW SYSTEM FUNCTIONS, and the documentation of Spark"),
+            ("DESCRIBE TABLE … PARTITION", "Use SHOW PARTITIONS, or DESCRIBE DETAIL for the table"),
+            ("SHOW TABLE EXTENDED … PARTITION", "Use SHOW PARTITIONS, or SHOW TABLE EXTENDED without PARTITION"),
+            ("SHOW CREATE TABLE … AS SERDE", "Use SHOW CREATE TABLE without AS SERDE"),
+            ("SHOW CREATE", "Use SHOW CREATE TABLE (also for views), DESCRIBE FUNCTION or DESCRIBE SCHEMA"),
+            ("SHOW CURRENT", "Use SHOW CURRENT NAMESPACE, or SELECT current_catalog(), current_schema()"),
+            ("SHOW COLLATION | SHOW COLLATIONS", "Use SELECT * FROM collations()"),
+            ("SHOW CONF", "Use SET, or SET -v for all settings"),
+            ("SHOW TABLES … AS JSON", "Use SHOW TABLES, or DESCRIBE TABLE EXTENDED t AS JSON"),
+            ("OPEN | FETCH | CLOSE | DECLARE … CURSOR | IF | LOOP | REPEAT | WHILE", _SCRIPT),
+            ("SIGNAL | RESIGNAL | GET DIAGNOSTICS", _SCRIPT),
+        )
+        for head in heads.split(" | ")
+    }
+)
+"""First words of what a refusal calls a statement → what to use in its place."""
+
+
+def advice_on(kind: str) -> str:
+    """Returns a sentence with what to use instead of a statement that a refusal calls `kind`."""
+    words = kind.replace(",", "").split()
+    found = next((advice for at in range(len(words), 0, -1) if (advice := _ADVICE.get(tuple(words[:at])))), None)
+    return "Nothing was run." if found is None else f"{found}."
+
 
 WORDS_MAX = max(map(len, REFUSED_STATEMENTS))
 """How many words of a statement :func:`refused_kind` looks at."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from catalog.errors import TooManyNameParts
+from engine.runtime.session_state import may_be_temporary
 from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import TemporaryQualifier
 from engine.sql.query.relations import ensure_not_files
 
 _BRANCH_PREFIX = "branch_"
@@ -23,6 +25,12 @@ def read_table_or_path(cursor: Cursor) -> tuple[str, ...]:
     """As :func:`read_table`; `'/path'` is `("delta", "/path")`."""
     path = cursor.take_string()
     return ("delta", path) if path is not None else read_table(cursor)
+
+
+def ensure_temporary(parts: tuple[str, ...], kind: str) -> None:
+    """Raises `TemporaryQualifier` unless a temporary object, a view or a function, may have the name."""
+    if not may_be_temporary(parts):
+        raise TemporaryQualifier(kind, parts[-1], ".".join(parts[:-1]))
 
 
 def read_schema(cursor: Cursor) -> tuple[str, ...]:

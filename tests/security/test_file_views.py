@@ -1,0 +1,110 @@
+"""CREATE TEMPORARY VIEW … USING: the files of a path, under the rules for files that are read by themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.exec.session import SparkDriver
+from tests.security.guarded_lake import GuardedLake
+from tests.security.people import People
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    for name in ("csv", "json", "parquet", "elsewhere", "headless", "nested"):
+        (folder / "landing" / name).mkdir(parents=True)
+    landing = folder / "landing"
+    (landing / "csv" / "a.csv").write_text("a,b\n1,x\n2,y\n")
+    (landing / "headless" / "a.csv").write_text("1;x\n")
+    (landing / "json" / "a.json").write_text(json.dumps({"a": 1, "b": "x"}) + "\n")
+    pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), landing / "parquet" / "a.parquet")
+    (landing / "nested" / "deeper").mkdir()
+    (landing / "nested" / "a.csv").write_text("a\n1\n")
+    (landing / "nested" / "deeper" / "b.csv").write_text("a\n2\n")
+    (folder / "outside").mkdir()
+    (folder / "outside" / "a.csv").write_text("a\nsecret\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def people(files: Path, tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[People]:
+    folder = tmp_path_factory.mktemp("views") / "lake"
+    folder.mkdir()
+    lake = GuardedLake(folder, allowed=(str(files / "landing"),))
+    lake.table("shop/t")
+    found = People(lake, spark_driver)
+    for text in (
+        f"CREATE EXTERNAL LOCATION landing URL '{files}/landing'",
+        "GRANT READ FILES ON EXTERNAL LOCATION landing TO ann",
+        "GRANT USE CATALOG ON CATALOG TO `account users`",
+        "GRANT USE SCHEMA, SELECT ON SCHEMA shop TO ann",
+    ):
+        found.rows("root", text)
+    yield found
+    found.close()
+
+
+READ = [
+    ("csv", "csv", ", header 'true'", [("1", "x"), ("2", "y")]),
+    ("csv", "csv/a.csv", ", header 'true', inferSchema 'true'", [(1, "x"), (2, "y")]),
+    ("csv", "headless", ", sep ';'", [("1", "x")]),
+    ("json", "json", "", [(1, "x")]),
+    ("parquet", "parquet", "", [(1, "x"), (2, "y")]),
+    ("csv", "nested", ", header 'true'", [("1",)]),
+    ("csv", "nested", ", header 'true', recursiveFileLookup 'true'", [("1",), ("2",)]),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "options", "expected"), READ)
+def test_files_are_read(
+    people: People, files: Path, kind: str, path: str, options: str, expected: list[tuple[object, ...]]
+) -> None:
+    create = f"VIEW v USING {kind} OPTIONS (path '{files}/landing/{path}'{options})"
+    people.rows("ann", f"CREATE OR REPLACE TEMPORARY {create}")
+    assert sorted(people.rows("ann", "SELECT * FROM v")) == expected
+    assert people.rows("ann", "SELECT count(*) FROM session.v") == [(len(expected),)]
+    people.rows("ann", f"CREATE OR REPLACE GLOBAL TEMPORARY {create}")
+    assert sorted(people.rows("ann", "SELECT * FROM global_temp.v")) == expected
+    people.rows("ann", "DROP VIEW global_temp.v")
+
+
+def test_files_that_come_later_are_read_with_the_columns_of_the_view(people: People, files: Path) -> None:
+    folder = files / "landing" / "growing"
+    folder.mkdir()
+    (folder / "a.csv").write_text("a,b\n1,x\n")
+    people.rows("ann", f"CREATE TEMPORARY VIEW grows USING csv OPTIONS (path '{folder}', header 'true')")
+    (folder / "b.csv").write_text("a,b\n2,y\n")
+    assert people.rows("ann", "SELECT b, a FROM grows ORDER BY a") == [("x", "1"), ("y", "2")]
+    people.rows("ann", "CREATE OR REPLACE TEMPORARY VIEW upon AS SELECT count(*) AS n FROM grows, shop.t")
+    assert people.rows("ann", "SELECT n FROM upon") == [(4,)]
+    ((text,),) = people.rows("ann", "SHOW CREATE TABLE grows")
+    assert "USING csv OPTIONS" in text and str(folder) in text
+    people.rows("ann", "DROP VIEW grows")
+    people.rows("ann", text.strip())
+    assert people.rows("ann", "SELECT count(*) FROM grows") == [(2,)]
+
+
+def test_rights_are_those_on_the_external_location(people: People, files: Path) -> None:
+    text = f"TEMPORARY VIEW w USING csv OPTIONS (path '{files}/landing/csv', header 'true')"
+    assert people.refuse("eve", f"CREATE {text}").sqlstate == "42501"
+    people.rows("root", "GRANT READ FILES ON EXTERNAL LOCATION landing TO eve")
+    people.rows("eve", f"CREATE {text}")
+    assert people.rows("eve", "SELECT count(*) FROM w") == [(2,)]
+    people.rows("root", "REVOKE READ FILES ON EXTERNAL LOCATION landing FROM eve")
+    assert people.refuse("eve", "SELECT count(*) FROM w").sqlstate == "42501"
+
+
+def test_paths_outside_and_of_tables_are_rejected(people: People, files: Path) -> None:
+    ((table,),) = people.rows("root", "SELECT storage_path FROM information_schema.tables WHERE table_name = 't'")
+    for path in (f"{files}/outside", "/etc/passwd", f"{files}/landing/../outside", table):
+        for who in ("ann", "root"):
+            error = people.refuse(who, f"CREATE TEMPORARY VIEW x USING csv OPTIONS (path '{path}')")
+            assert error.sqlstate in ("42501", "0A000", "22023"), (path, error)
+    people.rows("ann", f"CREATE TEMPORARY VIEW x USING csv OPTIONS (path '{files}/landing/csv')")
