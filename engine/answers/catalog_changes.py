@@ -8,6 +8,7 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateView
 from catalog.errors import TableAlreadyExists
 from catalog.right_changes import CreateFunction
+from catalog.volume_changes import CreateVolume
 from engine.bind.bound import Outcome
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropTemporaryViewPlan, RenameTemporaryViewPlan
 from engine.runtime.context import StatementContext
@@ -23,6 +24,8 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContex
     if isinstance(change, CreateView):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     if isinstance(change, CreateFunction):
+        change = replace(change, entry=replace(change.entry, created_ms=now_ms))
+    if isinstance(change, CreateVolume):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
         context.on_rights(catalog.change_rights(change, plan.condition))

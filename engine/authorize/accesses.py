@@ -23,8 +23,11 @@ from engine.bind.bound import (
     Target,
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
+from engine.statements.catalog import CommentOn
 from engine.statements.rights import RightQuestion
 from engine.statements.statement import AnsweredStatement
+from engine.statements.variables import SingleStatement
+from engine.statements.volumes import ChangeFile, DescribeVolume, DropVolume, GetFile, ListVolume, RenameVolume
 
 _TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
 
@@ -62,9 +65,21 @@ def _securable(bound: BoundStatement) -> Iterator[Access]:
     entry = bound.securable
     if entry is None:
         return
-    use = Use.DESCRIBE if isinstance(bound.statement, RightQuestion) else Use.GRANT
+    use = _securable_use(bound.statement)
     name = "" if isinstance(entry, ServerEntry) else str(entry.name)
     yield Access(name=name, kind=kind_of(entry).value, use=use)
+
+
+def _securable_use(statement: SingleStatement) -> Use:
+    match statement:
+        case ListVolume() | DescribeVolume():
+            return Use.DESCRIBE
+        case GetFile():
+            return Use.READ
+        case ChangeFile() | DropVolume() | RenameVolume() | CommentOn():
+            return Use.WRITE
+        case _:
+            return Use.DESCRIBE if isinstance(statement, RightQuestion) else Use.GRANT
 
 
 def _functions(functions: Iterable[BoundFunction], via_view: str | None) -> Iterator[Access]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from catalog.catalog import CatalogView
 from catalog.conditions import Condition
-from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.names import TableName
 from catalog.policies import NO_POLICIES, Policies
 from catalog.rest.names import is_rest
@@ -50,7 +50,7 @@ class ColumnInfo:
     default: str | None = None
 
 
-PathOwner: TypeAlias = TableEntry | LocationEntry
+PathOwner: TypeAlias = TableEntry | LocationEntry | VolumeEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

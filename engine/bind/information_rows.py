@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from catalog.audit_table import SYSTEM_CATALOG
-from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
 from catalog.policies import PolicyFunction
@@ -186,6 +186,23 @@ def _routine_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]
         yield from _privileges(view, entry, (*entry.name.parts, *entry.name.parts))
 
 
+def _volume_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _volume_entries(view, catalog):
+        yield from _privileges(view, entry, entry.name.parts)
+
+
+def _volume_entries(view: CatalogView, catalog: str | None) -> Iterator[VolumeEntry]:
+    for schema in view.find_schemas(catalog):
+        yield from view.volumes(schema.name)
+
+
+def _volumes(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _volume_entries(view, catalog):
+        kind = "MANAGED" if entry.managed else "EXTERNAL"
+        location = entry.location if view.tells_all(entry) else None
+        yield *entry.name.parts, kind, entry.owner, entry.comment, location, entry.created_ms
+
+
 def _functions(view: CatalogView, catalog: str | None) -> Iterator[FunctionEntry]:
     for schema in view.find_schemas(catalog):
         yield from view.functions(schema.name)
@@ -351,4 +368,6 @@ _OF_CATALOG: Mapping[str, Callable[[CatalogView, str | None], Iterable[Row]]] = 
     "table_tags": _table_tags,
     "tables": _tables,
     "views": _views,
+    "volume_privileges": _volume_privileges,
+    "volumes": _volumes,
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry
+from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, VolumeEntry
 from catalog.errors import PathNotAllowed, ViewExpected
 from catalog.names import CatalogName, TableName, path_of
 from catalog.privileges import Kind
 from catalog.right_errors import FunctionNotFound, LocationNotFound
+from catalog.view import CatalogView
+from catalog.volume_errors import VolumeNotFound
+from catalog.volume_paths import VolumePath
 from engine.bind.binder import Binder
+from engine.errors.volume_errors import VolumePathNotFound
 from engine.statements.rights import SecurableName
 
 
@@ -29,6 +33,8 @@ def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
             function = bind_function(name.parts, binder, if_exists=False)
             assert function is not None
             return function
+        case Kind.VOLUME:
+            return view.volume(TableName.from_parts(name.parts, state.current))
         case Kind.TABLE | Kind.VIEW:
             path = path_of(name.parts)
             if path is not None:
@@ -46,6 +52,29 @@ def bind_function(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) ->
     if found is None and not if_exists:
         raise FunctionNotFound(str(name))
     return found
+
+
+def bind_volume(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> VolumeEntry | None:
+    """The volume; None where there is none and `if_exists`."""
+    try:
+        return binder.view.volume(TableName.from_parts(parts, binder.state.current))
+    except VolumeNotFound:
+        if if_exists:
+            return None
+        raise
+
+
+def volume_of_path(path: VolumePath, view: CatalogView) -> VolumeEntry:
+    """Raises `VolumePathNotFound`, which names the first part that the principal knows of none."""
+    name = path.volume
+    if not view.has_catalog(name.schema_name.catalog_name):
+        raise VolumePathNotFound("Catalog", name.catalog, str(path))
+    if not view.finds_schema(name.schema_name):
+        raise VolumePathNotFound("Schema", str(name.schema_name), str(path))
+    try:
+        return view.volume(name)
+    except VolumeNotFound as error:
+        raise VolumePathNotFound("Volume", str(name), str(path)) from error
 
 
 def bind_location(name: str, binder: Binder, *, if_exists: bool) -> LocationEntry | None:

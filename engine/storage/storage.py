@@ -180,8 +180,12 @@ class Storage(ABC):
         """Create or replace a file."""
 
     @abstractmethod
-    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """As `write`, for files that should not be built in memory: it appears when the block ends without an error."""
+    def open_output(self, name: str, *, replace: bool = True) -> AbstractContextManager[BinaryIO]:
+        """As `write`, for files that should not be built in memory: it appears when the block ends without an error.
+
+        Without `replace`, raises `FileExistsError` for a name that exists. An object store is asked right before the
+        put, so that two such writers at once may both succeed there.
+        """
 
     @abstractmethod
     def delete(self, name: str) -> None:
@@ -203,6 +207,10 @@ class Storage(ABC):
     @abstractmethod
     def delete_empty_folder(self, name: str) -> bool:
         """Remove a folder that has nothing in it; False where it stays, or where folders are beginnings of names."""
+
+    @abstractmethod
+    def make_folder(self, name: str) -> None:
+        """Creates a folder and those above it, where folders are more than beginnings of names."""
 
     @abstractmethod
     def delete_tree(self) -> None:
@@ -316,8 +324,8 @@ class LocalStorage(Storage):
     def write(self, name: str, data: bytes) -> None:
         replace_local(self._own(name), data)
 
-    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
-        return output_local(self._own(name))
+    def open_output(self, name: str, *, replace: bool = True) -> AbstractContextManager[BinaryIO]:
+        return output_local(self._own(name), replace=replace)
 
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
@@ -331,6 +339,9 @@ class LocalStorage(Storage):
                 return False
             raise
         return True
+
+    def make_folder(self, name: str) -> None:
+        os.makedirs(self._own(name), exist_ok=True)
 
     def delete_tree(self) -> None:
         self._own(f"{LOG_FOLDER}/")
@@ -470,12 +481,14 @@ class FsspecStorage(Storage):
             self.fs.pipe_file(self.path_of(name), data)
 
     @contextmanager
-    def open_output(self, name: str) -> Iterator[BinaryIO]:
+    def open_output(self, name: str, *, replace: bool = True) -> Iterator[BinaryIO]:
         # Through a local file: schemes differ in what a failed upload stream leaves behind, a put is whole or nothing.
         with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
             yield cast(BinaryIO, file)
             file.flush()
             with as_os_errors():
+                if not replace and self.exists(name):
+                    raise FileExistsError(name)
                 self.fs.put_file(file.name, self.path_of(name))
 
     @as_os_errors()
@@ -502,6 +515,9 @@ class FsspecStorage(Storage):
             if any(map(_decides_listing, names)):
                 forget_listings(self.root)
         return {name: failed[path] for name in names if (path := self.path_of(name)) in failed}
+
+    def make_folder(self, name: str) -> None:
+        self.path_of(name)
 
     @as_os_errors()
     def delete_tree(self) -> None:
