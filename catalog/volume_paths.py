@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from catalog.names import NAME_BYTES_MAX, TableName
+from catalog.names import NAME_BYTES_MAX, TableName, fold
 from catalog.volume_errors import InvalidVolumePath
 
 VOLUMES_ROOT = "/Volumes"
@@ -20,6 +20,9 @@ PATH_CHARS_MAX = 4096
 
 _VOLUMES = re.compile(r"(?:dbfs:)?/+Volumes(?=/|$)")
 _NAME_PARTS = 3
+_KIND_AND_PATH = 2
+READABLE_KINDS = frozenset({"parquet", "csv", "json"})
+"""Kinds of files that queries read from volumes."""
 _UPWARD = frozenset({"", ".", ".."})
 
 
@@ -52,6 +55,11 @@ def parse_volume_path(path: str) -> VolumePath:
         raise InvalidVolumePath(path, "a catalog, a schema and a volume are expected")
     catalog, schema, volume, *segments = parts
     return VolumePath(TableName(catalog, schema, volume), "/".join(segments))
+
+
+def names_volume_files(parts: tuple[str, ...]) -> bool:
+    """Returns whether a name in a query is that of files in a volume, such as ``csv.`/Volumes/c/s/v/path` ``."""
+    return len(parts) == _KIND_AND_PATH and fold(parts[0]) in READABLE_KINDS and is_volume_path(parts[1])
 
 
 def is_managed_volume(location: str) -> bool:

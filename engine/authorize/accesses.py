@@ -98,8 +98,8 @@ def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | Non
                 yield from _relations((named,), use, via_view or str(called.name))
             case BoundChanges(table=table) | BoundMetadata(table=table):
                 yield _table(table, use, via_view)
-            case BoundFiles(root=root):
-                yield Access(name=root, kind=_FILES, use=use, via_view=via_view)
+            case BoundFiles(root=root, path=path):
+                yield Access(name=path or root, kind=_FILES, use=use, via_view=via_view)
             case BoundView(relations=inner, functions=functions):
                 yield Access(name=relation.label, kind=_VIEW, use=use, via_view=via_view)
                 yield from _relations(inner, use, relation.label)

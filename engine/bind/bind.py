@@ -26,7 +26,6 @@ from catalog.names import (
 from catalog.volume_paths import parse_volume_path
 from engine.bind.binder import Binder
 from engine.bind.bound import (
-    BoundFiles,
     BoundRelation,
     BoundStatement,
     BoundTable,
@@ -34,8 +33,8 @@ from engine.bind.bound import (
 )
 from engine.bind.drops import dropped
 from engine.bind.new_tables import like_provider, new_table, replaced_table
-from engine.bind.securables import bind_function, bind_location, bind_securable, bind_volume, volume_of_path
-from engine.bind.sight import free_path_owners
+from engine.bind.securables import bind_function, bind_location, bind_securable, bind_volume
+from engine.bind.sight import free_path_owners, volume_of_path
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
@@ -263,7 +262,7 @@ def _named(statement: _Named, binder: Binder) -> tuple[Target | None, tuple[Boun
             return binder.table(parts), (binder.restored(parts, to),)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
-            return target, (_files(statement, target, binder),)
+            return target, (bind_files(statement, target, binder.view, binder.files),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):
@@ -307,11 +306,6 @@ def _made(
             return replaced_table(binder, parts, location, mode) or new_table(binder, parts, location), (cloned,)
         case _:
             assert_never(statement)
-
-
-def _files(statement: CopyInto, target: BoundTable, binder: Binder) -> BoundFiles:
-    owners = free_path_owners(binder.view, binder.view.ensure_location(statement.path))
-    return replace(bind_files(statement, target, binder.view, binder.files), owners=owners)
 
 
 def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundRelation, ...]:

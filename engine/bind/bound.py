@@ -233,6 +233,8 @@ class BoundFiles:
     schema: StructType | None = None
     owners: tuple[PathOwner, ...] = ()
     """As in `BoundTable`."""
+    path: str = ""
+    """Their path in a volume, whose folder is not shown."""
     partition_columns: tuple[str, ...] = ()
     """The last of `schema`, whose values are those of `partition_values`."""
     statistics: pa.Table | None = field(default=None, compare=False, repr=False)
@@ -244,7 +246,7 @@ class BoundFiles:
 
     @property
     def label(self) -> str:
-        return f"the files at {self.root}"
+        return f"the files at {self.path or self.root}"
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:

@@ -7,11 +7,8 @@ from catalog.errors import PathNotAllowed, ViewExpected
 from catalog.names import CatalogName, TableName, path_of
 from catalog.privileges import Kind
 from catalog.right_errors import FunctionNotFound, LocationNotFound
-from catalog.view import CatalogView
 from catalog.volume_errors import VolumeNotFound
-from catalog.volume_paths import VolumePath
 from engine.bind.binder import Binder
-from engine.errors.volume_errors import VolumePathNotFound
 from engine.statements.rights import SecurableName
 
 
@@ -62,19 +59,6 @@ def bind_volume(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> V
         if if_exists:
             return None
         raise
-
-
-def volume_of_path(path: VolumePath, view: CatalogView) -> VolumeEntry:
-    """Raises `VolumePathNotFound`, which names the first part that the principal knows of none."""
-    name = path.volume
-    if not view.has_catalog(name.schema_name.catalog_name):
-        raise VolumePathNotFound("Catalog", name.catalog, str(path))
-    if not view.finds_schema(name.schema_name):
-        raise VolumePathNotFound("Schema", str(name.schema_name), str(path))
-    try:
-        return view.volume(name)
-    except VolumeNotFound as error:
-        raise VolumePathNotFound("Volume", str(name), str(path)) from error
 
 
 def bind_location(name: str, binder: Binder, *, if_exists: bool) -> LocationEntry | None:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from databricks import sql
 from databricks.sdk import WorkspaceClient
@@ -328,6 +330,32 @@ def test_files_api_answers_a_range_of_bytes(server: Volumes) -> None:
         answer = server.house.ask("GET", path, Range=asked, **basic("ann"))
         assert (answer.status, answer.content) == (status, content)
     server.files("ann").delete(f"{VOLUME}/r")
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("csv", b"1,x\n2,y\n"), ("json", b'{"id": 1, "name": "x"}\n{"id": 2, "name": "y"}\n'), ("parquet", None)],
+)
+def test_files_of_a_volume_are_loaded_and_queried(server: Volumes, kind: str, content: bytes | None) -> None:
+    if content is None:
+        sink = io.BytesIO()
+        pq.write_table(pa.table({"id": [1, 2], "name": ["x", "y"]}), sink)
+        content = sink.getvalue()
+    server.files("ann").upload(f"{VOLUME}/load_{kind}/1.{kind}", io.BytesIO(content), overwrite=True)
+    path = f"{VOLUME}/load_{kind}"
+    with server.cursor("zoë") as cursor:
+        cursor.execute(f"CREATE TABLE loaded_{kind} (id INT, name STRING)")
+        cursor.execute(f"GRANT SELECT, MODIFY ON TABLE loaded_{kind} TO ann")
+    with server.cursor("ann") as cursor:
+        columns = "CAST(_c0 AS INT) AS id, _c1 AS name" if kind == "csv" else "CAST(id AS INT) AS id, name"
+        load = f"COPY INTO loaded_{kind} FROM (SELECT {columns} FROM '{path}') FILEFORMAT = {kind.upper()}"
+        for text in (load, load):  # the second one finds nothing new
+            cursor.execute(text)
+        cursor.execute(f"SELECT id, name FROM loaded_{kind} ORDER BY id")
+        assert [tuple(row) for row in cursor.fetchall()] == [(1, "x"), (2, "y")]
+        cursor.execute(f"SELECT {columns} FROM {kind}.`{path}` ORDER BY id")
+        assert [tuple(row) for row in cursor.fetchall()] == [(1, "x"), (2, "y")]
+        cursor.execute(f"REMOVE '{path}/1.{kind}'")
 
 
 def test_transfers_are_in_the_audit_log(server: Volumes) -> None:

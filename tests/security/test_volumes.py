@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from catalog.changes import CreateView
+from catalog.entries import ViewColumn, ViewEntry
+from catalog.names import TableName
 from engine.statements.volumes import ChangeFile
 from engine.storage.volume_files import FileOperation
 from tests.security.guarded_lake import GuardedLake
@@ -263,4 +266,96 @@ def test_who_may_not_know_of_a_volume_learns_nothing_by_its_place(lake: GuardedL
     ],
 )
 def test_what_is_not_possible_is_said(lake: GuardedLake, statement: str, expected: str) -> None:
+    assert lake.outcome("root", statement) == expected
+
+
+IN = "/Volumes/spark_catalog/shop/files/in"
+READS = [
+    f"COPY INTO shop.t FROM '{IN}' FILEFORMAT = CSV",
+    f"COPY INTO shop.t FROM '{FILE}' FILEFORMAT = CSV",
+    f"COPY INTO shop.t FROM (SELECT _c0 AS id FROM '{IN}') FILEFORMAT = CSV",
+    f"SELECT * FROM csv.`{IN}`",
+    f"SELECT * FROM CSV.`dbfs:{FILE}`",
+    f"INSERT INTO shop.t (id) SELECT CAST(_c0 AS INT) FROM csv.`{FILE}`",
+    f"CREATE TEMPORARY VIEW w AS SELECT * FROM csv.`{IN}`",
+]
+
+
+@pytest.mark.parametrize("statement", READS)
+def test_reading_files_of_a_volume_needs_read_volume_and_nothing_else(lake: GuardedLake, statement: str) -> None:
+    lake.do("root", "GRANT SELECT, MODIFY ON TABLE shop.t TO eve")
+    assert lake.outcome("eve", statement) == "42704"
+    for other in ("WRITE VOLUME", "MANAGE"):
+        lake.do("root", f"GRANT {other} ON VOLUME shop.files TO eve")
+        assert lake.outcome("eve", statement) == "42501"
+    lake.do("root", "GRANT READ VOLUME ON VOLUME shop.files TO eve")
+    assert lake.outcome("eve", statement) == "R"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (f"{IN}/..", "22023"),
+        (f"{IN}/%2e%2e/in", "22023"),
+        (f"{IN}/link", "42501"),
+        (f"{IN}/../../linked/secret.csv", "22023"),
+        ("/Volumes/spark_catalog/shop/files/linked", "42501"),
+        ("/Volumes/spark_catalog/shop/files/linked/secret.csv", "42501"),
+        ("/Volumes/spark_catalog/shop/files/none", "42K03"),
+        ("/Volumes/spark_catalog/shop/none/in", "42704"),
+        ("/Volumes/spark_catalog/shop", "22023"),
+        (IN, "R"),
+    ],
+)
+def test_files_are_read_below_the_folder_of_their_volume(lake: GuardedLake, path: str, expected: str) -> None:
+    folder = volume_folder(lake, "files")
+    secret = lake.folder.parent / "secret.csv"
+    secret.write_text("x")
+    (folder / "in" / "link").symlink_to(secret)
+    (folder / "linked").symlink_to(lake.folder.parent)
+    lake.do("root", "GRANT SELECT, MODIFY ON TABLE shop.t TO root")
+    assert lake.outcome("root", f"SELECT * FROM csv.`{path}`") == expected
+    assert lake.outcome("root", f"COPY INTO shop.t FROM '{path}' FILEFORMAT = CSV") == expected
+
+
+def test_who_may_not_read_a_volume_does_not_learn_what_it_holds(lake: GuardedLake) -> None:
+    lake.do("root", "GRANT WRITE VOLUME ON VOLUME shop.files TO eve", "GRANT SELECT, MODIFY ON TABLE shop.t TO eve")
+    for text in ("SELECT * FROM csv.`{}`", "COPY INTO shop.t FROM '{}' FILEFORMAT = CSV"):
+        there, none = (str(lake.error("eve", text.format(path))) for path in (IN, f"{IN}/none"))
+        assert there == none and "READ VOLUME" in there
+
+
+def test_a_view_reads_files_as_its_owner(lake: GuardedLake) -> None:
+    lake.do("root", "GRANT CREATE TABLE ON SCHEMA shop TO eve", "GRANT USE SCHEMA ON SCHEMA shop TO bob")
+    assert lake.outcome("eve", f"CREATE VIEW shop.w AS SELECT * FROM csv.`{IN}`") == "42704"
+    record_view(lake, "eve")
+    lake.do("root", "GRANT SELECT ON VIEW shop.w TO bob")
+    assert lake.outcome("bob", "SELECT * FROM shop.w") == "42501"
+    lake.do("root", "GRANT READ VOLUME ON VOLUME shop.files TO eve")
+    assert lake.outcome("bob", "SELECT * FROM shop.w") == "R"
+    assert lake.outcome("bob", f"SELECT * FROM csv.`{IN}`") == "42704"
+
+
+def record_view(lake: GuardedLake, owner: str) -> None:
+    """A view as if Spark had said its columns."""
+    name = TableName("spark_catalog", "shop", "w")
+    columns = (ViewColumn(name="_c0", source="_c0", type="string"),)
+    entry = ViewEntry(
+        name=name, text=f"SELECT * FROM csv.`{IN}`", current=name.schema_name, columns=columns, owner=owner
+    )
+    lake.sources.catalog.change(CreateView(entry))
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (f"INSERT INTO csv.`{IN}` VALUES (1)", "0A000"),
+        (f"SELECT * FROM csv.`{IN}` VERSION AS OF 1", "0A000"),
+        (f"SELECT * FROM orc.`{IN}`", "0A000"),
+        (f"SELECT * FROM delta.`{IN}`", "42501"),
+        (f"CREATE TABLE shop.u (id INT) LOCATION '{IN}'", "42501"),
+        (f"SELECT * FROM read_files('{IN}')", "0A000"),
+    ],
+)
+def test_other_uses_of_paths_in_volumes_are_refused(lake: GuardedLake, statement: str, expected: str) -> None:
     assert lake.outcome("root", statement) == expected
