@@ -112,6 +112,7 @@ class Storage(ABC):
 
     root: str
     """The table root: an absolute local path, or a URL. Never ends in a slash."""
+    HAS_FOLDERS = False  # whether a folder may be empty
     LISTS_WHOLE_FOLDERS = False  # whether the names after a start cost as much as all of a folder
     allowed_roots: tuple[str, ...] | None = None
     """Folders below which the table must be located; None: anywhere."""
@@ -228,6 +229,7 @@ class Storage(ABC):
 class LocalStorage(Storage):
     """A folder of this machine."""
 
+    HAS_FOLDERS = True
     LISTS_WHOLE_FOLDERS = True
 
     def __init__(self, root: str, allowed_roots: Sequence[str] | None = None) -> None:

@@ -88,9 +88,18 @@ class VolumeFile:
                 raise FileInStagingPathExists(str(self.path)) from error
 
     def remove(self) -> None:
+        """Removes a file, or a folder that is empty: dlt's Databricks destination removes both by REMOVE."""
         with self._errors():
+            if self.path.file and self.is_folder():
+                self.remove_folder()
+                return
             self.status()
             self._storage.delete(self.path.file)
+
+    @property
+    def has_folders(self) -> bool:
+        """Whether a folder is there without files."""
+        return self._storage.HAS_FOLDERS
 
     def is_folder(self) -> bool:
         if not self.path.file:

@@ -22,6 +22,7 @@ from typing import BinaryIO
 
 from flask import Blueprint, Response, g, request
 
+from catalog.volume_errors import VolumeFileNotFound
 from engine.statements.volumes import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
 from gateway.errors import EngineNotAnswering
@@ -90,7 +91,13 @@ def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
         if staged.operation is FileOperation.GET:
             return _download(files.transfer(GetFile(path=staged.path)).file)
         change = ChangeFile(operation=staged.operation, path=staged.path, overwrite=staged.overwrite)
-        return _changed(files.transfer(change))
+        transfer = files.transfer(change)
+        try:
+            return _changed(transfer)
+        except VolumeFileNotFound:  # on an object store a folder goes with its last file
+            if staged.operation is FileOperation.REMOVE and not transfer.file.has_folders:
+                return Response(status=HTTPStatus.NO_CONTENT)
+            raise
 
     return routes
 

@@ -9,8 +9,6 @@ import pytest
 from catalog.changes import CreateView
 from catalog.entries import ViewColumn, ViewEntry
 from catalog.names import TableName
-from engine.statements.volumes import ChangeFile
-from engine.storage.volume_files import FileOperation
 from tests.security.guarded_lake import GuardedLake
 
 FILE = "/Volumes/spark_catalog/shop/files/in/a.csv"
@@ -158,7 +156,9 @@ PATHS = [
     ("/Volumes/spark_catalog/shop/files/linked/secret.csv", "42501"),
     ("/Volumes/spark_catalog/shop/files/none.csv", "42K03"),
     ("/Volumes/spark_catalog/shop/files/in/a.csv/b", "42501"),
-    ("/Volumes/spark_catalog/shop/files/in", "42K03"),
+    ("/Volumes/spark_catalog/shop/files/in", "2BP01"),
+    ("/Volumes/spark_catalog/shop/files/empty", "R"),
+    ("/Volumes/spark_catalog/shop/files", "42K03"),
     ("dbfs:/Volumes/spark_catalog/shop/files/in/a.csv", "R"),
     ("/Volumes/SPARK_CATALOG/Shop/FILES/in/a.csv", "R"),
     (FILE, "R"),
@@ -172,23 +172,18 @@ def test_a_path_stays_in_its_volume(lake: GuardedLake, path: str, expected: str)
     secret.write_text("x")
     (folder / "in" / "link").symlink_to(secret)
     (folder / "linked").symlink_to(lake.folder.parent)
+    (folder / "empty").mkdir()
     assert lake.outcome("root", f"REMOVE '{path}'") == expected
     assert secret.read_text() == "x"
 
 
-def test_folders_are_made_and_removed(lake: GuardedLake) -> None:
-    folder = volume_folder(lake, "files")
-    for operation, path, expected in [
-        (FileOperation.REMOVE, "in", "42K03"),
-        (FileOperation.REMOVE, "", "42K03"),
-    ]:
-        statement = ChangeFile(operation=operation, path=f"/Volumes/spark_catalog/shop/files/{path}")
-        assert lake.outcome("root", statement) == expected
+def test_a_list_has_files_and_folders(lake: GuardedLake) -> None:
     rows = lake.rows("root", "LIST '/Volumes/spark_catalog/shop/files/'")
     assert [row[:3] for row in rows] == [("/Volumes/spark_catalog/shop/files/in/", "in/", 0)]
-    (row,) = lake.rows("root", "LIST '/Volumes/spark_catalog/shop/files/in'")
-    assert row[:3] == (FILE, "a.csv", 5)
-    assert (folder / "in").is_dir()
+    for path in ("/Volumes/spark_catalog/shop/files/in", FILE):
+        (row,) = lake.rows("root", f"LIST '{path}'")
+        assert row[:3] == (FILE, "a.csv", 5)
+    assert lake.outcome("root", "LIST '/Volumes/spark_catalog/shop/files/none'") == "42K03"
 
 
 def test_external_volumes_follow_the_rules_of_external_locations(lake: GuardedLake) -> None:
