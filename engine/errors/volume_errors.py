@@ -16,8 +16,8 @@ class EmptyLocalFile(SqlError, condition="EMPTY_LOCAL_FILE_IN_STAGING_ACCESS_QUE
 class StagingNotSupported(SqlError, condition="STAGING_NOT_SUPPORTED", sqlstate="0A000"):
     statement: str
     template = (
-        "{statement} needs a client that transfers files itself. Use a Databricks driver over HTTP, or the Files API: "
-        "/api/2.0/fs/files/Volumes/…"
+        "{statement} needs a client that transfers files itself. Use a Databricks driver over HTTP (with "
+        "server.public_url, if there is a proxy), or the Files API: /api/2.0/fs/files/Volumes/…"
     )
 
 

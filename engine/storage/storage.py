@@ -209,9 +209,9 @@ class Storage(ABC):
     def delete_empty_folder(self, name: str) -> bool:
         """Remove a folder that has nothing in it; False where it stays, or where folders are beginnings of names."""
 
-    @abstractmethod
     def make_folder(self, name: str) -> None:
         """Creates a folder and those above it, where folders are more than beginnings of names."""
+        self.path_of(name)
 
     @abstractmethod
     def delete_tree(self) -> None:
@@ -517,9 +517,6 @@ class FsspecStorage(Storage):
             if any(map(_decides_listing, names)):
                 forget_listings(self.root)
         return {name: failed[path] for name in names if (path := self.path_of(name)) in failed}
-
-    def make_folder(self, name: str) -> None:
-        self.path_of(name)
 
     @as_os_errors()
     def delete_tree(self) -> None:

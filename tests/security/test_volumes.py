@@ -9,6 +9,7 @@ import pytest
 from catalog.changes import CreateView
 from catalog.entries import ViewColumn, ViewEntry
 from catalog.names import TableName
+from engine.runtime.identity import Identity, Method, Scope
 from tests.security.guarded_lake import GuardedLake
 
 FILE = "/Volumes/spark_catalog/shop/files/in/a.csv"
@@ -119,6 +120,30 @@ def test_one_privilege_on_a_volume_is_not_another(
 ) -> None:
     lake.do("root", f"GRANT {granted} ON VOLUME shop.files TO eve")
     assert lake.outcome("eve", statement) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (f"GET '{FILE}' TO 'x'", STAGED),
+        ("LIST '/Volumes/spark_catalog/shop/files'", "R"),
+        (f"PUT 'x' INTO '{FILE}' OVERWRITE", "42501"),
+        (f"REMOVE '{FILE}'", "42501"),
+        ("DROP VOLUME shop.files", "42501"),
+    ],
+)
+def test_a_token_for_reading_changes_no_file(lake: GuardedLake, statement: str, expected: str) -> None:
+    identity = Identity("root", is_admin=True, method=Method.TOKEN, scopes=frozenset({Scope.READ_ONLY}))
+    assert lake.outcome(identity, statement) == expected
+
+
+def test_volumes_are_there_after_a_restart(lake: GuardedLake) -> None:
+    lake.do("root", "GRANT READ VOLUME ON VOLUME shop.files TO eve")
+    again = GuardedLake(lake.folder)
+    assert again.rows("eve", "SHOW VOLUMES IN shop") == [("shop", "files")]
+    assert again.rows("root", "DESCRIBE VOLUME shop.files") == lake.rows("root", "DESCRIBE VOLUME shop.files")
+    again.do("root", "DROP VOLUME shop.files")
+    assert GuardedLake(lake.folder).rows("root", "SHOW VOLUMES IN shop") == []
 
 
 def test_containers_need_use_as_for_tables(lake: GuardedLake) -> None:
