@@ -47,6 +47,7 @@ from catalog.entries import (
     SchemaEntry,
     TableEntry,
     ViewEntry,
+    VolumeEntry,
 )
 from catalog.errors import (
     CatalogBusy,
@@ -86,6 +87,7 @@ from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.store import CatalogStore
 from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags
 from catalog.view import CatalogView, NameSource
+from catalog.volume_changes import CreateVolume, DropVolume, RenameVolume, SetVolumeComment
 
 __all__ = ["Catalog", "CatalogView"]
 
@@ -166,9 +168,19 @@ class Catalog:
         """Make the change, and answer what was recorded under the name in that moment; raises as `change` does."""
         return self._change(DropTable(name, purge), condition)[0].state.relations.get(name)
 
-    def drop_schema(self, name: SchemaName, cascade: bool, condition: Condition | None = None) -> tuple[Relation, ...]:
+    def drop_volume(
+        self, name: TableName, condition: Condition | None = None
+    ) -> tuple[VolumeEntry, tuple[RightDifference, ...]]:
+        """Makes the change, and returns the volume that was dropped; raises as `change` does."""
+        before, after = self._change(DropVolume(name), condition)
+        return before.state.volumes[name], tuple(differences(before.state, after.state))
+
+    def drop_schema(
+        self, name: SchemaName, cascade: bool, condition: Condition | None = None
+    ) -> tuple[Relation | VolumeEntry, ...]:
         """Make the change, and answer what the schema held in that moment; raises as `change` does."""
-        return tuple(self._change(DropSchema(name, cascade), condition)[0].state.relations_of(name))
+        state = self._change(DropSchema(name, cascade), condition)[0].state
+        return (*state.relations_of(name), *state.volumes_of(name))
 
     def _change(self, change: Change, condition: Condition | None = None) -> tuple[CatalogView, CatalogView]:
         """The views before the change and after it."""
@@ -230,6 +242,15 @@ class Catalog:
             return self._store.swap(base, new)
         except OSError as error:
             raise CatalogNotWritable(error.strerror or str(error)) from error
+
+    def _new_volume(self, view: CatalogView, entry: VolumeEntry) -> list[Change]:
+        if view.is_rest(entry.name.schema_name.catalog_name):
+            raise RestCatalogNotChanged(entry.name.catalog, "A volume")
+        location = self._roots.ensure_allowed(entry.location)
+        if not entry.managed:
+            view.ensure_free_location(location)
+        volume = replace(entry, location=location)
+        return [*_adopt_schema(view, entry.name.schema_name), CreateVolume(volume)]
 
     def _ensure_new(self, view: CatalogView, change: Change) -> None:
         for schema in _schemas_of(change):
@@ -299,13 +320,11 @@ class Catalog:
             case SetLocation(moved, place):
                 _ensure_recorded(view, moved)
                 return [SetLocation(moved, self._roots.ensure_allowed(place))]
-            case RecordClone() | ForgetClone() | SetFormat():
+            case RecordClone() | ForgetClone() | SetFormat() | DropVolume() | RenameVolume() | SetVolumeComment():
                 return [change]
             case SetComment(commented, _):
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
-            case GrantPrivileges(on=on) | SetOwner(on=on):
-                return [*_adopt(view, on), change]
-            case SetTags(on=on) | CreatePolicy(on=on) | DropPolicy(on=on):
+            case GrantPrivileges(on=on) | SetOwner(on=on) | SetTags(on=on) | CreatePolicy(on=on) | DropPolicy(on=on):
                 return [*_adopt(view, on), change]
             case SetRowFilter(table=policed) | SetColumnMask(table=policed):
                 return [*_adopt(view, Securable(Kind.TABLE, policed)), change]
@@ -317,6 +336,8 @@ class Catalog:
                 location = self._roots.ensure_allowed(external.location)
                 self._places.ensure_not_ours(location)
                 return [CreateLocation(replace(external, location=location))]
+            case CreateVolume(volume):
+                return self._new_volume(view, volume)
             case CreateGroup() | ChangeGroup() | DropGroup() | DropLocation() | DropFunction():
                 return [change]
             case _:
@@ -342,6 +363,13 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return ()
         case CreateFunction(FunctionEntry(name=function_name)) | DropFunction(function_name):
             return (function_name.schema_name,)
+        case (
+            CreateVolume(VolumeEntry(name=volume_name))
+            | DropVolume(volume_name)
+            | RenameVolume(volume_name, _)
+            | SetVolumeComment(volume_name, _)
+        ):
+            return (volume_name.schema_name,)
         case CreateSchema(entry, _):
             return (entry.name,)
         case DropSchema(name, _):
@@ -373,7 +401,7 @@ def _new_parts(change: Change) -> tuple[str, ...]:
             return (schema.name.schema,)
         case CreateTable(TableEntry(name=name)) | CreateView(ViewEntry(name=name)) | RenameTable(_, name):
             return (name.table,)
-        case CreateFunction(FunctionEntry(name=name)):
+        case CreateFunction(FunctionEntry(name=name)) | CreateVolume(VolumeEntry(name=name)) | RenameVolume(_, name):
             return (name.table,)
         case CreateGroup(GroupEntry(name=part)) | CreateLocation(LocationEntry(name=part)):
             return (part,)
@@ -383,7 +411,7 @@ def _new_parts(change: Change) -> tuple[str, ...]:
             return ()
         case GrantPrivileges() | RevokePrivileges() | SetOwner() | ChangeGroup() | DropGroup():
             return ()
-        case DropLocation() | DropFunction() | SetRowFilter() | SetColumnMask():
+        case DropLocation() | DropFunction() | SetRowFilter() | SetColumnMask() | DropVolume() | SetVolumeComment():
             return ()
         case CreatePolicy(policy=NamedPolicy(name=part)):
             return (part,)
@@ -433,7 +461,7 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
     match on.name:
         case SchemaName() as schema:
             return _adopt_schema(view, schema)
-        case TableName() as name if on.kind is not Kind.FUNCTION and name not in view.state.relations:
+        case TableName() as name if on.kind not in (Kind.FUNCTION, Kind.VOLUME) and name not in view.state.relations:
             found = view.discovered(name)
             if found is None and view.foreign_view(name) is not None:
                 raise RestCatalogNotChanged(name.catalog, f"What is kept of {name}, a view of the catalog itself,")

@@ -59,6 +59,14 @@ from catalog.tag_changes import (
     ensure_not_named,
     ensure_stays,
 )
+from catalog.volume_changes import (
+    CreateVolume,
+    DropVolume,
+    RenameVolume,
+    SetVolumeComment,
+    VolumeChange,
+    apply_volume,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +218,7 @@ Change = (
     | RightChange
     | PolicyChange
     | TagChange
+    | VolumeChange
 )
 
 
@@ -280,6 +289,8 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return apply_right(state, change)
         case SetRowFilter() | SetColumnMask():
             return apply_policy(state, change)
+        case CreateVolume() | DropVolume() | RenameVolume() | SetVolumeComment():
+            return apply_volume(state, change)
         case _:
             assert_never(change)
 
@@ -324,14 +335,16 @@ def _drop_schema(state: CatalogState, name: SchemaName, cascade: bool) -> Catalo
         raise SchemaNotFound(str(name))
     inside = {entry.name for entry in state.relations_of(name)}
     functions = {entry.name for entry in state.functions_of(name)}
+    volumes = {entry.name for entry in state.volumes_of(name)}
     ensure_unused(state, functions, but={*inside, name})
-    if (inside or functions) and not cascade:
+    if (inside or functions or volumes) and not cascade:
         raise SchemaNotEmpty(str(name))
     return replace(
         state,
         schemas={key: entry for key, entry in state.schemas.items() if key != name},
         relations={key: entry for key, entry in state.relations.items() if key not in inside},
         functions={key: entry for key, entry in state.functions.items() if key not in functions},
+        volumes={key: entry for key, entry in state.volumes.items() if key not in volumes},
     )
 
 

@@ -20,6 +20,7 @@ from catalog.entries import (
     ServerEntry,
     TableEntry,
     ViewEntry,
+    VolumeEntry,
 )
 from catalog.errors import SqlError
 from catalog.names import TableName
@@ -141,6 +142,8 @@ def current(state: CatalogState, entry: SecurableEntry) -> SecurableEntry:
             found = state.relations.get(entry.name)
         case FunctionEntry():
             found = state.functions.get(entry.name)
+        case VolumeEntry():
+            found = state.volumes.get(entry.name)
         case LocationEntry():
             found = state.locations.get(entry.key)
     return found or replace(entry, owner=None, owner_kind=PrincipalKind.USER, grants=())

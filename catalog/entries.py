@@ -177,6 +177,24 @@ class FunctionEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeEntry:
+    """A folder of files that are no table's. Dropping a `managed` volume removes its files.
+
+    `location` is canonical. A managed volume keeps its folder when it is renamed.
+    """
+
+    name: TableName
+    location: str
+    managed: bool = True
+    owner: str | None = None
+    owner_kind: PrincipalKind = PrincipalKind.USER
+    grants: tuple[Grant, ...] = ()
+    comment: str | None = None
+    created_ms: int | None = None
+    extra: JsonObject = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocationEntry:
     """An external location: a folder by which files are read and tables are made. `name` is compared without case."""
 
@@ -207,7 +225,7 @@ class GroupEntry:
 
 
 Relation = TableEntry | ViewEntry
-OwnedEntry = CatalogEntry | SchemaEntry | Relation | FunctionEntry | LocationEntry
+OwnedEntry = CatalogEntry | SchemaEntry | Relation | FunctionEntry | VolumeEntry | LocationEntry
 """What has an owner."""
 
 SecurableEntry = ServerEntry | OwnedEntry

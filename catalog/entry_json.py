@@ -31,6 +31,7 @@ from catalog.entries import (
     TableEntry,
     ViewColumn,
     ViewEntry,
+    VolumeEntry,
 )
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
@@ -95,6 +96,15 @@ def to_json(entry: Entry) -> dict[str, object]:
                 **({"columns": list(map(list, entry.columns))} if entry.columns else {}),
                 "deterministic": entry.deterministic,
                 **_settings_json(entry.settings),
+                **_common_json(entry),
+                "created_ms": entry.created_ms,
+            }
+        case VolumeEntry():
+            own = {
+                "kind": "volume",
+                **_table_name_json(entry.name),
+                "location": entry.location,
+                "managed": entry.managed,
                 **_common_json(entry),
                 "created_ms": entry.created_ms,
             }
@@ -206,6 +216,8 @@ def from_json(value: object) -> Entry:
             )
         case "function":
             return _function(fields)
+        case "volume":
+            return _volume(fields)
         case "external location":
             location = fields.text("location")
             return LocationEntry(name=fields.text("name"), location=location, **fields.common(), extra=fields.rest())
@@ -229,6 +241,17 @@ def _function(fields: _Fields) -> FunctionEntry:
         columns=fields.text_lists("columns"),
         deterministic=fields.optional_flag("deterministic"),
         settings=fields.pairs("settings"),
+        **fields.common(),
+        created_ms=fields.optional_integer("created_ms"),
+        extra=fields.rest(),
+    )
+
+
+def _volume(fields: _Fields) -> VolumeEntry:
+    return VolumeEntry(
+        name=fields.table_name(),
+        location=fields.text("location"),
+        managed=fields.flag("managed"),
         **fields.common(),
         created_ms=fields.optional_integer("created_ms"),
         extra=fields.rest(),

@@ -3,7 +3,7 @@
     objects/spark_catalog/shop@3-9f2c01ab.json               a schema, written by generation 3
     objects/spark_catalog/shop/orders@7-51d0e6f3.json        a table, written by generation 7
     objects/~clones/5f2d…@8-0c55e1a9.json                    a shallow clone, by a digest of its location
-    objects/~groups/sales@9-77e0aa12.json                    a group; also ~functions, ~locations and ~server
+    objects/~groups/sales@9-77e0aa12.json                    a group; also ~functions, ~locations, ~server, ~volumes
     generations/00000000000000000007.json                    generation 7: which file is each object's
 
 No file ever changes once it is written. A change writes the files of the objects that it touches, and then creates the
@@ -51,6 +51,7 @@ from catalog.entries import (
     ServerEntry,
     TableEntry,
     ViewEntry,
+    VolumeEntry,
 )
 from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.errors import CatalogOutcomeUnknown, CatalogUnreadable
@@ -316,6 +317,8 @@ def _path(entry: Entry) -> str:
             return f"~locations/{_file_name(entry.key)}"
         case FunctionEntry():
             return "/".join(("~functions", *map(_file_name, entry.name.key)))
+        case VolumeEntry():
+            return "/".join(("~volumes", *map(_file_name, entry.name.key)))
         case _:
             return "/".join(map(_file_name, entry.name.key))
 
@@ -340,6 +343,7 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
     relations: dict[TableName, Relation] = {}
     clones: dict[str, CloneEntry] = {}
     functions: dict[TableName, FunctionEntry] = {}
+    volumes: dict[TableName, VolumeEntry] = {}
     locations: dict[str, LocationEntry] = {}
     groups: dict[str, GroupEntry] = {}
     server = INITIAL_STATE.server
@@ -355,6 +359,8 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
                 clones[entry.location] = entry
             case FunctionEntry():
                 functions[entry.name] = entry
+            case VolumeEntry():
+                volumes[entry.name] = entry
             case LocationEntry():
                 locations[entry.key] = entry
             case GroupEntry():
@@ -371,6 +377,7 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
         clones=clones,
         server=server,
         functions=functions,
+        volumes=volumes,
         locations=locations,
         groups=groups,
     )

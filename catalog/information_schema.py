@@ -28,6 +28,7 @@ def _columns(text: str) -> Columns:
 _TABLE = "table_catalog, table_schema, table_name"
 _TAG = "tag_name, tag_value"
 _GRANT, _PRIVILEGE = "grantor, grantee", "privilege_type, is_grantable, inherited_from"
+_VOLUME = "volume_catalog, volume_schema, volume_name"
 _SPECIFIC = "specific_catalog, specific_schema, specific_name"
 _ROUTINE = "routine_catalog, routine_schema, routine_name"
 _CONSTRAINT = "constraint_catalog, constraint_schema, constraint_name"
@@ -75,6 +76,8 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
             f"{_TABLE}, table_type, is_insertable_into, table_owner, comment, created timestamp, "
             "created_by, last_altered timestamp, last_altered_by, data_source_format, storage_path"
         ),
+        "volume_privileges": _columns(f"{_GRANT}, {_VOLUME}, {_PRIVILEGE}"),
+        "volumes": _columns(f"{_VOLUME}, volume_type, volume_owner, comment, storage_location, created timestamp"),
         "views": _columns(f"{_TABLE}, view_definition, check_option, is_updatable, is_insertable_into"),
     }
 )

@@ -19,6 +19,8 @@ from catalog.files import LOG_FOLDER, Tree
 from catalog.remote import open_tree
 from catalog.rest.places import RestPlaces
 from catalog.roots import AllowedRoots, configured_location, is_at_or_below, is_local, may_be_below, overlap
+from catalog.volume_errors import PathInVolume
+from catalog.volume_paths import is_managed_volume
 
 
 class Places:
@@ -41,8 +43,11 @@ class Places:
         self._trees: dict[str, Tree] = {root: open_tree(root) for root in roots.roots if is_local(root)}
 
     def ensure_allowed(self, path: str) -> str:
-        """The canonical location of a path that a statement names; raises PathNotAllowed."""
-        return self.roots.ensure_allowed(path)
+        """The canonical location of a path that a statement names; raises PathNotAllowed, PathInVolume."""
+        location = self.roots.ensure_allowed(path)
+        if is_managed_volume(location):
+            raise PathInVolume(path)
+        return location
 
     def ensure_there(self, location: str) -> None:
         """Raises LakeNotAvailable where a root above a canonical location is gone, which no statement makes again."""
@@ -105,6 +110,8 @@ class Places:
     def _ensure_not_ours(self, location: str) -> None:
         if LOG_FOLDER in location.split("/"):
             raise LocationOverlap(location, "it lies inside a log")
+        if is_managed_volume(location):
+            raise PathInVolume(location)
         own = self._own_folder
         if own is not None and is_at_or_below(location, own):
             raise LocationOverlap(location, "the catalog keeps its files there")

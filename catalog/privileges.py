@@ -25,6 +25,7 @@ class Kind(StrEnum):
     VIEW = "VIEW"
     FUNCTION = "FUNCTION"
     LOCATION = "EXTERNAL LOCATION"
+    VOLUME = "VOLUME"
 
 
 class Privilege(StrEnum):
@@ -34,24 +35,33 @@ class Privilege(StrEnum):
     CREATE_CATALOG = "CREATE CATALOG"
     CREATE_EXTERNAL_LOCATION = "CREATE EXTERNAL LOCATION"
     CREATE_EXTERNAL_TABLE = "CREATE EXTERNAL TABLE"
+    CREATE_EXTERNAL_VOLUME = "CREATE EXTERNAL VOLUME"
     CREATE_FUNCTION = "CREATE FUNCTION"
     CREATE_SCHEMA = "CREATE SCHEMA"
     CREATE_TABLE = "CREATE TABLE"
+    CREATE_VOLUME = "CREATE VOLUME"
     EXECUTE = "EXECUTE"
     MANAGE = "MANAGE"
     MODIFY = "MODIFY"
     READ_FILES = "READ FILES"
+    READ_VOLUME = "READ VOLUME"
     SELECT = "SELECT"
     USE_CATALOG = "USE CATALOG"
     USE_SCHEMA = "USE SCHEMA"
     WRITE_FILES = "WRITE FILES"
+    WRITE_VOLUME = "WRITE VOLUME"
 
 
 _P = Privilege
 _OF_TABLE = frozenset({_P.SELECT, _P.MODIFY, _P.APPLY_TAG, _P.MANAGE, _P.ALL})
 _OF_VIEW = frozenset({_P.SELECT, _P.MANAGE, _P.ALL})
 _OF_FUNCTION = frozenset({_P.EXECUTE, _P.MANAGE, _P.ALL})
-_OF_SCHEMA = _OF_TABLE | _OF_FUNCTION | {_P.USE_SCHEMA, _P.CREATE_TABLE, _P.CREATE_FUNCTION}
+_OF_VOLUME = frozenset({_P.READ_VOLUME, _P.WRITE_VOLUME, _P.MANAGE, _P.ALL})
+_CREATED_IN_SCHEMA = frozenset({_P.CREATE_TABLE, _P.CREATE_FUNCTION, _P.CREATE_VOLUME})
+_OF_SCHEMA = _OF_TABLE | _OF_FUNCTION | _OF_VOLUME | _CREATED_IN_SCHEMA | {_P.USE_SCHEMA}
+_OF_LOCATION = frozenset(
+    {_P.READ_FILES, _P.WRITE_FILES, _P.CREATE_EXTERNAL_TABLE, _P.CREATE_EXTERNAL_VOLUME, _P.BROWSE, _P.MANAGE, _P.ALL}
+)
 
 PRIVILEGES: Mapping[Kind, frozenset[Privilege]] = MappingProxyType(
     {
@@ -61,14 +71,16 @@ PRIVILEGES: Mapping[Kind, frozenset[Privilege]] = MappingProxyType(
         Kind.TABLE: _OF_TABLE,
         Kind.VIEW: _OF_VIEW,
         Kind.FUNCTION: _OF_FUNCTION,
-        Kind.LOCATION: frozenset(
-            {_P.READ_FILES, _P.WRITE_FILES, _P.CREATE_EXTERNAL_TABLE, _P.BROWSE, _P.MANAGE, _P.ALL}
-        ),
+        Kind.LOCATION: _OF_LOCATION,
+        Kind.VOLUME: _OF_VOLUME,
     }
 )
 """What may be granted on each kind; on a container also what holds for the objects in it."""
 
-DATA = frozenset({_P.SELECT, _P.MODIFY, _P.EXECUTE, _P.READ_FILES, _P.WRITE_FILES, _P.CREATE_EXTERNAL_TABLE})
+DATA = frozenset(
+    {_P.SELECT, _P.MODIFY, _P.EXECUTE, _P.READ_FILES, _P.WRITE_FILES, _P.READ_VOLUME, _P.WRITE_VOLUME}
+    | {_P.CREATE_EXTERNAL_TABLE, _P.CREATE_EXTERNAL_VOLUME}
+)
 """Privileges that reach data. Whoever manages an object without owning it has all others, and may grant these."""
 
 NOT_IN_ALL = frozenset({_P.MANAGE})

@@ -20,6 +20,7 @@ from catalog.entries import (
     ServerEntry,
     TableEntry,
     ViewEntry,
+    VolumeEntry,
 )
 from catalog.errors import CatalogNotFound, SchemaNotFound, SqlError, TableNotFound
 from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part, fold
@@ -37,6 +38,7 @@ from catalog.right_errors import (
 )
 from catalog.roots import overlap
 from catalog.state import CatalogState
+from catalog.volume_errors import VolumeNotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ def recorded(state: CatalogState, on: Securable) -> SecurableEntry:
             return _found(state.schemas.get(name), SchemaNotFound(str(name)))
         case TableName() as name if on.kind is Kind.FUNCTION:
             return _found(state.functions.get(name), FunctionNotFound(str(name)))
+        case TableName() as name if on.kind is Kind.VOLUME:
+            return _found(state.volumes.get(name), VolumeNotFound(str(name)))
         case TableName() as name:
             return _found(state.relations.get(name), TableNotFound(str(name)))
         case str() as name:
@@ -243,6 +247,7 @@ def _owned(state: CatalogState) -> Iterable[OwnedEntry]:
     yield from state.schemas.values()
     yield from state.relations.values()
     yield from state.functions.values()
+    yield from state.volumes.values()
     yield from state.locations.values()
 
 
@@ -259,6 +264,8 @@ def with_entry(state: CatalogState, entry: SecurableEntry) -> CatalogState:
             return replace(state, relations={**state.relations, entry.name: entry})
         case FunctionEntry():
             return replace(state, functions={**state.functions, entry.name: entry})
+        case VolumeEntry():
+            return replace(state, volumes={**state.volumes, entry.name: entry})
         case LocationEntry():
             return replace(state, locations={**state.locations, entry.key: entry})
 

@@ -28,6 +28,7 @@ from catalog.entries import (
     ServerEntry,
     TableEntry,
     ViewEntry,
+    VolumeEntry,
     owner_of,
 )
 from catalog.names import CatalogName, SchemaName
@@ -107,6 +108,7 @@ _KINDS: dict[type[SecurableEntry], Kind] = {
     ViewEntry: Kind.VIEW,
     FunctionEntry: Kind.FUNCTION,
     LocationEntry: Kind.LOCATION,
+    VolumeEntry: Kind.VOLUME,
 }
 
 
@@ -138,7 +140,7 @@ class Rights:
         match entry:
             case SchemaEntry(name=name):
                 return entry, self._catalog(name.catalog_name)
-            case TableEntry(name=name_) | ViewEntry(name=name_) | FunctionEntry(name=name_):
+            case TableEntry(name=name_) | ViewEntry(name=name_) | FunctionEntry(name=name_) | VolumeEntry(name=name_):
                 return entry, self.schema(name_.schema_name), self._catalog(name_.schema_name.catalog_name)
             case _:
                 return (entry,)
@@ -193,7 +195,8 @@ class Rights:
     def _containers(self) -> frozenset[SchemaName | CatalogName]:
         """Catalogs and schemas that are visible because of something in them, and those that everybody knows of."""
         found: set[SchemaName | CatalogName] = {DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME}
-        for entry in (*self.state.relations.values(), *self.state.functions.values()):
+        inside = (*self.state.relations.values(), *self.state.functions.values(), *self.state.volumes.values())
+        for entry in inside:
             if entry.name.schema_name not in found and self._is_visible_itself(entry):
                 found.add(entry.name.schema_name)
         found |= {name.catalog_name for name in found if isinstance(name, SchemaName)}

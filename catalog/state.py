@@ -20,6 +20,7 @@ from catalog.entries import (
     Relation,
     SchemaEntry,
     ServerEntry,
+    VolumeEntry,
 )
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, CatalogName, SchemaName, TableName
 
@@ -36,6 +37,7 @@ class CatalogState:
     """Shallow clones, by location."""
     server: ServerEntry = ServerEntry()
     functions: Mapping[TableName, FunctionEntry] = field(default_factory=lambda: MappingProxyType({}))
+    volumes: Mapping[TableName, VolumeEntry] = field(default_factory=lambda: MappingProxyType({}))
     locations: Mapping[str, LocationEntry] = field(default_factory=lambda: MappingProxyType({}))
     """External locations, by folded name."""
     groups: Mapping[str, GroupEntry] = field(default_factory=lambda: MappingProxyType({}))
@@ -53,6 +55,7 @@ class CatalogState:
         yield from self.schemas.values()
         yield from self.relations.values()
         yield from self.functions.values()
+        yield from self.volumes.values()
         yield from self.clones.values()
         yield self.server
         yield from self.locations.values()
@@ -60,6 +63,9 @@ class CatalogState:
 
     def functions_of(self, schema: SchemaName) -> Iterator[FunctionEntry]:
         return (entry for name, entry in self.functions.items() if name.key[:2] == schema.key)
+
+    def volumes_of(self, schema: SchemaName) -> Iterator[VolumeEntry]:
+        return (entry for name, entry in self.volumes.items() if name.key[:2] == schema.key)
 
 
 DEFAULT_CATALOG_NAME = CatalogName(DEFAULT_CATALOG)

@@ -18,6 +18,7 @@ from catalog.rest.names import RestNames, is_rest, table_at
 from catalog.rest.places import RestPlace
 from catalog.roots import overlap
 from catalog.state import CatalogState
+from catalog.volume_errors import PathInVolume
 
 
 class TableFolders:
@@ -27,10 +28,13 @@ class TableFolders:
         self._state, self._sources, self._places = state, sources, places
 
     def ensure_free(self, location: str) -> None:
-        """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
+        """Raises LocationOverlap where no table may be made, PathInVolume, LakeNotAvailable."""
         recorded = (entry.location for entry in self._recorded())
         elsewhere = (self._place_of(entry.location) for entry in self.rest_tables_at(location))
         self._places.ensure_free(location, iter((*recorded, *elsewhere)))
+        for volume in self._state.volumes.values():
+            if overlap(volume.location, location):
+                raise PathInVolume(location)
 
     def ensure_free_for(self, address: str, location: str, *, may_have_metadata: bool) -> None:
         """For the folder of a new table of a REST catalog.

@@ -31,6 +31,7 @@ from catalog.entries import (
     SecurableEntry,
     TableEntry,
     ViewEntry,
+    VolumeEntry,
 )
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.names import (
@@ -45,9 +46,11 @@ from catalog.names import (
     matches_all,
 )
 from catalog.places import Places
+from catalog.privileges import Privilege
 from catalog.rest.changes import COMMENT, LOCATION
 from catalog.rest.errors import RestCatalogNotAvailable
 from catalog.rest.names import RestNames, location_of
+from catalog.right_errors import InsufficientPermissions
 from catalog.rights import Caller, Rights
 from catalog.roots import is_at_or_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
@@ -61,6 +64,8 @@ from catalog.system_views import (
     system_views,
 )
 from catalog.table_folders import TableFolders
+from catalog.volume_errors import PathInVolume, VolumeNotFound
+from catalog.volume_paths import VOLUMES_FOLDER
 
 logger = logging.getLogger(__name__)
 
@@ -302,6 +307,36 @@ class CatalogView:
         """Those that may be known, by name."""
         return sorted(filter(self._shows, self.state.locations.values()), key=lambda entry: entry.key)
 
+    def volumes(self, schema: SchemaName, matches: Matcher = matches_all) -> list[VolumeEntry]:
+        """The volumes whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
+        self.schema(schema)
+        found = (each for each in self.state.volumes_of(schema) if matches(each.name.table) and self._shows(each))
+        return sorted(found, key=lambda entry: entry.name.key)
+
+    def volume(self, name: TableName) -> VolumeEntry:
+        """Raises VolumeNotFound."""
+        entry = self.state.volumes.get(name)
+        if entry is None or not self._shows(entry):
+            raise VolumeNotFound(str(name))
+        return entry
+
+    def new_volume_location(self, name: TableName, token: str) -> str | None:
+        """Where a new managed volume goes: into a folder of its own, which no later volume of the name has.
+
+        None if neither the schema nor the server has a folder.
+        """
+        schema = self.managed_schema_location(name.schema_name)
+        return None if schema is None else f"{schema}/{VOLUMES_FOLDER}/{token}"
+
+    def _ensure_no_volume(self, path: str, location: str, *, above: bool) -> None:
+        """Raises for a path in an external volume, and with `above` also for one that such a volume is in."""
+        compare = overlap if above else is_at_or_below
+        for entry in self.state.volumes.values():
+            if not entry.managed and compare(location, entry.location):
+                if self._shows(entry):
+                    raise PathInVolume(path)
+                raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
+
     def ensure_may_change(self, schema: SchemaName) -> None:
         """Raises ReservedName for the schema whose views are made of the catalog itself."""
         if is_system_schema(schema):
@@ -310,6 +345,7 @@ class CatalogView:
     def ensure_location(self, path: str) -> str:
         """The canonical location of a path that a client chose for a table; raises PathNotAllowed, LakeNotAvailable."""
         location = self._places.ensure_allowed(path)
+        self._ensure_no_volume(path, location, above=False)
         self._places.ensure_there(location)
         return location
 
@@ -319,6 +355,7 @@ class CatalogView:
         Raises PathNotAllowed, FilesNotReadable, LakeNotAvailable.
         """
         location = self._places.ensure_allowed(path)
+        self._ensure_no_volume(path, location, above=True)
         self._places.ensure_files(location)
         return location
 
@@ -372,13 +409,18 @@ class CatalogView:
         """Where a table of this name goes if its statement does not say: below its schema's location, else in the
         served folder, where it would be found under the same name. None where there is neither.
         """
-        schema = self.schema(name.schema_name)
+        schema = self.managed_schema_location(name.schema_name)
+        return None if schema is None else self.ensure_location(f"{schema}/{name.table}")
+
+    def managed_schema_location(self, name: SchemaName) -> str | None:
+        """Where managed objects of a schema go, without a slash at the end."""
+        schema = self.schema(name)
         if schema.location is not None:
-            return self.ensure_location(f"{schema.location.rstrip('/')}/{name.table}")
+            return schema.location.rstrip("/")
         if self._served is None:
             return None
-        catalog = () if name.schema_name.catalog_name == DEFAULT_CATALOG_NAME else (name.catalog,)
-        return self.ensure_location("/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema, name.table)))
+        catalog = () if name.catalog_name == DEFAULT_CATALOG_NAME else (name.catalog,)
+        return "/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema))
 
     def discovered(self, name: TableName, but: str | None = None) -> TableEntry | None:
         """Returns what the catalog's source has under `name`, unless a managed table owns it; raises TableAmbiguous.

@@ -16,6 +16,7 @@ from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
+from engine.statements.volumes import ChangeFile
 
 
 class EngineSession(Protocol):
@@ -39,7 +40,7 @@ class EngineSession(Protocol):
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream: ...
 
-    def run(self, statement: Statement, context: StatementContext) -> ResultStream: ...
+    def run(self, statement: Statement | ChangeFile, context: StatementContext) -> ResultStream: ...
 
     def close(self) -> None: ...
 

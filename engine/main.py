@@ -78,6 +78,7 @@ from engine.statements.variables import (
     Script,
     may_answer_rows,
 )
+from engine.statements.volumes import ChangeFile
 from engine.storage.storage import Storage, open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.warm_up import IDENTITY, RunningStatements, WarmUp
@@ -382,7 +383,7 @@ class LakeSession:
                 context.on_parsed(may_answer_rows(statement))
                 return self._take(statement, (), parameters, context).result
 
-    def run(self, statement: Statement, context: StatementContext) -> ResultStream:
+    def run(self, statement: Statement | ChangeFile, context: StatementContext) -> ResultStream:
         """Run a statement that did not come as text."""
         with interrupted_by(context.cancel), self._running.another():
             return self._take(statement, (), (), context).result

@@ -240,6 +240,18 @@ class StatementsSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesSection:
+    """Limits of files that clients upload into volumes."""
+
+    file_bytes_max: int = setting(5 << 30, "Bytes of one uploaded file; a larger one is refused.", low=1)
+    uploads_bytes_max: int = setting(
+        20 << 30,
+        "Bytes of all files that are being uploaded. They wait in spark.local_dir until they have arrived.",
+        low=1,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsSection:
     """Limits of results, which the server holds until they are fetched, most of them in files in spark.local_dir."""
 
@@ -427,6 +439,7 @@ class Config:
     storage: StorageSection = field(default_factory=StorageSection)
     catalogs: CatalogsSection = field(default_factory=CatalogsSection)
     results: ResultsSection = field(default_factory=ResultsSection)
+    volumes: VolumesSection = field(default_factory=VolumesSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
     lineage: LineageSection = field(default_factory=LineageSection)

@@ -164,6 +164,11 @@ class Operation:
         return self.has_rows if self._stream else self._may_answer_rows is not False
 
     @property
+    def is_staging(self) -> bool:
+        """Whether its row says where the client transfers a file."""
+        return self._stream is not None and self._stream.is_staging
+
+    @property
     def rows_modified(self) -> int | None:
         return self._stream.rows_modified if self._stream else None
 

@@ -36,13 +36,16 @@ from gateway.config import Config
 from gateway.config_catalogs import open_rest_catalogs, open_rest_policy
 from gateway.config_storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings, listen
-from gateway.http.app import HttpOptions, create_app
+from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
+from gateway.http.connection import HttpLimits
 from gateway.http.console_page import load_console
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
+from gateway.http.staged_links import StagedLinks
 from gateway.http.thrift_route import ThriftRoute
+from gateway.http.uploads import Uploads
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.listening import (
     ensure_port_file_writable,
@@ -175,7 +178,9 @@ class Server:
         tls = self._tls(auditor)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
+        staged = StagedLinks(LinkSigner(lifetime_s=self._config.results.link_lifetime_s))
         options = HttpOptions(
+            staged=staged,
             threads=config.http_threads,
             hosts=hosts,
             link_lifetime_s=self._config.results.link_lifetime_s,
@@ -189,6 +194,7 @@ class Server:
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(
             signer=LinkSigner(lifetime_s=self._config.results.link_lifetime_s),
+            staged=staged,
             public_url=config.public_url,
         )
         calls = ThriftRoute(authenticator, hosts, links)
@@ -197,7 +203,7 @@ class Server:
             calls,
             config.host,
             config.http_port,
-            settings=HttpSettings(threads=config.http_threads, tls=tls),
+            settings=HttpSettings(threads=config.http_threads, tls=tls, limits=self._http_limits(staged)),
             on_death=self._on_death,
         )
         http.start()
@@ -224,6 +230,16 @@ class Server:
             write_port_file(Path(config.port_file), ports)
             parts.callback(remove_port_file, Path(config.port_file), ports)
         return ports
+
+    def _http_limits(self, staged: StagedLinks) -> HttpLimits:
+        config = self._config
+        uploads = Uploads(
+            folder=config.spark.local_dir or None,
+            file_bytes_max=config.volumes.file_bytes_max,
+            held_bytes_max=max(config.volumes.file_bytes_max, config.volumes.uploads_bytes_max),
+            ensure_wanted=staged.ensure_wanted,
+        )
+        return HttpLimits(body_bytes_max=BODY_BYTES_MAX, uploads=uploads)
 
     def _thrift_listener(self, parts: ExitStack) -> socket.socket | None:
         """Opens the Thrift port early after a crash: clients that connect before Spark is there wait in its backlog."""

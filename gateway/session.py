@@ -19,6 +19,8 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.statements.statement import Statement
+from engine.statements.volumes import ChangeFile, GetFile
+from engine.storage.volume_files import FileTransfer
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
@@ -33,7 +35,8 @@ _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geo
 class WantedResult:
     """What a front end takes of a statement's result: its first rows alone (`row_limit`), none behind so many bytes
     (`bytes_wanted`), those that are there while it computes the others (`streams`), a row of the counts of a DML
-    statement (`has_counts`), Databricks' column of SHOW VIEWS (`shows_materialized`).
+    statement (`has_counts`), Databricks' column of SHOW VIEWS (`shows_materialized`), URLs for files of volumes that
+    its client transfers (`stage`).
     """
 
     row_limit: int | None = None
@@ -41,6 +44,7 @@ class WantedResult:
     streams: bool = False
     has_counts: bool = False
     shows_materialized: bool = False
+    stage: Callable[[FileTransfer], str] | None = None
 
 
 _ALL_ROWS = WantedResult()
@@ -106,6 +110,7 @@ class Session:
                 rows_wanted=wanted.row_limit,
                 bytes_wanted=wanted.bytes_wanted,
                 shows_materialized=wanted.shows_materialized,
+                stage=wanted.stage,
             )
             if wanted.has_counts:
                 on_parsed = context.on_parsed
@@ -127,6 +132,14 @@ class Session:
             return through(stream) if through else stream
 
         return self._call(type(statement).__name__, run)
+
+    def transfer(self, statement: GetFile | ChangeFile, stage: Callable[[FileTransfer], str]) -> Operation:
+        """Starts a statement about a file of a volume, as a value; `stage` is called once it is authorized."""
+        text = f"GET '{statement.path}'" if isinstance(statement, GetFile) else _file_text(statement)
+        operation = self._operation(
+            text, lambda context: self.engine_session.run(statement, replace(context, stage=stage))
+        )
+        return self._start(operation, StatementClass.METADATA)
 
     def answer(self, name: str, stream: ResultStream) -> Operation:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
@@ -249,3 +262,8 @@ def _ensure_flat(parameters: Sequence[Parameter]) -> None:
     for position, parameter in enumerate(parameters, 1):
         if _NESTED_TYPE.match(parameter.sql_type):
             raise NestedParameter(parameter.name or str(position), parameter.sql_type)
+
+
+def _file_text(statement: ChangeFile) -> str:
+    """The change as the history and the audit log show it."""
+    return f"{statement.operation} '{statement.path}'{' OVERWRITE' if statement.overwrite else ''}"

@@ -22,6 +22,7 @@ from engine.answers.tables import (
     show_table_extended,
     show_tbl_properties,
 )
+from engine.answers.volumes import answer_volumes
 from engine.bind.bound import BoundStatement, Outcome
 from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.functions import DescribeFunction
@@ -58,6 +59,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement
+from engine.statements.volumes import DescribeVolume, ShowVolumes
 
 
 def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
@@ -109,6 +111,8 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return answer_rights(bound, statement)
         case ShowPolicies() | DescribePolicy():
             return answer_policies(bound, statement)
+        case ShowVolumes() | DescribeVolume():
+            return answer_volumes(bound, statement)
         case Refresh() | ShowAbsent():
             return answer_foreign(statement)
         case ListSchemas() | ListTables() | ListColumns() | ListFunctions():

@@ -10,6 +10,7 @@ from catalog.entries import ViewEntry
 from catalog.errors import TableAlreadyExists
 from catalog.right_changes import CreateFunction
 from catalog.right_errors import FunctionAlreadyExists
+from catalog.volume_changes import CreateVolume
 from engine.bind.bound import Outcome
 from engine.plans.ddl import (
     CatalogPlan,
@@ -35,6 +36,8 @@ def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContex
     if isinstance(change, SetViewProperties):
         change = replace(change, altered_ms=now_ms, altered_by=context.identity.principal)
     if isinstance(change, CreateFunction):
+        change = replace(change, entry=replace(change.entry, created_ms=now_ms))
+    if isinstance(change, CreateVolume):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
         context.on_rights(catalog.change_rights(change, plan.condition))

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateSchema, CreateTable, ForgetClone
-from catalog.entries import Relation, SchemaEntry, TableEntry
+from catalog.entries import Relation, SchemaEntry, TableEntry, VolumeEntry
 from catalog.errors import SchemaAlreadyExists, SqlError
+from engine.answers.volumes import remove_volume_files
 from engine.bind.bound import Outcome
 from engine.errors.definition_errors import SchemaNotRemovable, TableNotRemovable
 from engine.plans.ddl import DropSchemaPlan, DropTablePlan
@@ -49,6 +50,9 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
             dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition)
     except plan.tolerated:
         return Outcome(result=empty_result())
+    for entry in dropped:
+        if isinstance(entry, VolumeEntry):
+            remove_volume_files(entry, catalog)
     failures = _remove(dropped, expected, catalog, before_removal)
     if failures:
         schema = state.schemas.get(plan.name, SchemaEntry(name=plan.name))
@@ -64,13 +68,16 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
     return Outcome(result=empty_result())
 
 
-def _managed(relations: Iterable[Relation]) -> list[TableEntry]:
+def _managed(relations: Iterable[Relation | VolumeEntry]) -> list[TableEntry]:
     """The tables whose files go with their names."""
     return [entry for entry in relations if isinstance(entry, TableEntry) and entry.managed]
 
 
 def _remove(
-    dropped: Iterable[Relation], expected: list[TableEntry], catalog: Catalog, before_removal: Callable[[str], None]
+    dropped: Iterable[Relation | VolumeEntry],
+    expected: list[TableEntry],
+    catalog: Catalog,
+    before_removal: Callable[[str], None],
 ) -> list[tuple[TableEntry, OSError]]:
     """Remove the files of managed tables that have no name any more; those that can still be read, and why."""
     went = _managed(dropped)

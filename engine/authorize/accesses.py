@@ -23,8 +23,11 @@ from engine.bind.bound import (
     Target,
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
+from engine.statements.catalog import CommentOn
 from engine.statements.rights import RightQuestion
 from engine.statements.statement import AnsweredStatement
+from engine.statements.variables import SingleStatement
+from engine.statements.volumes import ChangeFile, DescribeVolume, DropVolume, GetFile, ListVolume, RenameVolume
 
 _TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
 
@@ -62,9 +65,21 @@ def _securable(bound: BoundStatement) -> Iterator[Access]:
     entry = bound.securable
     if entry is None:
         return
-    use = Use.DESCRIBE if isinstance(bound.statement, RightQuestion) else Use.GRANT
+    use = _securable_use(bound.statement)
     name = "" if isinstance(entry, ServerEntry) else str(entry.name)
     yield Access(name=name, kind=kind_of(entry).value, use=use)
+
+
+def _securable_use(statement: SingleStatement) -> Use:
+    match statement:
+        case ListVolume() | DescribeVolume():
+            return Use.DESCRIBE
+        case GetFile():
+            return Use.READ
+        case ChangeFile() | DropVolume() | RenameVolume() | CommentOn():
+            return Use.WRITE
+        case _:
+            return Use.DESCRIBE if isinstance(statement, RightQuestion) else Use.GRANT
 
 
 def _functions(functions: Iterable[BoundFunction], via_view: str | None) -> Iterator[Access]:
@@ -83,8 +98,8 @@ def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | Non
                 yield from _relations((named,), use, via_view or str(called.name))
             case BoundChanges(table=table) | BoundMetadata(table=table):
                 yield _table(table, use, via_view)
-            case BoundFiles(root=root):
-                yield Access(name=root, kind=_FILES, use=use, via_view=via_view)
+            case BoundFiles(root=root, path=path):
+                yield Access(name=path or root, kind=_FILES, use=use, via_view=via_view)
             case BoundView(relations=inner, functions=functions):
                 yield Access(name=relation.label, kind=_VIEW, use=use, via_view=via_view)
                 yield from _relations(inner, use, relation.label)

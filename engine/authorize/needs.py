@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from catalog.conditions import AnyNeed, Definer, NameNeed, Need
-from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, owner_of
+from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, VolumeEntry, owner_of
 from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.privileges import Privilege, user
 from catalog.rights import label_of
@@ -133,9 +133,24 @@ from engine.statements.shows import (
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import REPLACES, CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+from engine.statements.volumes import (
+    ChangeFile,
+    CreateVolume,
+    DescribeVolume,
+    DropVolume,
+    FileStatement,
+    GetFile,
+    ListVolume,
+    RenameVolume,
+    ShowVolumes,
+    VolumeDefinition,
+)
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 Needs = Iterable[AnyNeed]
+
+_ON_VOLUME = {Privilege.SELECT: Privilege.READ_VOLUME, Privilege.MODIFY: Privilege.WRITE_VOLUME}
+"""What a privilege on a table is on a volume whose files are named by their path."""
 
 _ON_LOCATION = {
     Privilege.SELECT: Privilege.READ_FILES,
@@ -201,8 +216,9 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
         case CreateFunction():
             yield from _new_function(bound, statement)
         case DropFunction():
-            if bound.securable is not None:
-                yield Need(Privilege.MANAGE, bound.securable)
+            yield from _on_securable(bound, Privilege.MANAGE)
+        case GetFile() | ListVolume() | ChangeFile() | CreateVolume() | DropVolume() | RenameVolume():
+            yield from _volumes(bound, statement)
         case AlterView():
             yield from _altered_view(bound, statement)
         case DropView():
@@ -246,6 +262,8 @@ def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
             | ShowUsers()
             | ShowLocations()
             | DescribeFunction()
+            | ShowVolumes()
+            | DescribeVolume()
         ):  # what is visible may be described
             return ()
         case ShowPolicies() | DescribePolicy():
@@ -427,6 +445,29 @@ def _places(bound: BoundStatement, written: str) -> Iterable[PathOwner]:
     return free_path_owners(bound.view, bound.view.ensure_location(written))
 
 
+def _volumes(bound: BoundStatement, statement: VolumeDefinition | FileStatement) -> Needs:
+    match statement:
+        case GetFile() | ListVolume():
+            yield from _on_securable(bound, Privilege.READ_VOLUME)
+        case ChangeFile():
+            yield from _on_securable(bound, Privilege.WRITE_VOLUME)
+        case CreateVolume(volume_parts=parts, location=location):
+            yield Need(Privilege.CREATE_VOLUME, _schema(bound, TableName.from_parts(parts, bound.state.current)))
+            if location is not None:
+                yield from (Need(Privilege.CREATE_EXTERNAL_VOLUME, owner) for owner in _places(bound, location))
+        case RenameVolume(volume_parts=parts):
+            yield from _on_securable(bound, Privilege.MANAGE)
+            yield Need(Privilege.CREATE_VOLUME, _schema(bound, TableName.from_parts(parts, bound.state.current)))
+        case DropVolume():
+            yield from _on_securable(bound, Privilege.MANAGE)
+        case _:
+            assert_never(statement)
+
+
+def _on_securable(bound: BoundStatement, privilege: Privilege) -> Needs:
+    return [] if bound.securable is None else [Need(privilege, bound.securable)]
+
+
 def _commented(bound: BoundStatement, statement: CommentOn) -> Needs:
     match statement.kind:
         case Commentable.CATALOG:
@@ -434,6 +475,8 @@ def _commented(bound: BoundStatement, statement: CommentOn) -> Needs:
         case Commentable.SCHEMA:
             name = SchemaName.from_parts(statement.parts, bound.state.catalog)
             return _managed(bound.view.schema(name))
+        case Commentable.VOLUME:
+            return _on_securable(bound, Privilege.MANAGE)
         case Commentable.TABLE | Commentable.COLUMN:
             return _on_target(bound, Privilege.MODIFY)
         case _:
@@ -469,6 +512,8 @@ def _on_table(table: BoundTable, privilege: Privilege, definer: Definer | None =
 
 def _on_owner(owner: PathOwner, privilege: Privilege, definer: Definer | None) -> Need:
     """A table that is reached by its path takes what it takes by its name."""
+    if isinstance(owner, VolumeEntry):
+        return Need(_ON_VOLUME[privilege], owner, definer)
     return Need(_ON_LOCATION[privilege] if isinstance(owner, LocationEntry) else privilege, owner, definer)
 
 

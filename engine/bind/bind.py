@@ -23,9 +23,9 @@ from catalog.names import (
     matches_all,
     path_of,
 )
+from catalog.volume_paths import parse_volume_path
 from engine.bind.binder import Binder
 from engine.bind.bound import (
-    BoundFiles,
     BoundRelation,
     BoundStatement,
     BoundTable,
@@ -33,8 +33,14 @@ from engine.bind.bound import (
 )
 from engine.bind.drops import dropped
 from engine.bind.new_tables import like_provider, new_table, replaced_table
-from engine.bind.securables import bind_described_function, bind_dropped_function, bind_location, bind_securable
-from engine.bind.sight import free_path_owners
+from engine.bind.securables import (
+    bind_described_function,
+    bind_dropped_function,
+    bind_location,
+    bind_securable,
+    bind_volume,
+)
+from engine.bind.sight import free_path_owners, volume_of_path
 from engine.bind.source_files import bind_files, bind_files_at
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.runtime.session_state import is_global
@@ -128,9 +134,32 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
+from engine.statements.volumes import (
+    ChangeFile,
+    DescribeVolume,
+    DropVolume,
+    FileStatement,
+    GetFile,
+    ListVolume,
+    RenameVolume,
+    ShowVolumes,
+    VolumeDefinition,
+)
 from engine.statements.writes import Delete, Insert, Update
 
-_Unbound = RightStatement | TokenStatement | DropFunction | AlterView | DeclareVariables | DropVariable
+_Unbound = (
+    RightStatement
+    | TokenStatement
+    | DropFunction
+    | AlterView
+    | DeclareVariables
+    | DropVariable
+    | VolumeDefinition
+    | FileStatement
+)
+_Named = (
+    Query | Explain | ExplainWrite | DescribeQuery | ShowTokens | FileStatement | WriteStatement | VariableStatement
+)
 _IN_CATALOG_MAX = 2
 """Parts of a name without the catalog's."""
 
@@ -184,14 +213,19 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
             return bind_dropped_function(statement, binder)
         case DescribeFunction(function_parts=parts):
             return bind_described_function(parts, binder)
+        case DropVolume(volume_parts=parts, if_exists=if_exists):
+            return bind_volume(parts, binder, if_exists=if_exists)
+        case DescribeVolume(volume_parts=parts) | RenameVolume(volume_parts=parts):
+            return bind_volume(parts, binder, if_exists=False)
+        case CommentOn(kind=Commentable.VOLUME, parts=parts):
+            return bind_volume(parts, binder, if_exists=False)
+        case GetFile(path=path) | ChangeFile(path=path) | ListVolume(path=path):
+            return volume_of_path(parse_volume_path(path), binder.view)
         case _:
             return None
 
 
-def _named(
-    statement: Query | Explain | ExplainWrite | DescribeQuery | ShowTokens | WriteStatement | VariableStatement,
-    binder: Binder,
-) -> tuple[Target | None, tuple[BoundRelation, ...]]:
+def _named(statement: _Named, binder: Binder) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     if isinstance(statement, AlterTags) and statement.column is not None:
         return binder.table(statement.securable.parts), ()
@@ -234,7 +268,7 @@ def _named(
             return binder.table(parts), (binder.restored(parts, to),)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
-            return target, (_files(statement, target, binder),)
+            return target, (bind_files(statement, target, binder.view, binder.files),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):
@@ -296,11 +330,6 @@ def _viewed(statement: CreateView, binder: Binder) -> tuple[BoundRelation, ...]:
     if statement.files is None:
         return binder.relations(statement.query.relations, binder.state.current)
     return (bind_files_at(statement.files, None, binder.view, binder.files),)
-
-
-def _files(statement: CopyInto, target: BoundTable, binder: Binder) -> BoundFiles:
-    owners = free_path_owners(binder.view, binder.view.ensure_location(statement.path))
-    return replace(bind_files(statement, target, binder.view, binder.files), owners=owners)
 
 
 def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundRelation, ...]:
@@ -393,7 +422,7 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
             return ()
         case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations() | DescribeFunction():
             return ()
-        case ShowPolicies() | DescribePolicy():
+        case ShowPolicies() | DescribePolicy() | ShowVolumes() | DescribeVolume():
             return ()
         case _:
             assert_never(statement)

@@ -36,6 +36,7 @@ from catalog.view import CatalogView
 from engine.bind.audit_rows import audit_rows
 from engine.bind.bound import (
     BoundChanges,
+    BoundFiles,
     BoundInBody,
     BoundMetadata,
     BoundRelation,
@@ -53,7 +54,7 @@ from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
 from engine.bind.server_rows import server_rows
 from engine.bind.sight import is_hidden, path_owners, seen_by
-from engine.bind.source_files import bind_files_at
+from engine.bind.source_files import bind_files_at, volume_files, volume_files_of
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
@@ -134,7 +135,12 @@ class Binder:
 
     def _named(
         self, each: Relation, current: SchemaName, inside: tuple[ViewEntry, ...], view: CatalogView | None = None
-    ) -> NamedRelation | BoundChanges | BoundMetadata:
+    ) -> NamedRelation | BoundChanges | BoundMetadata | BoundFiles:
+        files = volume_files_of(each.name_parts)
+        if files is not None and each.changes is None:
+            if each.time_travel is not None:
+                raise TimeTravelOnView(str(files[0]))
+            return volume_files(*files, view or self._view_inside(inside), self.files)
         if each.changes is None:
             find = partial(self.relation, current=current, inside=inside, view=view)
 
@@ -161,6 +167,8 @@ class Binder:
             if self.functions.tells_all(called):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(called)) from error
+        if isinstance(found, BoundFiles):  # whose columns nobody knows when the function is created
+            raise TableExpected(found.label)
         return BoundInBody(function=function, called=called, relation=found)
 
     def changes(

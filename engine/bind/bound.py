@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from catalog.catalog import CatalogView
 from catalog.conditions import Condition
-from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.names import TableName
 from catalog.policies import NO_POLICIES, Policies
 from catalog.rest.names import is_rest
@@ -51,7 +51,7 @@ class ColumnInfo:
     default: str | None = None
 
 
-PathOwner: TypeAlias = TableEntry | LocationEntry
+PathOwner: TypeAlias = TableEntry | LocationEntry | VolumeEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +244,8 @@ class BoundFiles:
     schema: StructType | None = None
     owners: tuple[PathOwner, ...] = ()
     """As in `BoundTable`."""
+    path: str = ""
+    """Their path in a volume, whose folder is not shown."""
     partition_columns: tuple[str, ...] = ()
     """The last of `schema`, whose values are those of `partition_values`."""
     statistics: pa.Table | None = field(default=None, compare=False, repr=False)
@@ -255,7 +257,7 @@ class BoundFiles:
 
     @property
     def label(self) -> str:
-        return f"the files at {self.root}"
+        return f"the files at {self.path or self.root}"
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 
 from catalog.audit_table import SYSTEM_CATALOG
-from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.errors import SqlError
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
@@ -228,6 +228,23 @@ def _routine_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]
         yield from _privileges(view, entry, (*entry.name.parts, *entry.name.parts))
 
 
+def _volume_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _volume_entries(view, catalog):
+        yield from _privileges(view, entry, entry.name.parts)
+
+
+def _volume_entries(view: CatalogView, catalog: str | None) -> Iterator[VolumeEntry]:
+    for schema in view.find_schemas(catalog):
+        yield from view.volumes(schema.name)
+
+
+def _volumes(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _volume_entries(view, catalog):
+        kind = "MANAGED" if entry.managed else "EXTERNAL"
+        location = entry.location if view.tells_all(entry) else None
+        yield *entry.name.parts, kind, entry.owner, entry.comment, location, entry.created_ms
+
+
 def _functions(view: CatalogView, catalog: str | None) -> Iterator[FunctionEntry]:
     for schema in view.find_schemas(catalog):
         yield from view.functions(schema.name)
@@ -392,4 +409,6 @@ _OF_CATALOG: Mapping[str, Callable[[CatalogView, str | None], Iterable[Row]]] = 
     "table_privileges": _table_privileges,
     "table_tags": _table_tags,
     "views": _views,
+    "volume_privileges": _volume_privileges,
+    "volumes": _volumes,
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry
+from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, VolumeEntry
 from catalog.errors import PathNotAllowed, ViewExpected
 from catalog.names import CatalogName, TableName, path_of
 from catalog.privileges import Kind
 from catalog.right_errors import FunctionNotFound, LocationNotFound
+from catalog.volume_errors import VolumeNotFound
 from engine.bind.binder import Binder
 from engine.errors.function_errors import PersistentFunctionExpected
 from engine.statements.functions import DropFunction
@@ -31,6 +32,8 @@ def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
             function = bind_function(name.parts, binder, if_exists=False)
             assert function is not None
             return function
+        case Kind.VOLUME:
+            return view.volume(TableName.from_parts(name.parts, state.current))
         case Kind.TABLE | Kind.VIEW:
             path = path_of(name.parts)
             if path is not None:
@@ -64,6 +67,16 @@ def bind_function(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) ->
     if found is None and not if_exists:
         raise FunctionNotFound(str(name))
     return found
+
+
+def bind_volume(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> VolumeEntry | None:
+    """The volume; None where there is none and `if_exists`."""
+    try:
+        return binder.view.volume(TableName.from_parts(parts, binder.state.current))
+    except VolumeNotFound:
+        if if_exists:
+            return None
+        raise
 
 
 def bind_location(name: str, binder: Binder, *, if_exists: bool) -> LocationEntry | None:

@@ -9,15 +9,19 @@ not know of, are refused before anything is looked for there, so that the answer
 
 from __future__ import annotations
 
-from catalog.entries import LocationEntry, Relation
+from catalog.entries import LocationEntry, Relation, VolumeEntry
 from catalog.errors import SqlError
 from catalog.names import TableName
 from catalog.privileges import Privilege
 from catalog.right_errors import InsufficientPermissions
-from catalog.rights import Login, caller_of
+from catalog.rights import Login, caller_of, label_of
+from catalog.roots import canonical_location, is_at_or_below
 from catalog.system_views import is_system_schema
 from catalog.view import CatalogView
+from catalog.volume_errors import VolumeFileNotAllowed, VolumeNotFound
+from catalog.volume_paths import VolumePath
 from engine.bind.bound import BoundTable, PathOwner
+from engine.errors.volume_errors import VolumePathNotFound
 from engine.runtime.identity import Identity, Method
 from engine.table.keys import ForeignKey, TableKey, is_key_property, property_of
 
@@ -57,6 +61,33 @@ def free_path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
     if any(not isinstance(owner, LocationEntry) for owner in owners):
         raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
     return owners
+
+
+def volume_of_path(path: VolumePath, view: CatalogView) -> VolumeEntry:
+    """Raises `VolumePathNotFound`, which names the first part that the principal knows of none."""
+    name = path.volume
+    if not view.has_catalog(name.schema_name.catalog_name):
+        raise VolumePathNotFound("Catalog", name.catalog, str(path))
+    if not view.finds_schema(name.schema_name):
+        raise VolumePathNotFound("Schema", str(name.schema_name), str(path))
+    try:
+        return view.volume(name)
+    except VolumeNotFound as error:
+        raise VolumePathNotFound("Volume", str(name), str(path)) from error
+
+
+def volume_location(view: CatalogView, entry: VolumeEntry, path: VolumePath) -> str:
+    """The canonical location of files that a statement reads. Nothing is looked for there without READ VOLUME.
+
+    Raises `InsufficientPermissions`, `VolumeFileNotAllowed`.
+    """
+    missing = None if view.rights is None else view.rights.missing(Privilege.READ_VOLUME, entry)
+    if missing is not None:
+        raise InsufficientPermissions(missing.privilege.value, label_of(missing.entry))
+    location = canonical_location(f"{entry.location}/{path.file}") if path.file else entry.location
+    if not is_at_or_below(location, entry.location):
+        raise VolumeFileNotAllowed(str(path))
+    return location
 
 
 def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> bool:

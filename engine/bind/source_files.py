@@ -12,9 +12,11 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from catalog.names import fold
 from catalog.view import CatalogView
-from engine.bind.bound import BoundFiles, BoundTable
-from engine.bind.sight import free_path_owners
+from catalog.volume_paths import VolumePath, is_volume_path, names_volume_files, parse_volume_path
+from engine.bind.bound import BoundFiles, BoundTable, PathOwner
+from engine.bind.sight import free_path_owners, volume_location, volume_of_path
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound
 from engine.statements.copies import CopyInto, FilesAt
 from engine.statements.tables import Properties
@@ -24,16 +26,47 @@ from engine.types.schema import StructType
 
 
 def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, source: FileSource) -> BoundFiles:
-    """Raises `PathNotAllowed`, `FilesNotReadable`, `SourceNotFound`, and what `source` raises."""
-    root, files = source.find(view.ensure_files(statement.path))
-    wanted = _wanted(statement, root, files)
+    """Raises `PathNotAllowed`, `FilesNotReadable`, `SourceNotFound`, and what `source` raises.
+
+    A path in a volume goes by the privileges on the volume, any other by whose it is.
+    """
+    owners: tuple[PathOwner, ...]
+    if is_volume_path(statement.path):
+        path = parse_volume_path(statement.path)
+        volume = volume_of_path(path, view)
+        shown, owners, location = str(path), (volume,), volume_location(view, volume, path)
+    else:
+        shown, owners = "", free_path_owners(view, view.ensure_location(statement.path))
+        location = view.ensure_files(statement.path)
+    root, files = source.find(location)
+    wanted = _wanted(statement, files)
     if not wanted:
         raise SourceNotFound(statement.path)
     if not statement.force:
         places = pa.array([f"{root}/{file.path}" for file in wanted], pa.string())
         is_fresh = source.is_fresh(target.snapshot, places).to_pylist()
         wanted = [file for file, fresh in zip(wanted, is_fresh, strict=True) if fresh]
-    return BoundFiles(root=root, files=_table(wanted), format=statement.format)
+    return BoundFiles(root=root, files=_table(wanted), format=statement.format, owners=owners, path=shown)
+
+
+def volume_files_of(parts: tuple[str, ...]) -> tuple[VolumePath, FileKind] | None:
+    """The path and kind of files in ``csv.`/Volumes/c/s/v/path` ``; None for any other name."""
+    if not names_volume_files(parts):
+        return None
+    return parse_volume_path(parts[1]), FileKind(fold(parts[0]))
+
+
+def volume_files(path: VolumePath, kind: FileKind, view: CatalogView, source: FileSource) -> BoundFiles:
+    """The files of a folder of a volume, or one file, as a relation. Raises as `bind_files`."""
+    volume = volume_of_path(path, view)
+    root, files = source.find(volume_location(view, volume, path))
+    parted = next((file.path for file in files if "=" in file.path.partition("/")[0] and "/" in file.path), None)
+    if parted is not None:
+        raise PartitionFoldersInSource(str(path), parted.partition("/")[0])
+    wanted = [file for file in files if "/" not in file.path]
+    if not wanted:
+        raise SourceNotFound(str(path))
+    return BoundFiles(root=root, files=_table(wanted), format=FileFormat(kind=kind), owners=(volume,), path=str(path))
 
 
 def bind_files_at(at: FilesAt, schema: StructType | None, view: CatalogView, source: FileSource) -> BoundFiles:
@@ -67,12 +100,12 @@ def places_of(files: BoundFiles) -> pa.Table:
     return table.add_column(0, "path", pa.array(paths, pa.string()))
 
 
-def _wanted(statement: CopyInto, root: str, files: list[FolderFile]) -> list[FolderFile]:
+def _wanted(statement: CopyInto, files: list[FolderFile]) -> list[FolderFile]:
     if statement.files:
         by_path = {file.path: file for file in files}
         missing = next((name for name in statement.files if name.lstrip("/") not in by_path), None)
         if missing is not None:
-            raise SourceNotFound(f"{root}/{missing}")
+            raise SourceNotFound(f"{statement.path.rstrip('/')}/{missing}")
         return [by_path[name] for name in dict.fromkeys(name.lstrip("/") for name in statement.files)]
     if statement.pattern is not None:
         matches = glob(statement.pattern)

@@ -23,6 +23,7 @@ from engine.answers.catalog_changes import (
 from engine.answers.drops import drop_schema, drop_table
 from engine.answers.tokens import answer_tokens
 from engine.answers.variables import assign_variables, declare_variables, drop_variable
+from engine.answers.volumes import answer_file, drop_volume
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
@@ -52,6 +53,7 @@ from engine.plans.plan import AnsweringPlan, Plan, TablePlan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.tokens import TokenPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
+from engine.plans.volumes import DropVolumePlan, FilePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
@@ -125,6 +127,11 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
         case DropTablePlan():
             run.context.cancel.seal()
             return drop_table(plan, sources.catalog, sources.before_removal)
+        case DropVolumePlan():
+            run.context.cancel.seal()
+            return drop_volume(plan, sources.catalog, run.context)
+        case FilePlan():
+            return answer_file(plan, sources.catalog, run.context)
         case _:
             assert_never(plan)
 

@@ -25,6 +25,7 @@ from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_tabl
 from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.ddl.view_ddl import plan_alter_view
+from engine.plan.ddl.volumes import plan_file, plan_volume
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
@@ -61,6 +62,7 @@ from engine.statements.rights import RightStatement, TokenStatement
 from engine.statements.statement import AnsweredStatement, FormatStatement
 from engine.statements.tables import CreateTable, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+from engine.statements.volumes import ChangeFile, CreateVolume, DropVolume, GetFile, ListVolume, RenameVolume
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
@@ -98,6 +100,10 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_drop_variable(drop_variable)
         case EvaluateQuery():
             return EvaluatePlan(read=analyzed.query)
+        case GetFile() | ChangeFile() | ListVolume():
+            return plan_file(bound, statement)
+        case CreateVolume() | DropVolume() | RenameVolume():
+            return plan_volume(bound, statement)
         case CreateView() | AlterView() | DropView() | CreateFunction() | DropFunction():
             return _plan_definition(analyzed, statement)
         case CreateTable() as create_table:
@@ -118,20 +124,12 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_comment(bound, comment)
         case CommentOn() as comment:
             return plan_comment_on_names(bound, comment)
-        case CreateCatalog() as create_catalog:
-            return plan_create_catalog(bound, create_catalog)
-        case AlterCatalog() as alter_catalog:
-            return plan_alter_catalog(bound, alter_catalog)
-        case DropCatalog() as drop_catalog:
-            return plan_drop_catalog(bound, drop_catalog)
+        case CreateCatalog() | AlterCatalog() | DropCatalog() | CreateSchema() | DropSchema():
+            return _plan_container(bound, statement)
         case TruncateTable():
             return plan_truncate(bound)
         case DropTable() as drop_table:
             return plan_drop_table(bound, drop_table)
-        case CreateSchema() as create_schema:
-            return plan_create_schema(bound, create_schema)
-        case DropSchema() as drop_schema:
-            return plan_drop_schema(bound, drop_schema)
         case _:
             assert_never(statement)
 
@@ -148,6 +146,22 @@ def _plan_definition(
             return plan_drop_view(analyzed.bound, statement)
         case CreateFunction() | DropFunction():
             return plan_function(analyzed, statement)
+
+
+def _plan_container(
+    bound: BoundStatement, statement: CreateCatalog | AlterCatalog | DropCatalog | CreateSchema | DropSchema
+) -> Plan:
+    match statement:
+        case CreateCatalog():
+            return plan_create_catalog(bound, statement)
+        case AlterCatalog():
+            return plan_alter_catalog(bound, statement)
+        case DropCatalog():
+            return plan_drop_catalog(bound, statement)
+        case CreateSchema():
+            return plan_create_schema(bound, statement)
+        case DropSchema():
+            return plan_drop_schema(bound, statement)
 
 
 def _plan_by_format(bound: BoundStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:

@@ -22,6 +22,7 @@ from engine.plans.format_plan import FormatPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.tokens import TokenPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
+from engine.plans.volumes import DropVolumePlan, FilePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 AnsweringPlan = (
@@ -43,6 +44,8 @@ AnsweringPlan = (
     | AssignPlan
     | DropVariablePlan
     | EvaluatePlan
+    | DropVolumePlan
+    | FilePlan
 )
 """Plans that answer, or change nothing but names."""
 

@@ -19,6 +19,7 @@ from engine.runtime.profile import Profile, SparkJob
 from engine.runtime.results import FileQuestion, ResultStream
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
+from engine.storage.volume_files import FileTransfer
 
 
 def _ignore(_: object) -> None:
@@ -44,7 +45,7 @@ class StatementContext:
     `on_commit` of each version of a table that was made, `on_loss` of each commit of another writer because of which an
     attempt is made again, `on_rights` of what a change of the catalog did to rights. `on_files_asked`, where it is
     given, is told which files of its scans each query asked for, on any thread; `on_jobs`, where it is given, of the
-    jobs that Spark ran for each query.
+    jobs that Spark ran for each query. `stage`, where it is given, makes URLs for files of volumes.
     """
 
     identity: Identity
@@ -72,3 +73,4 @@ class StatementContext:
     on_files_asked: Callable[[FileQuestion], None] | None = None
     on_jobs: Callable[[Sequence[SparkJob]], None] | None = None
     on_rights: Callable[[Sequence[RightDifference]], None] = _ignore
+    stage: Callable[[FileTransfer], str] | None = None

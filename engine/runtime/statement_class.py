@@ -20,7 +20,7 @@ class StatementClass(StrEnum):
 
 _COMMENTS = re.compile(r"(?s)(?:\s|--[^\n]*+(?:\n|$)|/\*.*?\*/)*+")
 _WORDS = re.compile(r"[A-Za-z_]+")
-_METADATA = frozenset({"SHOW", "DESCRIBE", "DESC", "USE", "SET", "RESET"})
+_METADATA = frozenset({"SHOW", "DESCRIBE", "DESC", "USE", "SET", "RESET", "GET", "LIST"})
 _READ = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE", "EXPLAIN"})
 _MAINTENANCE = frozenset(
     {"OPTIMIZE", "VACUUM", "ANALYZE", "RESTORE", "FSCK", "REORG", "CONVERT", "MSCK", "CALL", "SYNC"}
@@ -28,7 +28,7 @@ _MAINTENANCE = frozenset(
 _WRITE = frozenset(
     {
         "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "TRUNCATE", "CREATE", "REPLACE", "ALTER", "DROP", "UNDROP",
-        "COMMENT", "GRANT", "REVOKE", "GENERATE", "CACHE", "UNCACHE", "CLEAR", "REFRESH",
+        "COMMENT", "GRANT", "PUT", "REMOVE", "REVOKE", "GENERATE", "CACHE", "UNCACHE", "CLEAR", "REFRESH",
     }
 )  # fmt: skip
 _QUERIES = frozenset({("DESCRIBE", "QUERY"), ("DESC", "QUERY"), ("SET", "VAR"), ("SET", "VARIABLE")})

@@ -54,6 +54,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import Statement
+from engine.statements.volumes import DescribeVolume, ShowVolumes
 
 _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
@@ -73,7 +74,7 @@ _OTHER_SHOWS = tuple(
             "EXTERNAL",
         ),
         *("IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "PRINCIPALS", "PROCEDURES"),
-        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "VOLUMES"),
+        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE"),
     )
 )
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
@@ -146,6 +147,9 @@ def parse_describe(cursor: Cursor) -> Statement:
         if len(function) == 1 and is_known_function(function[0]):
             raise UnsupportedStatement("DESCRIBE FUNCTION of a function of Spark's")
         return DescribeFunction(function_parts=function, extended=extended)
+    if _is_word_with_name(cursor, "VOLUME"):
+        cursor.read("VOLUME")
+        return DescribeVolume(volume_parts=read_table(cursor))
     if cursor.words(1) == ["POLICY"] and cursor.words(3)[2:] == ["ON"]:
         cursor.read("POLICY")
         return parse_describe_policy(cursor)
@@ -218,6 +222,10 @@ def _refuse_json(cursor: Cursor) -> None:
 
 def _show_views(cursor: Cursor) -> ShowViews:
     return ShowViews(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
+
+
+def _show_volumes(cursor: Cursor) -> ShowVolumes:
+    return ShowVolumes(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
 
 
 def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
@@ -318,6 +326,7 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("TABLES",): _show_tables,
         ("TABLE", "EXTENDED"): _show_table_extended,
         ("VIEWS",): _show_views,
+        ("VOLUMES",): _show_volumes,
         ("COLUMNS",): _show_columns,
         ("FUNCTIONS",): _show_functions,
         ("ALL", "FUNCTIONS"): _show_functions,

@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from catalog.errors import SqlError
 from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
 from engine.sql.commands import parse_describe, parse_explain, parse_set_catalog, parse_show, parse_use
+from engine.sql.ddl.volume_ddl import parse_get, parse_list
 from engine.sql.ddl.writes import WRITE_HEADS, parse_write
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
@@ -57,7 +58,9 @@ _STATEMENTS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
         "DESC": parse_describe,
         "DESCRIBE": parse_describe,
         "EXPLAIN": parse_explain,
+        "GET": parse_get,
         "INVALIDATE": parse_invalidate,
+        "LIST": parse_list,
         "MSCK": parse_msck,
         "REFRESH": parse_refresh,
         "SHOW": parse_show,

@@ -106,6 +106,7 @@ class Commentable(StrEnum):
     SCHEMA = "SCHEMA"
     TABLE = "TABLE"
     COLUMN = "COLUMN"
+    VOLUME = "VOLUME"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

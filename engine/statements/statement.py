@@ -64,6 +64,14 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.volumes import (
+    ChangeFile,
+    DescribeVolume,
+    GetFile,
+    ListVolume,
+    ShowVolumes,
+    VolumeDefinition,
+)
 from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
@@ -104,10 +112,12 @@ AnsweredStatement = (
     | ListForeignKeys
     | RightQuestion
     | DescribeFunction
+    | ShowVolumes
+    | DescribeVolume
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
-Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement | ShowTokens
+Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement | ShowTokens | GetFile | ListVolume
 """Statements that change no table and no name."""
 
 MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
@@ -138,6 +148,10 @@ QuerylessStatement = (
     | Call
     | RegisterTable
     | SnapshotTable
+    | GetFile
+    | ListVolume
+    | ChangeFile
+    | VolumeDefinition
 )
 """Statements without a query whose columns would have to be known before they are planned."""
 
@@ -185,6 +199,8 @@ WriteStatement = (
     | Call
     | RegisterTable
     | SnapshotTable
+    | VolumeDefinition
+    | ChangeFile
 )
 
 OneStatement = Statement | WriteStatement

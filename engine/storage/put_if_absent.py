@@ -60,8 +60,11 @@ def replace_local(path: str, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def output_local(path: str) -> Iterator[BinaryIO]:
-    """A file that appears under `path` when the block ends, and not at all when it raises."""
+def output_local(path: str, *, replace: bool = True) -> Iterator[BinaryIO]:
+    """A file that appears under `path` when the block ends, and not at all when it raises.
+
+    Raises `FileExistsError` without `replace` if `path` exists then.
+    """
     temporary = temporary_path(path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
@@ -69,7 +72,12 @@ def output_local(path: str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        if replace:
+            os.replace(temporary, path)
+        elif _link(temporary, path):
+            os.unlink(temporary)
+        else:
+            raise FileExistsError(path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -112,6 +112,7 @@ class Storage(ABC):
 
     root: str
     """The table root: an absolute local path, or a URL. Never ends in a slash."""
+    HAS_FOLDERS = False  # whether a folder may be empty
     LISTS_WHOLE_FOLDERS = False  # whether the names after a start cost as much as all of a folder
     allowed_roots: tuple[str, ...] | None = None
     """Folders below which the table must be located; None: anywhere."""
@@ -180,8 +181,12 @@ class Storage(ABC):
         """Create or replace a file."""
 
     @abstractmethod
-    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """As `write`, for files that should not be built in memory: it appears when the block ends without an error."""
+    def open_output(self, name: str, *, replace: bool = True) -> AbstractContextManager[BinaryIO]:
+        """As `write`, for files that should not be built in memory: it appears when the block ends without an error.
+
+        Without `replace`, raises `FileExistsError` for a name that exists. An object store is asked right before the
+        put, so that two such writers at once may both succeed there.
+        """
 
     @abstractmethod
     def delete(self, name: str) -> None:
@@ -204,6 +209,10 @@ class Storage(ABC):
     def delete_empty_folder(self, name: str) -> bool:
         """Remove a folder that has nothing in it; False where it stays, or where folders are beginnings of names."""
 
+    def make_folder(self, name: str) -> None:
+        """Creates a folder and those above it, where folders are more than beginnings of names."""
+        self.path_of(name)
+
     @abstractmethod
     def delete_tree(self) -> None:
         """Remove the table's folder and all that is in it; the log first, so that no half of a table is left.
@@ -220,6 +229,7 @@ class Storage(ABC):
 class LocalStorage(Storage):
     """A folder of this machine."""
 
+    HAS_FOLDERS = True
     LISTS_WHOLE_FOLDERS = True
 
     def __init__(self, root: str, allowed_roots: Sequence[str] | None = None) -> None:
@@ -316,8 +326,8 @@ class LocalStorage(Storage):
     def write(self, name: str, data: bytes) -> None:
         replace_local(self._own(name), data)
 
-    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
-        return output_local(self._own(name))
+    def open_output(self, name: str, *, replace: bool = True) -> AbstractContextManager[BinaryIO]:
+        return output_local(self._own(name), replace=replace)
 
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
@@ -331,6 +341,9 @@ class LocalStorage(Storage):
                 return False
             raise
         return True
+
+    def make_folder(self, name: str) -> None:
+        os.makedirs(self._own(name), exist_ok=True)
 
     def delete_tree(self) -> None:
         self._own(f"{LOG_FOLDER}/")
@@ -470,12 +483,14 @@ class FsspecStorage(Storage):
             self.fs.pipe_file(self.path_of(name), data)
 
     @contextmanager
-    def open_output(self, name: str) -> Iterator[BinaryIO]:
+    def open_output(self, name: str, *, replace: bool = True) -> Iterator[BinaryIO]:
         # Through a local file: schemes differ in what a failed upload stream leaves behind, a put is whole or nothing.
         with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
             yield cast(BinaryIO, file)
             file.flush()
             with as_os_errors():
+                if not replace and self.exists(name):
+                    raise FileExistsError(name)
                 self.fs.put_file(file.name, self.path_of(name))
 
     @as_os_errors()

@@ -68,6 +68,7 @@ class ShapedResult:
     form: ResultForm
     schema: pa.Schema
     time_zone: str
+    is_staging: bool = False
 
     def metadata(self) -> Any:
         """A TGetResultSetMetadataResp."""
@@ -76,7 +77,7 @@ class ShapedResult:
         response = t.TGetResultSetMetadataResp(SUCCESS, described)
         if self.form.is_extended:
             response.resultFormat = self.form.kind.value
-            response.isStagingOperation = False
+            response.isStagingOperation = self.is_staging
             response.lz4Compressed = self.form.is_compressed
         if self.form.kind in (RowSetKind.ARROW, RowSetKind.LINKS):
             response.arrowSchema = schema_message(self._arrow_schema)

@@ -44,6 +44,7 @@ from weakref import WeakKeyDictionary
 
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
+from engine.storage.volume_files import FileTransfer
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.bounded import EngineCalls
@@ -176,6 +177,12 @@ def error_status(error: BaseException) -> Any:
     return t.TStatus(code, notes, failure.sqlstate, 0, failure.message, failure.message)
 
 
+def _stage(session: Session, client: Client) -> Callable[[FileTransfer], str] | None:
+    """How files of volumes reach the client; None where its address for this server is not known."""
+    links = client.links
+    return None if links is None else lambda transfer: links.stage(session.identity, transfer)
+
+
 class Service:
     """One method per RPC; see the module."""
 
@@ -257,6 +264,7 @@ class Service:
                     streams=client.is_connected or version >= FIRST_SPARK_VERSION,
                     has_counts=client.reads_counts,
                     shows_materialized=version >= FIRST_SPARK_VERSION,
+                    stage=_stage(session, client) if version >= FIRST_SPARK_VERSION else None,
                 ),
             )
         self._forms[operation] = asked_form(version, request)
@@ -352,7 +360,8 @@ class Service:
         if form.may_link and client.links:  # decided once, when its metadata or its first rows are asked for
             kind = RowSetKind.LINKS if operation.exceeds(LINKED_FROM_BYTES) else form.kind
             form = self._forms[operation] = replace(form, kind=kind, may_link=False)
-        return form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
+        shaped = form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
+        return replace(shaped, is_staging=True) if operation.is_staging else shaped
 
     def _started(
         self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client

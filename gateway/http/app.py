@@ -22,6 +22,7 @@ from gateway.http.browse import browse_blueprint
 from gateway.http.callers import Callers
 from gateway.http.console_page import console_blueprint
 from gateway.http.discovery import discovery_blueprint
+from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
 from gateway.http.health import health_blueprint
 from gateway.http.hosts import KnownHosts
@@ -31,6 +32,7 @@ from gateway.http.metrics import metrics_blueprint
 from gateway.http.openapi import openapi_blueprint
 from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
+from gateway.http.staged_links import StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitingRoom
@@ -62,6 +64,7 @@ class HttpOptions:
     tokens: TokenStore | None = None
     oauth: Endpoints | None = None
     auditor: Auditor | None = None
+    staged: StagedLinks = field(default_factory=lambda: StagedLinks(LinkSigner(lifetime_s=900.0)))
     console: Mapping[str, bytes] = field(default_factory=dict)
     """The files of the console by name; without any `/` says how to connect."""
 
@@ -94,6 +97,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.register_blueprint(api.blueprint())
     for routes in (result_blueprint, browse_blueprint, activity_blueprint, warehouses_blueprint):
         app.register_blueprint(routes(api))
+    app.register_blueprint(files_blueprint(api))
+    app.register_blueprint(staged_blueprint(api, options.staged))
     app.register_blueprint(openapi_blueprint())
     app.register_blueprint(metrics_blueprint(lifecycle, callers))
     app.register_blueprint(health_blueprint(lifecycle))

@@ -43,6 +43,11 @@ class Callers:
         note_user(identity.principal)
         return identity
 
+    def ensure_current(self, identity: Identity) -> None:
+        """Raises an error of class 28 for a log-in that holds no longer."""
+        self._authenticator.ensure_current(identity)
+        note_user(identity.principal)
+
     def _identity(self) -> Identity:
         header, cookie = request.headers.get("Authorization"), request.cookies.get(self._name)
         if header is not None or cookie is None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import Protocol
@@ -31,6 +31,7 @@ from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
 from gateway.call_context import request_id_of
 from gateway.http.channel import Channel, ChannelEnded
+from gateway.http.uploads import Upload, Uploads
 from gateway.http.wire import (
     CONTINUE,
     HEAD_BYTES_MAX,
@@ -41,6 +42,7 @@ from gateway.http.wire import (
     Rest,
     find_head_end,
     format_refusal,
+    is_upload,
     parse_head,
     skip_line_ends,
 )
@@ -64,6 +66,7 @@ class HttpLimits:
     body_bytes_max: int = 16 << 20
     connections_max: int = 1000
     held_bytes_max: int = 512 << 20
+    uploads: Uploads = field(default_factory=Uploads)
 
 
 class State(Enum):
@@ -109,6 +112,7 @@ class Connection:
         self._incoming = bytearray()
         self._searched = 0
         self._head: Head | None = None
+        self._upload: Upload | None = None
         self._last_head: tuple[bytes, Head] | None = None
         self._ends_after_writing = False
 
@@ -169,6 +173,7 @@ class Connection:
     def answer(self, answer: Answer) -> None:
         """Begin to write; called by the worker that made the answer, which does not touch the connection again."""
         self.request, self.rest = None, answer.rest
+        self._end_upload()
         self._ends_after_writing = answer.is_last
         self._channel.write(answer.content)
         self._enter(State.WRITING, self._limits.write_s)
@@ -218,6 +223,7 @@ class Connection:
             if self.rest.ends_with_connection:  # where every end looks like that of a whole body
                 self._channel.break_off()
         self._incoming = bytearray()
+        self._end_upload()
         self._channel.close()
 
     def hang_up(self) -> None:
@@ -234,9 +240,14 @@ class Connection:
             self._head = self._parse_head(bytes(self._incoming[:end]))
             del self._incoming[:end]
             self.deadline = time.monotonic() + self._limits.body_s
+            if is_upload(self._head.method, self._head.target) and not self._head.is_chunked:
+                self._upload = self._limits.uploads.begin(self._head)
             if self._head.expects_continue and len(self._incoming) < self._head.length:
                 self._channel.write(CONTINUE)
                 self._channel.flush()
+        if self._upload is not None:
+            self._receive_file(self._head, self._upload)
+            return
         if len(self._incoming) < self._head.length:
             return
         body = bytes(self._incoming[: self._head.length])
@@ -245,10 +256,25 @@ class Connection:
         self._head, self._searched = None, 0
         self._enter(State.ANSWERING, float("inf"))
 
+    def _receive_file(self, head: Head, upload: Upload) -> None:
+        """Each part of the body gives its client time for the next."""
+        if self._incoming:
+            self.deadline = time.monotonic() + self._limits.body_s
+            upload.receive(self._incoming)
+        if upload.is_complete:
+            self.request = Request(head=head, body=b"", peer=self.peer, file=upload.file)
+            self._head, self._searched = None, 0
+            self._enter(State.ANSWERING, float("inf"))
+
+    def _end_upload(self) -> None:
+        if self._upload is not None:
+            self._upload.close()
+            self._upload = None
+
     def _parse_head(self, content: bytes) -> Head:
         """Clients that make many small calls send the same head each time."""
         if self._last_head is None or self._last_head[0] != content:
-            head = parse_head(content, self._limits.body_bytes_max)
+            head = parse_head(content, self._limits.body_bytes_max, self._limits.uploads.file_bytes_max)
             self._last_head = (content, head) if len(content) <= _HEAD_BYTES_KEPT else None
             return head
         return self._last_head[1]

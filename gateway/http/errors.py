@@ -82,7 +82,7 @@ class NotInParquet(SqlError, condition="UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE.DOW
 @dataclass(eq=False)
 class LinkRefused(SqlError, condition="RESULT_LINK_REFUSED", sqlstate="42501"):
     reason: str
-    template = "The link to the result {reason}. Ask the statement for its chunk again to get a new one."
+    template = "The link {reason}. Ask the statement for its chunk, or run PUT, GET or REMOVE, again to get a new one."
 
 
 @dataclass(eq=False)

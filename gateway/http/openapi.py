@@ -21,7 +21,7 @@ _ERRORS = {
     HTTPStatus.UNAUTHORIZED: "Log in: the credentials are missing, wrong or expired.",
     HTTPStatus.FORBIDDEN: "The user may not do this, or the server does not answer to this name.",
     HTTPStatus.NOT_FOUND: "There is no such session, statement, chunk or file, or it is another user's.",
-    HTTPStatus.CONFLICT: "The statement has no result yet.",
+    HTTPStatus.CONFLICT: "The statement has no result yet, the file exists, or the folder is not empty.",
     HTTPStatus.LENGTH_REQUIRED: "The length of the body is not stated.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not of the type that the path takes.",
@@ -39,15 +39,18 @@ _ANYWHERE = (
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
 _SQL, _CATALOG, _TOKEN = "/api/2.0/sql", "/api/2.0/catalog", "/api/2.0/token"
+_FS = "/api/2.0/fs"
 _STATEMENT = f"{_SQL}/statements/{{statement_id}}"
 _ARROW = "application/vnd.apache.arrow.stream"
 _HTML = "text/html"
+_BYTES = "application/octet-stream"
+_NO_CONTENT = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """A method of a path. `query` has its parameters by name, those without `required` may be left out; `body` is the
-    name of a schema, and so is `answers`, or a media type.
+    """A method of a path. `query` has its parameters by name, those without `required` may be left out; `body` and
+    `answers` are the name of a schema or a media type; no `answers`: 204, without content.
     """
 
     method: str
@@ -75,7 +78,7 @@ class Described:
         found |= set() if self.is_open else {HTTPStatus.UNAUTHORIZED}
         found |= {HTTPStatus.NOT_FOUND} if "{" in self.path else set()
         found |= {HTTPStatus.CONFLICT} if "/result" in self.path else set()
-        found |= {HTTPStatus.UNSUPPORTED_MEDIA_TYPE} if self.body else set()
+        found |= {HTTPStatus.UNSUPPORTED_MEDIA_TYPE} if self.body in SCHEMAS else set()
         return tuple(sorted(found))
 
 
@@ -85,6 +88,12 @@ def _get(path: str, answers: str, summary: str, **given: Any) -> Described:
 
 def _post(path: str, body: str | None, answers: str, summary: str, **given: Any) -> Described:
     return Described(method="post", path=path, body=body, answers=answers, summary=summary, **given)
+
+
+def _change(method: str, path: str, summary: str, **given: Any) -> Described:
+    return Described(
+        method=method, path=path, answers=_NO_CONTENT, summary=summary, errors=(HTTPStatus.CONFLICT,), **given
+    )
 
 
 def _browse(part: str, answers: str, summary: str, names: str, **query: Schema) -> Described:
@@ -160,6 +169,19 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_TOKEN}/create", "NewToken", "CreatedToken", "Make a personal access token, which is shown once."),
     _get(f"{_TOKEN}/list", "Tokens", "The user's tokens."),
     _post(f"{_TOKEN}/delete", "TokenId", "Empty", "Revoke a token."),
+    _get(f"{_FS}/files/{{path}}", _BYTES, "A file of a volume, or a range of its bytes."),
+    _change("put", f"{_FS}/files/{{path}}", "Upload a file into a volume.", body=_BYTES,
+            query={"overwrite": {"type": "string", "enum": ["true", "false"]}}),
+    _change("delete", f"{_FS}/files/{{path}}", "Remove a file of a volume."),
+    _get(f"{_FS}/directories/{{path}}", "Folder", "What a folder of a volume holds.",
+         query={"page_size": _LIMIT, "page_token": STRING}),
+    _change("put", f"{_FS}/directories/{{path}}", "Create a folder in a volume."),
+    _change("delete", f"{_FS}/directories/{{path}}", "Remove an empty folder of a volume."),
+    _get(f"{_FS}/staged/{{key}}", _BYTES, "The target of a link that GET answers.", query=_SIGNED, is_open=True),
+    _change("put", f"{_FS}/staged/{{key}}", "The target of a link that PUT answers.", body=_BYTES,
+            query=_SIGNED, is_open=True),
+    _change("delete", f"{_FS}/staged/{{key}}", "The target of a link that REMOVE answers.", query=_SIGNED,
+            is_open=True),
     _get("/healthz", "Status", "Whether the process lives.", is_open=True),
     _get("/readyz", "Status", "Whether the server takes statements; 503 where not.", is_open=True),
     _get("/metrics", "text/plain", "Counts for Prometheus."),
@@ -200,7 +222,8 @@ def openapi_document() -> dict[str, object]:
 
 
 def _operation(each: Described) -> dict[str, object]:
-    responses = {"200": _response(each)} | ({"303": {"description": "To another page."}} if each.is_page else {})
+    done = "200" if each.answers else "204"
+    responses = {done: _response(each)} | ({"303": {"description": "To another page."}} if each.is_page else {})
     for status in each.statuses:
         responses[str(status.value)] = _error(each, status)
     told: dict[str, object] = {"summary": each.summary, "responses": responses}
@@ -208,7 +231,7 @@ def _operation(each: Described) -> dict[str, object]:
     if parameters:
         told["parameters"] = parameters
     if each.body:
-        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": ref(each.body)}}}
+        told["requestBody"] = {"required": True, "content": _content(each.body)}
     if each.is_open:
         told["security"] = []
     return told
@@ -216,12 +239,18 @@ def _operation(each: Described) -> dict[str, object]:
 
 def _response(each: Described) -> dict[str, object]:
     content: dict[str, object] = {}
+    if each.answers == _NO_CONTENT:
+        return {"description": "Done."}
     for kind in (each.answers, *each.others):
-        if kind in SCHEMAS:
-            content["application/json"] = {"schema": ref(kind)}
-        else:
-            content[kind] = {"schema": {"type": "string", "format": "binary"}}
+        content |= _content(kind)
     return {"description": "Done.", "content": content}
+
+
+def _content(kind: str) -> dict[str, object]:
+    """A schema as JSON, or bytes of a media type."""
+    if kind in SCHEMAS:
+        return {"application/json": {"schema": ref(kind)}}
+    return {kind: {"schema": {"type": "string", "format": "binary"}}}
 
 
 def _error(each: Described, status: HTTPStatus) -> dict[str, object]:

@@ -64,6 +64,20 @@ SCHEMAS: dict[str, Schema] = {
         column=COUNT,
     ),
     "Empty": answer(),
+    "Folder": answer(
+        "contents",
+        contents=listed(
+            answer(
+                "path name is_directory",
+                path=STRING,
+                name=STRING,
+                is_directory=BOOLEAN,
+                file_size=COUNT,
+                last_modified=TIME_MS,
+            )
+        ),
+        next_page_token=STRING,
+    ),
     "Status": answer("status", status=STRING),
     "StatementRequest": request(
         "statement",

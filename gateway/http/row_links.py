@@ -17,7 +17,10 @@ import uuid
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
+from engine.runtime.identity import Identity
+from engine.storage.volume_files import FileTransfer
 from gateway.http.links import LinkSigner
+from gateway.http.staged_links import StagedLinks
 from gateway.http.wire import Head
 from gateway.row_links import LinkedRows, RowLinks
 
@@ -34,10 +37,14 @@ class _Links:
     base_url: str
     units_in_s: int
     """Of the client's times."""
+    staged: StagedLinks
 
     def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
         path, expires = self.signer.sign(f"/api/2.0/sql/rows/{operation_id}/{row_offset}/{row_count}")
         return self.base_url + path, expires * self.units_in_s
+
+    def stage(self, identity: Identity, transfer: FileTransfer) -> str:
+        return self.base_url + self.staged.add(identity, transfer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,17 +52,18 @@ class RowLinkMaker:
     """Makes links, and reads those that come back."""
 
     signer: LinkSigner
+    staged: StagedLinks
     public_url: str = ""
 
     def links_for(self, head: Head, *, is_encrypted: bool) -> RowLinks | None:
         """Links that the sender of a request can follow; None where its address for this server is not known."""
         units_in_s = 1 if (head.value("user-agent") or "").lower().startswith(_READ_SECONDS) else 1000
         if self.public_url:
-            return _Links(self.signer, self.public_url.rstrip("/"), units_in_s)
+            return _Links(self.signer, self.public_url.rstrip("/"), units_in_s, self.staged)
         host = head.value("host")
         if not host or any(head.value(name) is not None for name in _OF_PROXIES):
             return None
-        return _Links(self.signer, f"{'https' if is_encrypted else 'http'}://{host}", units_in_s)
+        return _Links(self.signer, f"{'https' if is_encrypted else 'http'}://{host}", units_in_s, self.staged)
 
     def matches(self, path: str) -> bool:
         return _PATH.fullmatch(path) is not None

@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import BinaryIO
 
 HEAD_BYTES_MAX = 64 << 10
 """Longest request line and headers together."""
 HEADERS_MAX = 100
+_UPLOADS = ("/api/2.0/fs/files/", "/api/2.0/fs/staged/")
 SERVER_NAME = "delta-gateway"
 REQUEST_ID = "X-Request-Id"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -85,6 +87,8 @@ class Request:
     head: Head
     body: bytes
     peer: str
+    file: BinaryIO | None = None
+    """The body of an upload, which is not in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,17 +103,26 @@ class Answer:
 class Rest:
     """A body that is sent in pieces, each made when those before it were sent; one thread at a time."""
 
-    def __init__(self, pieces: Iterator[bytes], end: Callable[[], None], *, is_chunked: bool, is_last: bool) -> None:
-        """`end` is called once, when all is made or nobody wants more; where not `is_chunked`, the body ends with its
-        connection.
+    def __init__(
+        self,
+        pieces: Iterator[bytes],
+        end: Callable[[], None],
+        *,
+        is_chunked: bool,
+        is_last: bool,
+        has_length: bool = False,
+    ) -> None:
+        """`end` is called once, when all is made or nobody wants more. A body that is neither in chunks nor has a
+        length ends with its connection.
         """
+        self._has_length = has_length
         self._pieces, self._end = pieces, end
         self._is_chunked, self._is_last = is_chunked, is_last
 
     @property
     def ends_with_connection(self) -> bool:
         """Whether its client knows by the connection's end alone that it has all."""
-        return not self._is_chunked
+        return not self._is_chunked and not self._has_length
 
     def next(self) -> Answer:
         """The next piece. What making it raises leaves the body without its end, which a client sees."""
@@ -154,8 +167,13 @@ def find_head_end(buffer: bytearray, searched: int) -> int | None:
     return match.end() if match else None
 
 
-def parse_head(content: bytes, body_bytes_max: int) -> Head:
-    """The head whose bytes, up to the empty line, are `content`."""
+def is_upload(method: str, target: str) -> bool:
+    """Whether the body of a request is a file."""
+    return method == "PUT" and target.startswith(_UPLOADS)
+
+
+def parse_head(content: bytes, body_bytes_max: int, file_bytes_max: int | None = None) -> Head:
+    """The head whose bytes, up to the empty line, are `content`; `file_bytes_max` is for uploads."""
     first, *lines = _lines(content)
     if len(lines) > HEADERS_MAX:
         raise RequestRefused(
@@ -177,6 +195,8 @@ def parse_head(content: bytes, body_bytes_max: int) -> Head:
         raise _bad(f"The request must have one header {repeated} at most.")
     tokens = {token.strip().lower() for value in _values(headers, "connection") for token in value.split(",")}
     is_chunked = _is_chunked(headers, is_old)
+    if file_bytes_max is not None and is_upload(method, target):
+        body_bytes_max = file_bytes_max
     return Head(
         method=method,
         target=target,
@@ -204,12 +224,15 @@ def begin_answer(
     status: str, headers: Iterable[tuple[str, str]], pieces: Iterator[bytes], end: Callable[[], None], head: Head
 ) -> Answer:
     """An answer whose body is made while it is sent; see `Rest`."""
-    is_chunked = head.version != "HTTP/1.0"
-    is_last = not is_chunked or not head.is_kept_alive
-    given = [*headers, ("Transfer-Encoding", "chunked")] if is_chunked else headers
+    given = list(headers)
+    has_length = any(name.lower() == "content-length" for name, _ in given)
+    is_chunked = head.version != "HTTP/1.0" and not has_length
+    is_last = not (is_chunked or has_length) or not head.is_kept_alive
+    if is_chunked:
+        given.append(("Transfer-Encoding", "chunked"))
     content, rest = (
         _head_bytes(status, given, head, is_last=is_last),
-        Rest(pieces, end, is_chunked=is_chunked, is_last=is_last),
+        Rest(pieces, end, is_chunked=is_chunked, is_last=is_last, has_length=has_length),
     )
     if head.method == "HEAD":
         rest.close()

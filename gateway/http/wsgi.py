@@ -15,6 +15,9 @@ from gateway.http.connection import Connection
 from gateway.http.statements import CLIENT_DESCRIPTOR
 from gateway.http.wire import SERVER_NAME, Answer, Request, begin_answer, format_answer
 
+STREAMED = "gateway.streamed"
+"""Key of the WSGI environment by which an application says that its answer is long, though it has a length."""
+
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -27,10 +30,12 @@ def run_application(application: Application, request: Request, connection: Conn
         started.append((status, headers))
         return written.append
 
-    body = application(environment(request, connection), start_response)
+    variables = environment(request, connection)
+    body = application(variables, start_response)
     close = getattr(body, "close", _nothing)
     status, headers = started[-1]
-    if not any(name.lower() == "content-length" for name, _ in headers) and status.startswith("200"):
+    has_length = any(name.lower() == "content-length" for name, _ in headers)
+    if variables.get(STREAMED) or (not has_length and status.startswith("200")):
         return begin_answer(status, headers, iter(body), close, request.head)
     try:
         written += body
@@ -61,7 +66,7 @@ def environment(request: Request, connection: Connection) -> dict[str, Any]:
         "CONTENT_LENGTH": str(head.length),
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": "https" if connection.is_encrypted else "http",
-        "wsgi.input": io.BytesIO(request.body),
+        "wsgi.input": io.BytesIO(request.body) if request.file is None else request.file,
         "wsgi.input_terminated": head.is_chunked,
         "wsgi.errors": sys.stderr,
         "wsgi.multithread": True,

@@ -18,10 +18,11 @@ from catalog.changes import (
     SetViewProperties,
     apply,
 )
-from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.errors import SqlError
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.state import INITIAL_STATE, CatalogState
+from catalog.volume_changes import CreateVolume, DropVolume
 
 
 def schema(name: str, catalog: str = "spark_catalog") -> SchemaName:
@@ -141,3 +142,30 @@ def test_replacing_puts_the_new_entry() -> None:
     entry = state.relations[_name("shop.orders")]
     assert isinstance(entry, TableEntry)
     assert entry.location == "/elsewhere"
+
+
+def _volume(name: str, location: str, *, managed: bool = False) -> CreateVolume:
+    return CreateVolume(
+        VolumeEntry(name=TableName("spark_catalog", "default", name), location=location, managed=managed)
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "condition"),
+    [
+        (_volume("w", "/data/raw"), "LOCATION_OVERLAP"),
+        (_volume("w", "/data/raw/in"), "LOCATION_OVERLAP"),
+        (_volume("w", "/data"), "LOCATION_OVERLAP"),
+        (_volume("V", "/data/other"), "VOLUME_ALREADY_EXISTS"),
+        (_volume("w", "/data/raw2"), None),
+        (DropVolume(TableName("spark_catalog", "default", "w")), "UC_VOLUME_NOT_FOUND"),
+    ],
+)
+def test_of_two_volumes_that_are_created_at_once_one_is_refused(second: Change, condition: str | None) -> None:
+    state = apply(INITIAL_STATE, _volume("v", "/data/raw"))
+    if condition is None:
+        assert len(apply(state, second).volumes) == 2
+        return
+    with pytest.raises(SqlError) as refused:
+        apply(state, second)
+    assert refused.value.condition == condition

@@ -19,6 +19,7 @@ from catalog.entries import (
     ServerEntry,
     TableEntry,
     ViewEntry,
+    VolumeEntry,
 )
 from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.names import CatalogName, SchemaName, TableName
@@ -50,6 +51,7 @@ ENTRIES: list[Entry] = [
 ]
 NAMELESS: list[Entry] = [
     ServerEntry(grants=GRANTS),
+    VolumeEntry(name=TableName("c", "s", "raw"), location="/lake/s/.volumes/1", owner="ada", grants=GRANTS),
     LocationEntry(name="Landing", location="/data", owner="ada", grants=GRANTS),
     GroupEntry(name="Staff", members=(user("ada"), group("Others"))),
 ]
@@ -90,7 +92,7 @@ def test_unknown_fields_are_written_back(entry: Entry) -> None:
     [
         ([], "not a JSON object"),
         ({}, "no 'kind'"),
-        ({"kind": "volume"}, "unknown kind 'volume'"),
+        ({"kind": "share"}, "unknown kind 'share'"),
         ({"kind": "catalog"}, "no 'name'"),
         ({"kind": "catalog", "name": 1}, "'name' is no text"),
         ({"kind": "table", "catalog": "c", "schema": "s", "name": "t", "format": "delta"}, "no 'location'"),

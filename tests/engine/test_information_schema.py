@@ -54,6 +54,20 @@ def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
+def test_volumes(session: LakeSession, lake: Path) -> None:
+    rows(session, "CREATE VOLUME raw COMMENT 'as delivered'")
+    rows(session, "GRANT READ VOLUME ON VOLUME raw TO ann")
+    (row,) = rows(
+        session,
+        "SELECT volume_catalog, volume_schema, volume_name, volume_type, volume_owner, comment, created IS NOT NULL,"
+        f" startswith(storage_location, '{lake}/shop/') FROM information_schema.volumes",
+    )
+    assert row == ("spark_catalog", "shop", "raw", "MANAGED", "ann", "as delivered", True, True)
+    found = rows(session, "SELECT grantee, volume_name, privilege_type FROM information_schema.volume_privileges")
+    assert found == [("ann", "raw", "READ_VOLUME")]
+    rows(session, "DROP VOLUME raw")
+
+
 def test_tables_and_views(session: LakeSession, lake: Path) -> None:
     found = rows(
         session,

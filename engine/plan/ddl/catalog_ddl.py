@@ -26,6 +26,7 @@ from catalog.errors import (
     ViewExpected,
 )
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part, fold
+from catalog.volume_changes import SetVolumeComment
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundStatement, BoundView, FileView
 from engine.errors.statement_errors import (
@@ -99,10 +100,13 @@ def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogP
 
 
 def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
-    """COMMENT ON a catalog or a schema."""
+    """COMMENT ON a catalog, a schema or a volume."""
     if statement.kind is Commentable.CATALOG:
         (catalog,) = statement.parts
         return CatalogPlan(change=SetComment(CatalogName(catalog), statement.comment), condition=bound.condition)
+    if statement.kind is Commentable.VOLUME:
+        volume = TableName.from_parts(statement.parts, bound.state.current)
+        return CatalogPlan(change=SetVolumeComment(volume, statement.comment), condition=bound.condition)
     name = SchemaName.from_parts(statement.parts, bound.state.catalog)
     return CatalogPlan(change=SetComment(name, statement.comment), condition=bound.condition)
 

@@ -32,8 +32,8 @@ _CSV = (
 )
 _JSON = (
     "allowBackslashEscapingAnyCharacter allowComments allowNonNumericNumbers allowNumericLeadingZeros "
-    "allowSingleQuotes allowUnquotedControlChars allowUnquotedFieldNames dropFieldIfAllNull prefersDecimal "
-    "primitivesAsString"
+    "allowSingleQuotes allowUnquotedControlChars allowUnquotedFieldNames dropFieldIfAllNull inferTimestamp "
+    "prefersDecimal primitivesAsString"
 )
 _OPTIONS: Mapping[FileKind, frozenset[str]] = MappingProxyType(
     {

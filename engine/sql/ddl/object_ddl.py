@@ -38,12 +38,13 @@ _COMMENTABLE: Mapping[str, Commentable] = MappingProxyType(
         "NAMESPACE": Commentable.SCHEMA,
         "TABLE": Commentable.TABLE,
         "COLUMN": Commentable.COLUMN,
+        "VOLUME": Commentable.VOLUME,
     }
 )
 
 
 _OTHER_MODES = ("BINDING", "COMPENSATION", "EVOLUTION")
-_OTHER_COMMENTABLE = ("CONNECTION", "FUNCTION", "PROVIDER", "RECIPIENT", "SHARE", "VIEW", "VOLUME")
+_OTHER_COMMENTABLE = ("CONNECTION", "FUNCTION", "PROVIDER", "RECIPIENT", "SHARE", "VIEW")
 
 
 def parse_create_schema(cursor: Cursor) -> CreateSchema:
@@ -238,7 +239,7 @@ def parse_comment_on(cursor: Cursor) -> CommentOn:
             parts: tuple[str, ...] = (read_catalog(cursor),)
         case Commentable.SCHEMA:
             parts = read_schema(cursor)
-        case Commentable.TABLE:
+        case Commentable.TABLE | Commentable.VOLUME:
             parts = read_table(cursor)
         case Commentable.COLUMN:
             parts = cursor.read_names()

@@ -46,6 +46,7 @@ _KINDS = {
     ("SERVER",): Kind.SERVER,
     ("TABLE",): Kind.TABLE,
     ("VIEW",): Kind.VIEW,
+    ("VOLUME",): Kind.VOLUME,
 }
 _SECONDS: Mapping[str, int] = MappingProxyType({"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400})
 _MAY_BE_CURRENT = frozenset({Kind.CATALOG, Kind.SCHEMA})

@@ -55,6 +55,13 @@ from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_external_table, parse_create_table
 from engine.sql.ddl.tag_ddl import parse_alter_object, parse_create_policy, parse_drop_policy
 from engine.sql.ddl.view_ddl import parse_alter_view
+from engine.sql.ddl.volume_ddl import (
+    parse_alter_volume,
+    parse_create_volume,
+    parse_drop_volume,
+    parse_put,
+    parse_remove,
+)
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
 from engine.statements.queries import Span
@@ -74,6 +81,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("ALTER", "DATABASE"): partial(parse_alter_object, kind=Kind.SCHEMA),
         ("ALTER", "GROUP"): parse_alter_group,
         ("ALTER", "VIEW"): parse_alter_view,
+        ("ALTER", "VOLUME"): parse_alter_volume,
         ("CALL",): parse_call,
         ("COMMENT", "ON"): parse_comment_on,
         ("CONVERT", "TO", "DELTA"): parse_convert,
@@ -88,6 +96,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
             for create in _CREATE
             for temporary in _TEMPORARY
         },
+        ("CREATE", "EXTERNAL", "VOLUME"): partial(parse_create_volume, external=True),
         ("CREATE", "GROUP"): parse_create_group,
         ("CREATE", "POLICY"): partial(parse_create_policy, or_replace=False),
         ("CREATE", "OR", "REPLACE", "POLICY"): partial(parse_create_policy, or_replace=True),
@@ -112,6 +121,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
             for create in _CREATE
             for temporary in _TEMPORARY[1:]
         },
+        ("CREATE", "VOLUME"): parse_create_volume,
         ("DELETE", "FROM"): parse_delete,
         ("DENY",): parse_deny,
         ("DROP", "EXTERNAL", "LOCATION"): parse_drop_location,
@@ -128,10 +138,13 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DROP", "SCHEMA"): parse_drop_schema,
         ("DROP", "TABLE"): parse_drop_table,
         ("DROP", "VIEW"): parse_drop_view,
+        ("DROP", "VOLUME"): parse_drop_volume,
         ("GRANT",): parse_grant,
         ("INSERT",): parse_insert,
         ("MERGE",): parse_merge,
         ("OPTIMIZE",): parse_optimize,
+        ("PUT",): parse_put,
+        ("REMOVE",): parse_remove,
         ("REORG", "TABLE"): parse_reorg,
         ("TRUNCATE", "TABLE"): parse_truncate_table,
         ("ANALYZE", "TABLE"): parse_analyze,

@@ -124,7 +124,7 @@ class UnsupportedPathRelation(SqlError, condition="UNSUPPORTED_DATASOURCE_FOR_DI
     relation_format: str
     template = (
         "Files cannot be queried as {relation_format}.`path`. Only Delta tables can be named by their path, as "
-        "delta.`path`."
+        "delta.`path`, and files of volumes, as parquet.`/Volumes/…`, csv.`/Volumes/…` or json.`/Volumes/…`."
     )
 
 

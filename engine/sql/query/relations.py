@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from catalog.errors import TooManyNameParts
 from catalog.names import DELTA, ICEBERG
+from catalog.volume_paths import names_volume_files
 from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
 from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
 from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
@@ -71,7 +72,8 @@ def has_time_travel(node: exp.Table) -> bool:
 def read_relation(node: exp.Table, text: str) -> Relation:
     """The relation that `node` names in `text`. Refuses files and invalid time travel by name."""
     parts, span = table_name(node)
-    ensure_not_files(parts)
+    if not names_volume_files(parts):
+        ensure_not_files(parts)
     versions = [version for version in (node.meta.get(SUFFIX), node.args.get("version")) if version is not None]
     time_travels = [_time_travel(version, text) for version in versions]
     parts, suffixed = split_path_suffix(parts)

@@ -57,6 +57,11 @@ def test_copy_into_with_all_clauses() -> None:
     assert found.recursive and found.merges_schema and found.force and not found.insert.by_name
 
 
+def test_copy_into_of_json_as_dlt_writes_it() -> None:
+    text = "COPY INTO t FROM '/in' FILEFORMAT = JSON FORMAT_OPTIONS ('inferTimestamp' = 'true')"
+    assert copied(text).format == FileFormat(kind=FileKind.JSON, options=(("inferTimestamp", "true"),))
+
+
 def test_copy_into_in_its_shortest_form() -> None:
     found = copied("COPY INTO t FROM '/in' FILEFORMAT = parquet PATTERN = '*.parquet'")
     assert found.is_whole and found.insert.by_name and found.pattern == "*.parquet" and found.validation is None

@@ -24,6 +24,7 @@ from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
+from gateway.http.staged_links import StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
@@ -129,8 +130,9 @@ class Live:
         return f"http://127.0.0.1:{self.port}"
 
 
-def thrift_route(authenticator: Authenticator | None = None) -> ThriftRoute:
-    links = RowLinkMaker(signer=LinkSigner(lifetime_s=900))
+def thrift_route(authenticator: Authenticator | None = None, staged: StagedLinks | None = None) -> ThriftRoute:
+    signer = LinkSigner(lifetime_s=900)
+    links = RowLinkMaker(signer=signer, staged=staged or StagedLinks(signer))
     return ThriftRoute(authenticator or Anonymous(), KnownHosts(), links)
 
 

@@ -1,0 +1,165 @@
+"""Files and folders of volumes: streams of bytes, confined to the volume's folder.
+
+A new file is written under a temporary name beside its own, so that a transfer that breaks off leaves nothing. Links
+are followed if they stay in the volume. Object stores know no folders: there a folder exists while it has files.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import BinaryIO
+
+from catalog.volume_errors import (
+    VolumeFileNotAllowed,
+    VolumeFileNotFound,
+    VolumeFolderNotEmpty,
+)
+from catalog.volume_paths import VolumePath
+from engine.errors.disk_errors import storage_error
+from engine.errors.volume_errors import FileInStagingPathExists
+from engine.storage.errors import LogPathNotAllowed
+from engine.storage.storage import FileStatus, Storage, open_storage
+
+COPY_BYTES = 1 << 20
+"""Bytes of a file in memory at once."""
+
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{32}\.tmp")
+
+
+class FileOperation(StrEnum):
+    GET = "GET"
+    PUT = "PUT"
+    REMOVE = "REMOVE"
+    MAKE_FOLDER = "MAKE FOLDER"
+    REMOVE_FOLDER = "REMOVE FOLDER"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    """`path` is absolute, with a slash at its end for a folder. `size` and `modified_ms` as in `FileStatus`."""
+
+    path: str
+    name: str
+    size: int
+    modified_ms: int
+    is_folder: bool
+
+
+class VolumeFile:
+    """One path in a volume. Methods raise `VolumeFileNotFound`, `VolumeFileNotAllowed` and errors of the disk."""
+
+    def __init__(self, path: VolumePath, location: str, allowed_roots: Sequence[str]) -> None:
+        """`location` is the volume's folder."""
+        self.path = path
+        self._storage: Storage = open_storage(location, allowed_roots=allowed_roots)
+
+    def exists(self) -> bool:
+        with self._errors():
+            return bool(self.path.file) and self._storage.exists(self.path.file)
+
+    def status(self) -> FileStatus:
+        """Size and time of a file."""
+        with self._errors():
+            if not self.path.file or self.is_folder():
+                raise VolumeFileNotFound(str(self.path))
+            return self._storage.stat(self.path.file)
+
+    def open(self) -> BinaryIO:
+        """The file to read; the caller closes it."""
+        with self._errors():
+            if not self.path.file or self.is_folder():
+                raise VolumeFileNotFound(str(self.path))
+            return self._storage.open_input(self.path.file)
+
+    def write(self, content: BinaryIO, *, overwrite: bool) -> None:
+        """Raises `FileInStagingPathExists` without `overwrite`, also if another client wrote the file meanwhile."""
+        with self._errors():
+            if not self.path.file or self.is_folder():
+                raise VolumeFileNotAllowed(str(self.path))
+            try:
+                with self._storage.open_output(self.path.file, replace=overwrite) as output:
+                    shutil.copyfileobj(content, output, COPY_BYTES)
+            except FileExistsError as error:
+                raise FileInStagingPathExists(str(self.path)) from error
+
+    def remove(self) -> None:
+        """Removes a file, or a folder that is empty: dlt's Databricks destination removes both by REMOVE."""
+        with self._errors():
+            if self.path.file and self.is_folder():
+                self.remove_folder()
+                return
+            self.status()
+            self._storage.delete(self.path.file)
+
+    @property
+    def has_folders(self) -> bool:
+        """Whether a folder is there without files."""
+        return self._storage.HAS_FOLDERS
+
+    def is_folder(self) -> bool:
+        if not self.path.file:
+            return True
+        with self._errors():
+            parent, _, name = self.path.file.rpartition("/")
+            return any(folder.name == name for folder in self._storage.list_folder(parent).folders)
+
+    def entries(self) -> list[FolderEntry]:
+        """What a folder holds, by name, or the file itself. Links and temporary files are left out."""
+        with self._errors():
+            if not self.is_folder():
+                status = self.status()
+                return [FolderEntry(str(self.path), status.name, status.size, status.modified_ms, is_folder=False)]
+            listing = self._storage.list_folder(self.path.file)
+        base = str(self.path)
+        folders = (
+            FolderEntry(f"{base}/{each.name}/", f"{each.name}/", 0, each.modified_ms, is_folder=True)
+            for each in listing.folders
+        )
+        files = (
+            FolderEntry(f"{base}/{each.name}", each.name, each.size, each.modified_ms, is_folder=False)
+            for each in listing.files
+            if not _TEMPORARY.fullmatch(each.name)
+        )
+        return sorted((*folders, *files), key=lambda entry: entry.path)
+
+    def make_folder(self) -> None:
+        with self._errors():
+            if self.path.file:
+                self._storage.make_folder(self.path.file)
+
+    def remove_folder(self) -> None:
+        """Raises `VolumeFolderNotEmpty`."""
+        with self._errors():
+            if not self.path.file or not self.is_folder():
+                raise VolumeFileNotFound(str(self.path))
+            if not self._storage.delete_empty_folder(self.path.file):
+                raise VolumeFolderNotEmpty(str(self.path))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except LogPathNotAllowed as error:
+            raise VolumeFileNotAllowed(str(self.path)) from error
+        except FileNotFoundError as error:
+            raise VolumeFileNotFound(str(self.path)) from error
+        except (NotADirectoryError, IsADirectoryError, FileExistsError) as error:
+            raise VolumeFileNotAllowed(str(self.path)) from error
+        except OSError as error:
+            if named := storage_error(error):
+                raise named from error
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class FileTransfer:
+    """What a client may do with `file`, after a statement for it was authorized."""
+
+    operation: FileOperation
+    file: VolumeFile
+    overwrite: bool = False

@@ -1,0 +1,208 @@
+"""Files of volumes over HTTP: Databricks' Files API, and the links that PUT, GET and REMOVE give to drivers.
+
+    PUT    /api/2.0/fs/files/Volumes/…[?overwrite=true]      the body is the file
+    GET    /api/2.0/fs/files/Volumes/…                       with one Range, HEAD too
+    DELETE /api/2.0/fs/files/Volumes/…
+    PUT, GET, HEAD, DELETE /api/2.0/fs/directories/Volumes/…
+    PUT, GET, DELETE /api/2.0/fs/staged/<id>                 (`staged_links.py`)
+
+Each request runs a statement of its user, which authorizes and records it, before bytes move. So a link is judged by
+the rights that its user has when it is followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import partial
+from http import HTTPStatus
+from typing import BinaryIO
+
+from flask import Blueprint, Response, g, request
+
+from catalog.volume_errors import VolumeFileNotFound
+from engine.statements.volumes import ChangeFile, GetFile, ListVolume
+from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
+from gateway.errors import EngineNotAnswering
+from gateway.http.browse import ROWS_MAX, json_values
+from gateway.http.errors import TooManyWaiting
+from gateway.http.queries import number_of
+from gateway.http.requests import SessionRequest
+from gateway.http.staged_links import STAGED, StagedLinks
+from gateway.http.statements import StatementApi
+from gateway.http.wsgi import STREAMED
+from gateway.operation import Operation
+from gateway.session import Session
+
+FILES, DIRECTORIES = "/api/2.0/fs/files", "/api/2.0/fs/directories"
+_OPEN_S, _ANSWER_S = 5.0, 60.0
+_RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{0,18})")
+_FOLDER_ROWS_MAX = 1000
+
+
+def files_blueprint(api: StatementApi) -> Blueprint:
+    """Routes for clients that log in."""
+    routes, files = Blueprint("files", __name__), _Files(api)
+    routes.before_request(api.authenticate)
+
+    @routes.get(f"{FILES}/<path:path>")
+    def download(path: str) -> Response:
+        return _download(files.transfer(GetFile(path=f"/{path}")).file)
+
+    @routes.put(f"{FILES}/<path:path>")
+    def upload(path: str) -> Response:
+        overwrite = request.args.get("overwrite", "false").lower() == "true"
+        change = ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite)
+        return _changed(files.transfer(change))
+
+    @routes.delete(f"{FILES}/<path:path>")
+    def delete(path: str) -> Response:
+        return _changed(files.transfer(_removal(path, FileOperation.REMOVE)))
+
+    @routes.put(f"{DIRECTORIES}/<path:path>")
+    def make_folder(path: str) -> Response:
+        return _changed(files.transfer(_removal(path, FileOperation.MAKE_FOLDER)))
+
+    @routes.delete(f"{DIRECTORIES}/<path:path>")
+    def remove_folder(path: str) -> Response:
+        return _changed(files.transfer(_removal(path, FileOperation.REMOVE_FOLDER)))
+
+    @routes.get(f"{DIRECTORIES}/<path:path>")
+    def list_folder(path: str) -> Response | dict[str, object]:
+        found = files.rows(ListVolume(path=f"/{path}"))
+        if request.method == "HEAD":
+            return Response(status=HTTPStatus.OK)
+        return _page_of(found)
+
+    return routes
+
+
+def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
+    """The targets of links, which need no credentials beside them."""
+    routes, files = Blueprint("staged", __name__), _Files(api)
+
+    @routes.route(f"{STAGED}<key>", methods=["GET", "PUT", "DELETE"])
+    def follow(key: str) -> Response:
+        staged = links.find(request.method, request.full_path)
+        api.callers.ensure_current(staged.identity)
+        g.identity = staged.identity
+        if staged.operation is FileOperation.GET:
+            return _download(files.transfer(GetFile(path=staged.path)).file)
+        change = ChangeFile(operation=staged.operation, path=staged.path, overwrite=staged.overwrite)
+        transfer = files.transfer(change)
+        try:
+            return _changed(transfer)
+        except VolumeFileNotFound:  # on an object store a folder goes with its last file
+            if staged.operation is FileOperation.REMOVE and not transfer.file.has_folders:
+                return Response(status=HTTPStatus.NO_CONTENT)
+            raise
+
+    return routes
+
+
+def _removal(path: str, operation: FileOperation) -> ChangeFile:
+    return ChangeFile(operation=operation, path=f"/{path}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Statements about files in sessions of their own."""
+
+    api: StatementApi
+
+    def transfer(self, statement: GetFile | ChangeFile) -> FileTransfer:
+        """What the statement allows; raises what it fails with."""
+        found: list[FileTransfer] = []
+
+        def stage(transfer: FileTransfer) -> str:
+            found.append(transfer)
+            return ""
+
+        self._run(lambda session: session.transfer(statement, stage))
+        return found[0]
+
+    def rows(self, statement: ListVolume) -> list[dict[str, object]]:
+        return self._run(lambda session: session.request(statement))
+
+    def _run(self, begin: Callable[[Session], Operation]) -> list[dict[str, object]]:
+        registry, identity = self.api.registry(), self.api.identity()
+        with self.api.room.place() as may_wait:
+            if not may_wait:
+                raise TooManyWaiting(self.api.room.places)
+            asked = SessionRequest(catalog=None, schema=None, settings={})
+            session = self.api.open(asked, _OPEN_S, may_lack_schema=True)
+            try:
+                operation = begin(session)
+                if not operation.wait(_ANSWER_S).is_settled:
+                    raise EngineNotAnswering(_ANSWER_S)
+                return json_values(operation.page(0, ROWS_MAX).rows)
+            finally:
+                self.api.end(partial(registry.close_session, session.id, identity))
+
+
+def _changed(transfer: FileTransfer) -> Response:
+    file = transfer.file
+    match transfer.operation:
+        case FileOperation.PUT:
+            body = request.environ["wsgi.input"]  # which the connection has limited, unlike Flask's own limit
+            file.write(body, overwrite=transfer.overwrite)
+        case FileOperation.REMOVE:
+            file.remove()
+        case FileOperation.MAKE_FOLDER:
+            file.make_folder()
+        case FileOperation.REMOVE_FOLDER:
+            file.remove_folder()
+        case FileOperation.GET:
+            return _download(file)
+    return Response(status=HTTPStatus.NO_CONTENT)
+
+
+def _download(file: VolumeFile) -> Response:
+    """The file, or the part of it that one Range says; its bytes are read while they are sent."""
+    status = file.status()
+    first, last = _range(request.headers.get("Range"), status.size)
+    is_part = (first, last) != (0, status.size - 1)
+    content = iter(()) if request.method == "HEAD" else _pieces(file.open(), first, last - first + 1)
+    answer = Response(content, status=HTTPStatus.PARTIAL_CONTENT if is_part else HTTPStatus.OK)
+    answer.content_type = "application/octet-stream"
+    answer.headers["Content-Length"] = str(last - first + 1)
+    answer.headers["Last-Modified"] = formatdate(status.modified_ms / 1000, usegmt=True)
+    answer.headers["Accept-Ranges"] = "bytes"
+    if is_part:
+        answer.headers["Content-Range"] = f"bytes {first}-{last}/{status.size}"
+    request.environ[STREAMED] = True
+    return answer
+
+
+def _range(asked: str | None, size: int) -> tuple[int, int]:
+    """The first and the last byte; all where no single range of bytes of the file is asked for."""
+    match = _RANGE.fullmatch(asked or "")
+    if match is None or int(match[1]) >= size:
+        return 0, size - 1
+    return int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
+
+
+def _pieces(file: BinaryIO, first: int, count: int) -> Iterator[bytes]:
+    with file:
+        file.seek(first)
+        while count and (piece := file.read(min(COPY_BYTES, count))):
+            count -= len(piece)
+            yield piece
+
+
+def _page_of(rows: list[dict[str, object]]) -> dict[str, object]:
+    """A page of a folder as Databricks has it; the token is the position of the next one."""
+    size = number_of("page_size", default=_FOLDER_ROWS_MAX, smallest=0, largest=ROWS_MAX) or _FOLDER_ROWS_MAX
+    first = number_of("page_token", default=0, largest=ROWS_MAX) if request.args.get("page_token") else 0
+    contents = []
+    for row in rows[first : first + size]:
+        path, name = str(row["path"]), str(row["name"])
+        is_folder = path.endswith("/")
+        entry: dict[str, object] = {"path": path.rstrip("/"), "name": name.rstrip("/"), "is_directory": is_folder}
+        if not is_folder:
+            entry |= {"file_size": row["size"], "last_modified": row["modification_time"]}
+        contents.append(entry)
+    following = first + size
+    return {"contents": contents} | ({"next_page_token": str(following)} if following < len(rows) else {})

@@ -1,0 +1,79 @@
+"""Bodies that are files: they wait on disk, not in memory, until all of them arrived.
+
+The file has no name, so a client that vanishes leaves nothing. Its bytes count from the request's head on, so that the
+files of all clients together stay within a limit.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import BinaryIO, cast
+
+from gateway.http.wire import Head, RequestRefused
+
+
+@dataclass(slots=True)
+class Uploads:
+    """`folder` is for the files (None: the system's), `file_bytes_max` for one of them, `held_bytes_max` for all.
+
+    `ensure_wanted` raises `RequestRefused` for a head whose body is not to be received.
+    """
+
+    folder: str | None = None
+    file_bytes_max: int = 5 << 30
+    held_bytes_max: int = 20 << 30
+    ensure_wanted: Callable[[Head], None] = lambda _: None
+    _held: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, head: Head) -> Upload:
+        """Raises `RequestRefused`."""
+        self.ensure_wanted(head)
+        with self._lock:
+            if self._held + head.length > self.held_bytes_max:
+                reason = "The server receives as many bytes of files as it may. Try again later."
+                raise RequestRefused(HTTPStatus.SERVICE_UNAVAILABLE, reason)
+            self._held += head.length
+        try:
+            file = cast(BinaryIO, tempfile.TemporaryFile(dir=self.folder))
+        except OSError as error:
+            self._release(head.length)
+            raise RequestRefused(HTTPStatus.INSUFFICIENT_STORAGE, "The server has no room for the file.") from error
+        return Upload(file, head.length, self._release)
+
+    def _release(self, count: int) -> None:
+        with self._lock:
+            self._held -= count
+
+
+class Upload:
+    """One body, on disk."""
+
+    def __init__(self, file: BinaryIO, length: int, release: Callable[[int], None]) -> None:
+        self.file = file
+        self._length, self._missing, self._release = length, length, release
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._missing
+
+    def receive(self, content: bytearray) -> None:
+        """Takes what belongs to the body out of `content`. Raises `RequestRefused`."""
+        taken = min(len(content), self._missing)
+        try:
+            self.file.write(content[:taken])
+        except OSError as error:
+            raise RequestRefused(HTTPStatus.INSUFFICIENT_STORAGE, "The server has no room for the file.") from error
+        del content[:taken]
+        self._missing -= taken
+        if self.is_complete:
+            self.file.seek(0)
+
+    def close(self) -> None:
+        if not self.file.closed:
+            self.file.close()
+            self._release(self._length)

@@ -1,0 +1,376 @@
+"""Files of volumes as real clients transfer them: databricks-sql-connector over Thrift, databricks-sdk over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from databricks import sql
+from databricks.sdk import WorkspaceClient
+from databricks.sdk.errors import DatabricksError
+from databricks.sql.exc import Error
+
+from catalog.volume_paths import parse_volume_path
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, open_sources
+from engine.runtime.identity import Identity
+from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
+from gateway.http.errors import LinkRefused
+from gateway.http.links import LinkSigner
+from gateway.http.staged_links import STAGED, StagedLinks
+from tests.gateway.authenticators.users import make_users
+from tests.gateway.http.conftest import eventually
+from tests.security.house import Answer, SecureHouse, basic
+
+pytestmark = [pytest.mark.clients, pytest.mark.spark]
+
+WAREHOUSE = "/sql/1.0/warehouses/any"
+VOLUME = "/Volumes/spark_catalog/default/v"
+FILE_BYTES_MAX = 30_000_000
+
+
+class _Shared(LakeEngine):
+    def close(self) -> None:
+        """Leaves Spark to other tests."""
+
+
+@dataclass
+class Volumes:
+    """A server with a volume; zoë is an administrator, ann may read and write it, bob may do neither."""
+
+    house: SecureHouse
+    folder: Path
+
+    def token(self, user: str) -> str:
+        answer = self.house.ask("POST", "/api/2.0/token/create", {}, **basic(user))
+        return str(answer.body["token_value"])
+
+    @contextlib.contextmanager
+    def cursor(self, user: str = "ann", **settings: Any) -> Iterator[Any]:
+        url = f"http://127.0.0.1:{self.house.ports.http}{WAREHOUSE}"
+        connection = sql.connect(
+            server_hostname="127.0.0.1",
+            http_path=WAREHOUSE,
+            access_token=self.token(user),
+            _connection_uri=url,
+            enable_telemetry=False,
+            _retry_stop_after_attempts_count=1,
+            **settings,
+        )
+        with contextlib.closing(connection), connection.cursor() as cursor:
+            yield cursor
+
+    def files(self, user: str) -> Any:
+        host = f"http://127.0.0.1:{self.house.ports.http}"
+        return WorkspaceClient(host=host, token=self.token(user), auth_type="pat").files
+
+    def stored(self) -> set[str]:
+        """The paths of the volume's files, temporary ones too."""
+        root = next((self.folder / "lake" / "default" / ".volumes").iterdir())
+        return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+    def link(self, statement: str, user: str = "ann") -> str:
+        """The path and query of the link that a statement answers."""
+        with self.cursor(user) as cursor:
+            rows: list[Any] = []
+            cursor._handle_staging_operation = lambda **_: rows.append(cursor.active_result_set.fetchone())
+            cursor.execute(statement)
+        parts = urlsplit(rows[0].presignedUrl)
+        return f"{parts.path}?{parts.query}"
+
+    def follow(self, method: str, link: str, body: bytes | None = None) -> Answer:
+        return self.house.ask(method, link, body)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[Volumes]:
+    folder = tmp_path_factory.mktemp("volumes")
+    (folder / "lake").mkdir()
+    make_users(folder / "users")
+    options = EngineOptions(lake_folder=str(folder / "lake"), catalog_folder=str(folder / "catalog"))
+    house = SecureHouse(
+        folder,
+        engine=_Shared(open_sources(options), spark_driver),
+        authentication__methods=["password", "token"],
+        authentication__admins=["zoë"],
+        audit__folder=str(folder / "audit"),
+        volumes__file_bytes_max=FILE_BYTES_MAX,
+    ).start()
+    found = Volumes(house, folder)
+    with found.cursor("zoë") as cursor:
+        for text in (
+            "CREATE VOLUME v",
+            "GRANT USE CATALOG ON CATALOG TO `account users`",
+            "GRANT USE SCHEMA ON SCHEMA default TO `account users`",
+            "GRANT READ VOLUME, WRITE VOLUME ON VOLUME v TO ann",
+        ):
+            cursor.execute(text)
+    yield found
+    house.stop()
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Path:
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"id,name\n1,x\n2,y\n")
+    return file
+
+
+def test_connector_puts_lists_gets_and_removes_a_file(server: Volumes, local: Path, tmp_path: Path) -> None:
+    back = tmp_path / "back"
+    with server.cursor(staging_allowed_local_path=str(tmp_path)) as cursor:
+        cursor.execute(f"PUT '{local}' INTO '{VOLUME}/in/a.csv'")
+        cursor.execute(f"LIST '{VOLUME}/in'")
+        (row,) = cursor.fetchall()
+        assert tuple(row)[:3] == (f"{VOLUME}/in/a.csv", "a.csv", local.stat().st_size)
+        cursor.execute(f"GET '{VOLUME}/in/a.csv' TO '{back}'")
+        assert back.read_bytes() == local.read_bytes()
+        with pytest.raises(Error, match="FILE_IN_STAGING_PATH_ALREADY_EXISTS"):
+            cursor.execute(f"PUT '{local}' INTO '{VOLUME}/in/a.csv'")
+        local.write_bytes(b"new")
+        cursor.execute(f"PUT '{local}' INTO '{VOLUME}/in/a.csv' OVERWRITE")
+        cursor.execute(f"GET '{VOLUME}/in/a.csv' TO '{back}'")
+        assert back.read_bytes() == b"new"
+        cursor.execute(f"REMOVE '{VOLUME}/in/a.csv'")
+        for text in (f"GET '{VOLUME}/in/a.csv' TO '{back}'", f"REMOVE '{VOLUME}/in/a.csv'"):
+            with pytest.raises(Error, match="unsuccessful: 404"):
+                cursor.execute(text)
+    assert not server.stored()
+
+
+def test_connector_puts_a_stream_and_a_file_that_does_not_fit_into_a_request(server: Volumes, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    large.write_bytes(os.urandom(FILE_BYTES_MAX - 1))
+    with server.cursor(staging_allowed_local_path=str(tmp_path)) as cursor:
+        cursor.execute(f"PUT '__input_stream__' INTO '{VOLUME}/stream'", input_stream=io.BytesIO(b"streamed"))
+        cursor.execute(f"PUT '{large}' INTO '{VOLUME}/large'")
+        cursor.execute(f"GET '{VOLUME}/large' TO '{tmp_path}/back'")
+        assert (tmp_path / "back").read_bytes() == large.read_bytes()
+        cursor.execute(f"REMOVE '{VOLUME}/large'")
+        cursor.execute(f"GET '{VOLUME}/stream' TO '{tmp_path}/back'")
+        assert (tmp_path / "back").read_bytes() == b"streamed"
+        cursor.execute(f"REMOVE '{VOLUME}/stream'")
+
+
+@pytest.mark.parametrize(
+    ("statement", "condition"),
+    [
+        ("PUT 'x' INTO '{volume}/a' OVERWRITE", "NOT_FOUND: Volume"),
+        ("GET '{volume}/a' TO 'x'", "NOT_FOUND: Volume"),
+        ("REMOVE '{volume}/a'", "NOT_FOUND: Volume"),
+        ("LIST '{volume}'", "NOT_FOUND: Volume"),
+        ("PUT 'x' INTO '/Volumes/nowhere/default/v/a'", "NOT_FOUND: Catalog"),
+        ("PUT 'x' INTO '{volume}/../a'", "INVALID_VOLUME_PATH"),
+        ("PUT '' INTO '{volume}/a'", "EMPTY_LOCAL_FILE_IN_STAGING_ACCESS_QUERY"),
+    ],
+)
+def test_a_user_without_privileges_gets_no_link(server: Volumes, statement: str, condition: str) -> None:
+    with server.cursor("bob") as cursor, pytest.raises(Error, match=condition):
+        cursor.execute(statement.format(volume=VOLUME))
+
+
+def test_a_link_is_for_one_operation_on_one_path(server: Volumes) -> None:
+    put = server.link(f"PUT 'x' INTO '{VOLUME}/linked' OVERWRITE")
+    other = server.link(f"PUT 'x' INTO '{VOLUME}/other' OVERWRITE")
+    path, _, query = put.partition("?")
+    refused = {
+        "another operation": ("GET", put),
+        "removal": ("DELETE", put),
+        "another link's signature": ("PUT", f"{path}?{other.partition('?')[2]}"),
+        "another expiry": ("PUT", put.replace("expires=", "expires=9")),
+        "no signature": ("PUT", path),
+        "no link": ("PUT", f"{STAGED}x?{query}"),
+        "a path behind it": ("PUT", f"{path}/../linked?{query}"),
+    }
+    statuses = {what: server.follow(method, link, b"evil").status for what, (method, link) in refused.items()}
+    assert set(statuses.values()) <= {403, 404, 405}, statuses
+    assert not server.stored()
+    assert server.follow("PUT", put, b"good").status == 204
+    assert server.stored() == {"linked"}
+    get = server.link(f"GET '{VOLUME}/linked' TO 'x'")
+    assert server.follow("PUT", get, b"evil").status == 403
+    assert server.follow("GET", get).content == b"good"
+    remove = server.link(f"REMOVE '{VOLUME}/linked'")
+    assert server.follow("GET", remove).status == 403
+    assert server.follow("DELETE", remove).status == 204
+    assert not server.stored()
+
+
+def test_a_link_ends_with_the_privilege_of_its_user(server: Volumes) -> None:
+    link = server.link(f"PUT 'x' INTO '{VOLUME}/late' OVERWRITE")
+    with server.cursor("zoë") as cursor:
+        cursor.execute("REVOKE WRITE VOLUME ON VOLUME v FROM ann")
+        try:
+            assert server.follow("PUT", link, b"late").status == 403
+            assert not server.stored()
+        finally:
+            cursor.execute("GRANT WRITE VOLUME ON VOLUME v TO ann")
+    assert server.follow("PUT", link, b"late").status == 204
+    assert server.follow("DELETE", server.link(f"REMOVE '{VOLUME}/late'")).status == 204
+
+
+def test_a_link_without_overwrite_replaces_no_file_that_came_meanwhile(server: Volumes) -> None:
+    links = [server.link(f"PUT 'x' INTO '{VOLUME}/raced'") for _ in range(2)]
+    assert [server.follow("PUT", link, b"%d" % at).status for at, link in enumerate(links)] == [204, 409]
+    assert server.follow("GET", server.link(f"GET '{VOLUME}/raced' TO 'x'")).content == b"0"
+    assert server.follow("DELETE", server.link(f"REMOVE '{VOLUME}/raced'")).status == 204
+
+
+def test_a_client_that_vanishes_leaves_nothing(server: Volumes) -> None:
+    link = server.link(f"PUT 'x' INTO '{VOLUME}/gone'")
+    with socket.create_connection(("127.0.0.1", server.house.ports.http)) as client:
+        client.sendall(
+            f"PUT {link} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode() + b"x" * 9999
+        )
+    assert server.follow("PUT", server.link(f"PUT 'x' INTO '{VOLUME}/after'"), b"y").status == 204
+    assert server.stored() == {"after"}
+    assert server.follow("DELETE", server.link(f"REMOVE '{VOLUME}/after'")).status == 204
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_file_beyond_the_limit_is_refused_before_it_is_sent(server: Volumes, is_link: bool) -> None:
+    path = server.link(f"PUT 'x' INTO '{VOLUME}/huge'") if is_link else f"/api/2.0/fs/files{VOLUME}/huge"
+    with socket.create_connection(("127.0.0.1", server.house.ports.http)) as client:
+        head = f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {FILE_BYTES_MAX + 1}\r\n\r\n"
+        client.sendall(head.encode())
+        assert client.recv(12) == b"HTTP/1.1 413"
+
+
+def test_a_bad_link_is_refused_before_the_file_is_sent(server: Volumes) -> None:
+    with socket.create_connection(("127.0.0.1", server.house.ports.http)) as client:
+        client.sendall(f"PUT {STAGED}x?expires=9 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n".encode())
+        assert client.recv(12) == b"HTTP/1.1 403"
+
+
+def test_links_expire() -> None:
+
+    now = [1000.0]
+    links = StagedLinks(LinkSigner(lifetime_s=60, clock=lambda: now[0]))
+    file = VolumeFile(parse_volume_path(f"{VOLUME}/a"), "/tmp", ())
+    link = links.add(Identity("ann"), FileTransfer(FileOperation.GET, file))
+    now[0] += 59
+    assert links.find("GET", link).path == f"{VOLUME}/a"
+    now[0] += 1
+    with pytest.raises(LinkRefused, match="expired"):
+        links.find("GET", link)
+
+
+def _raises(call: Callable[[], object]) -> str:
+    with pytest.raises(DatabricksError) as caught:
+        call()
+    return type(caught.value).__name__
+
+
+def test_sdk_transfers_files_and_folders(server: Volumes) -> None:
+    files = server.files("ann")
+    folder, file = f"{VOLUME}/d/e", f"{VOLUME}/d/e/x y%é.txt"
+    files.create_directory(folder)
+    files.get_directory_metadata(folder)
+    files.upload(file, io.BytesIO(b"hello world"), overwrite=False)
+    assert _raises(lambda: files.upload(file, io.BytesIO(b"other"), overwrite=False)) == "AlreadyExists"
+    assert files.download(file).contents.read() == b"hello world"
+    assert files.get_metadata(file).content_length == 11
+    (entry,) = files.list_directory_contents(folder)
+    assert (entry.path, entry.name, entry.is_directory, entry.file_size) == (file, "x y%é.txt", False, 11)
+    assert _raises(lambda: files.delete_directory(folder)) == "ResourceConflict"
+    files.upload(file, io.BytesIO(b"new"), overwrite=True)
+    assert files.download(file).contents.read() == b"new"
+    files.delete(file)
+    for call in (files.delete, files.download, files.get_metadata):
+        assert _raises(lambda call=call: call(file)) == "NotFound"  # type: ignore[misc]
+    files.delete_directory(folder)
+    files.delete_directory(f"{VOLUME}/d")
+    assert _raises(lambda: files.get_directory_metadata(folder)) == "NotFound"
+    assert "d" not in [entry.name for entry in files.list_directory_contents(VOLUME)]
+
+
+def test_sdk_of_a_user_without_privileges_reaches_nothing(server: Volumes) -> None:
+    server.files("ann").upload(f"{VOLUME}/secret", io.BytesIO(b"secret"), overwrite=True)
+    files = server.files("bob")
+    for call in (
+        lambda: files.download(f"{VOLUME}/secret"),
+        lambda: files.upload(f"{VOLUME}/secret", io.BytesIO(b"x"), overwrite=True),
+        lambda: files.delete(f"{VOLUME}/secret"),
+        lambda: files.create_directory(f"{VOLUME}/d"),
+        lambda: list(files.list_directory_contents(VOLUME)),
+    ):
+        assert _raises(call) == "NotFound"
+    assert server.house.ask("GET", f"/api/2.0/fs/files{VOLUME}/secret").status == 401
+    assert server.files("ann").download(f"{VOLUME}/secret").contents.read() == b"secret"
+    server.files("ann").delete(f"{VOLUME}/secret")
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", f"{VOLUME}/%2e%2e/a", f"{VOLUME}/%252e%252e/a", "/Volumes/spark_catalog/default"]
+)
+def test_files_api_takes_paths_in_volumes_only(server: Volumes, path: str) -> None:
+    assert server.house.ask("GET", f"/api/2.0/fs/files{path}", **basic("zoë")).status == 400
+
+
+def test_files_api_answers_a_range_of_bytes(server: Volumes) -> None:
+    server.files("ann").upload(f"{VOLUME}/r", io.BytesIO(b"0123456789"), overwrite=True)
+    path = f"/api/2.0/fs/files{VOLUME}/r"
+    for asked, status, content in [
+        ("bytes=2-4", 206, b"234"),
+        ("bytes=7-", 206, b"789"),
+        ("bytes=0-99", 200, b"0123456789"),
+        ("bytes=1-2,4-5", 200, b"0123456789"),
+    ]:
+        answer = server.house.ask("GET", path, Range=asked, **basic("ann"))
+        assert (answer.status, answer.content) == (status, content)
+    server.files("ann").delete(f"{VOLUME}/r")
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("csv", b"1,x\n2,y\n"), ("json", b'{"id": 1, "name": "x"}\n{"id": 2, "name": "y"}\n'), ("parquet", None)],
+)
+def test_files_of_a_volume_are_loaded_and_queried(server: Volumes, kind: str, content: bytes | None) -> None:
+    if content is None:
+        sink = io.BytesIO()
+        pq.write_table(pa.table({"id": [1, 2], "name": ["x", "y"]}), sink)
+        content = sink.getvalue()
+    server.files("ann").upload(f"{VOLUME}/load_{kind}/1.{kind}", io.BytesIO(content), overwrite=True)
+    path = f"{VOLUME}/load_{kind}"
+    with server.cursor("zoë") as cursor:
+        cursor.execute(f"CREATE TABLE loaded_{kind} (id INT, name STRING)")
+        cursor.execute(f"GRANT SELECT, MODIFY ON TABLE loaded_{kind} TO ann")
+    with server.cursor("ann") as cursor:
+        columns = "CAST(_c0 AS INT) AS id, _c1 AS name" if kind == "csv" else "CAST(id AS INT) AS id, name"
+        load = f"COPY INTO loaded_{kind} FROM (SELECT {columns} FROM '{path}') FILEFORMAT = {kind.upper()}"
+        for text in (load, load):  # the second one finds nothing new
+            cursor.execute(text)
+        cursor.execute(f"SELECT id, name FROM loaded_{kind} ORDER BY id")
+        assert [tuple(row) for row in cursor.fetchall()] == [(1, "x"), (2, "y")]
+        cursor.execute(f"SELECT {columns} FROM {kind}.`{path}` ORDER BY id")
+        assert [tuple(row) for row in cursor.fetchall()] == [(1, "x"), (2, "y")]
+        cursor.execute(f"REMOVE '{path}/1.{kind}'")
+
+
+def test_transfers_are_in_the_audit_log(server: Volumes) -> None:
+    files = server.files("ann")
+    files.upload(f"{VOLUME}/audited", io.BytesIO(b"x"), overwrite=True)
+    files.delete(f"{VOLUME}/audited")
+
+    def recorded() -> set[tuple[str, str]]:
+        found = set()
+        for file in (server.folder / "audit").glob("*.jsonl"):
+            for line in file.read_text().splitlines():
+                event = json.loads(line)
+                if "/audited" in str(event.get("text", "")):
+                    found.add((event["principal"], event["text"]))
+        return found
+
+    expected = {("ann", f"PUT '{VOLUME}/audited' OVERWRITE"), ("ann", f"REMOVE '{VOLUME}/audited'")}
+    eventually(lambda: expected <= recorded())
