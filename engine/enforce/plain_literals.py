@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from engine.plans.write_plan import LiteralRows, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
-from engine.sql.query.plain_values import PlainValue
+from engine.sql.query.plain_values import PlainValue, read_date
 from engine.table.scan import FIELD_ID
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 from engine.types.sql_types import ddl_type
@@ -146,9 +146,19 @@ def _stored(value: PlainValue, data_type: DataType) -> PlainValue:
             return _stored_float(value)
         case str() if data_type is PrimitiveType.STRING and len(value.encode()) <= _TEXT_BYTES_MAX:
             return value
+        case str() if data_type is PrimitiveType.DATE:
+            return _stored(_date(value), data_type)
         case date() if data_type is PrimitiveType.DATE and value.year >= _YEAR_MIN:
             return value
     raise _NotPlain
+
+
+def _date(text: str) -> date:
+    """Store assignment casts texts to dates; other forms of them are left to Spark."""
+    try:
+        return read_date(text)
+    except ValueError:
+        raise _NotPlain from None
 
 
 def _stored_integer(value: int, data_type: DataType) -> PlainValue:

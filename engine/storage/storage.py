@@ -143,6 +143,12 @@ class Storage(ABC):
     def list_folder(self, directory: str) -> FolderListing:
         """Files and folders of `directory`, which is empty for the table's root. One that does not exist is empty."""
 
+    def begin_look_ups(self, directory: str) -> bool:
+        """Returns whether looking for files by their names takes less than a listing. As with one, it is looked again
+        at where the folder is. Raises `LogPathNotAllowed`.
+        """
+        return False
+
     @abstractmethod
     def stat(self, name: str) -> FileStatus: ...
 
@@ -242,14 +248,25 @@ class LocalStorage(Storage):
         folder = self.path_of(directory)
         self._ensure_real_folder(folder)
         try:
+            if start:  # few names of many: an entry takes longer than its name
+                names = sorted(name for name in os.listdir(folder) if name >= start)
+                return [name for name in names if self._is_file(f"{folder}/{name}")]
             with os.scandir(folder) as entries:
-                found = [entry for entry in entries if entry.name >= start and entry.is_file()]
+                found = [entry for entry in entries if entry.is_file()]
         except (FileNotFoundError, NotADirectoryError):
             return []
         for entry in found:
             if entry.is_symlink():
                 self.confinement.ensure_real(entry.path)
         return sorted(entry.name for entry in found)
+
+    def _is_file(self, path: str) -> bool:
+        """Raises as `list_names` for a symbolic link to a file that leads out."""
+        if not os.path.isfile(path):
+            return False
+        if os.path.islink(path):
+            self.confinement.ensure_real(path)
+        return True
 
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         folder = self.path_of(directory)
@@ -279,6 +296,10 @@ class LocalStorage(Storage):
         except (FileNotFoundError, NotADirectoryError):
             return FolderListing((), ())
         return FolderListing(tuple(files), tuple(folders))
+
+    def begin_look_ups(self, directory: str) -> bool:
+        self._ensure_real_folder(self.path_of(directory))
+        return True
 
     def stat(self, name: str) -> FileStatus:
         status = os.stat(self._real(name))

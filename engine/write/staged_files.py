@@ -34,7 +34,7 @@ from engine.table.transaction import DataFile, NewFiles
 
 logger = logging.getLogger(__name__)
 
-_PLAIN_ROWS_MAX = 1000
+_PLAIN_ROWS_MAX = 20_000
 _CODECS = {None: "snappy", "snappy": "snappy", "zstd": "zstd"}
 """What tables say, and what PyArrow and the names of files do. None: Spark's default."""
 _ZSTD_LEVEL = 3
@@ -136,7 +136,7 @@ def write_plain_rows(
         return None
     if run.context.on_lineage is not None or not all(map(_is_irrelevant, run.executor.setting_names)):
         return None
-    values = plain_rows(source.text)
+    values = plain_rows(source.text, run.parameters)
     columns = columns_of_literals(rows, values) if values is not None and len(values) <= _PLAIN_ROWS_MAX else None
     if columns is None:
         return None

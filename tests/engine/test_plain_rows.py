@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,12 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
+from catalog.errors import SqlError
 from engine.delta.spec.errors import LogWriteFailed
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
 from engine.storage.storage import LocalStorage
 from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
@@ -42,6 +45,12 @@ WRITTEN = {
     "numbers as doubles": ("g DOUBLE", "", "VALUES (1), (2.5), (NULL), (-0.25), (9)"),
     "exponents": ("g DOUBLE", "", "VALUES (1e300), (-2.5E-3), (NULL)"),
     "decimals": ("n DECIMAL(5, 2)", "", "VALUES (999.99), (-1), (0.1), (1.50)"),
+    "texts of dates": ("d DATE, s STRING", "", "VALUES ('2024-02-29', '2024-02-29'), (NULL, ''), ('1900-01-01', 'x')"),
+    "many rows": (
+        "k BIGINT, s STRING, g DOUBLE, d DATE, o BOOLEAN",
+        "",
+        "VALUES " + ", ".join(f"({k}, 'name {k}', {k + 1}.5, '2024-01-{k % 28 + 1:02}', NULL)" for k in range(10_000)),
+    ),
     "texts": ("s STRING", "", "VALUES ('ünï\U0001f600'), ('a\nb'), ('\"'), (' ')"),
     "equal values": ("k INT, s STRING", "", "VALUES " + ", ".join(["(7, 'same')"] * 50)),
     "some columns": ("k INT, s STRING, d DATE", "", "(d, k) VALUES (DATE'2024-01-05', 1)"),
@@ -104,7 +113,48 @@ LEFT = {
     "names": ("k INT, s STRING", "", "BY NAME SELECT 'x' AS s, 1 AS k"),
     "a transform": ("k INT", "USING iceberg PARTITIONED BY (bucket(4, k))", "VALUES (1)"),
     "another codec": ("k INT", "TBLPROPERTIES ('delta.parquet.compression.codec' = 'gzip')", "VALUES (1)"),
-    "many rows": ("k INT", "", "VALUES " + ", ".join(f"({number})" for number in range(1001))),
+    "too many rows": ("k INT", "", "VALUES " + ", ".join(f"({number})" for number in range(20_001))),
+    "another form of a date": ("d DATE", "", "VALUES ('2024-2-9')"),
+    "blanks around a date": ("d DATE", "", "VALUES (' 2024-02-09 ')"),
+}
+
+# Columns, rows, and values with their types; the last says whether Spark is needed for them.
+GIVEN: dict[str, tuple[str, str, list[tuple[str | None, str]], bool]] = {
+    "integers": (
+        "a TINYINT, b INT, c BIGINT, n DECIMAL(9, 2)",
+        "VALUES (?, ?, ?, ?)",
+        [("-128", "TINYINT"), ("7", "INT"), ("9223372036854775807", "BIGINT"), ("12", "SMALLINT")],
+        False,
+    ),
+    "numbers": ("g DOUBLE, h DOUBLE", "VALUES (?, ?)", [("0.1", "DOUBLE"), ("0.1", "FLOAT")], False),
+    "an exponent": ("g DOUBLE", "VALUES (?)", [("-1.5e-05", "DOUBLE")], False),
+    "others": (
+        "s STRING, d DATE, e DATE, o BOOLEAN, p BOOLEAN",
+        "VALUES (?, ?, ?, ?, ?)",
+        [
+            ("it's ?", "STRING"),
+            ("2024-02-29", "DATE"),
+            ("2024-02-29", "STRING"),
+            ("true", "BOOLEAN"),
+            (None, "BOOLEAN"),
+        ],
+        False,
+    ),
+    "rows": ("k INT, s STRING", "VALUES (?, 'x'), (?, ?)", [("1", "INT"), ("2", "INT"), (None, "STRING")], False),
+    "between two floats": ("g DOUBLE", "VALUES (?)", [("1.000000059604644775390625", "FLOAT")], True),
+    "a float for a float": ("f FLOAT", "VALUES (?)", [("0.1", "FLOAT")], True),
+    "not a number": ("g DOUBLE", "VALUES (?)", [("NaN", "DOUBLE")], True),
+    "a time": ("t TIMESTAMP", "VALUES (?)", [("2024-01-01 00:00:00", "TIMESTAMP")], True),
+    "blanks": ("k INT", "VALUES (?)", [(" 1 ", "INT")], True),
+    "a number for a text": ("s STRING", "VALUES (?)", [("1", "INT")], True),
+}
+GIVEN_WRONG = {
+    "out of range": ("k INT", "VALUES (?)", [("128", "TINYINT")]),
+    "too large for the column": ("k TINYINT", "VALUES (?)", [("128", "INT")]),
+    "no number": ("k INT", "VALUES (?)", [("x", "INT")]),
+    "no date": ("d DATE", "VALUES (?)", [("2024-02-30", "DATE")]),
+    "a value too few": ("k INT, l INT", "VALUES (?, ?)", [("1", "INT")]),
+    "null": ("k INT NOT NULL", "VALUES (?)", [(None, "INT")]),
 }
 
 REFUSED = {
@@ -210,6 +260,48 @@ def test_everything_else_is_written_by_spark(session: LakeSession, case: str) ->
     name = f"left_{case.replace(' ', '_')}"
     write(session, name, case, LEFT[case])
     assert writer_of(session, name) == SPARK
+
+
+def insert(session: LakeSession, name: str, values: str, given: list[tuple[str | None, str]], *, by_name: bool) -> None:
+    """With `?` in the text, or a name for each."""
+    named = iter(range(len(given)))
+    text = re.sub(r"\?(?!')", lambda _: f":p{next(named)}", values) if by_name else values
+    parameters = [
+        Parameter(value=value, sql_type=kind, name=f"p{number}" if by_name else None)
+        for number, (value, kind) in enumerate(given)
+    ]
+    context = StatementContext(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
+    session.execute(f"INSERT INTO {name} {text}", context, parameters).close()
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize("case", GIVEN)
+def test_values_of_markers_are_stored_as_by_spark(session: LakeSession, lake: Path, case: str, by_name: bool) -> None:
+    columns, values, given, is_left = GIVEN[case]
+    here, there = (f"given_{case.replace(' ', '_')}_{by_name}_{way}" for way in ("here", "spark"))
+    for name in (here, there):
+        run(session, f"CREATE TABLE {name} ({columns})")
+    insert(session, here, values, given, by_name=by_name)
+    with spark_alone():
+        insert(session, there, values, given, by_name=by_name)
+    assert (writer_of(session, here), writer_of(session, there)) == (SPARK if is_left else HERE, SPARK)
+    assert str(rows(session, f"SELECT * FROM {here}")) == str(rows(session, f"SELECT * FROM {there}"))
+    assert logged(lake, here) == logged(lake, there)
+    if not is_left:
+        for ours, theirs in zip(described(session, here), described(session, there), strict=True):
+            assert ours == theirs
+
+
+@pytest.mark.parametrize("case", GIVEN_WRONG)
+def test_wrong_values_of_markers_are_refused_as_by_spark(session: LakeSession, lake: Path, case: str) -> None:
+    columns, values, given = GIVEN_WRONG[case]
+    name = f"given_wrong_{case.replace(' ', '_')}"
+    run(session, f"CREATE TABLE {name} ({columns})")
+    with pytest.raises(SqlError) as ours:
+        insert(session, name, values, given, by_name=False)
+    with spark_alone(), pytest.raises(SqlError) as theirs:
+        insert(session, name, values, given, by_name=False)
+    assert str(ours.value) == str(theirs.value) and version_of(lake, name) == 0
 
 
 def test_settings_that_may_mean_something_leave_the_rows_to_spark(session: LakeSession) -> None:

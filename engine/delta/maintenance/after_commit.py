@@ -112,7 +112,7 @@ def write_due_checkpoint(after: PostCommit) -> None:
     committed = after.committed
     if not is_checkpoint_due(committed):
         return
-    present = {checkpoint.version for checkpoint in LogListing.load(committed.storage).checkpoints()}
+    present = {checkpoint.version for checkpoint in LogListing.load(committed.storage, committed.version).checkpoints()}
     if committed.version not in present:
         write_checkpoint(after.snapshot, after.clock())
 

@@ -31,6 +31,7 @@ from engine.delta.spec.paths import (
     LogFileKind,
     LogPath,
     parse_log_path,
+    version_prefix,
 )
 from engine.errors.table_errors import DeltaError
 from engine.storage.put_if_absent import TEMPORARY_SUFFIX
@@ -49,9 +50,10 @@ class LogListing:
     """Temporary files that a crash left behind."""
 
     @classmethod
-    def load(cls, storage: Storage) -> LogListing:
+    def load(cls, storage: Storage, start: int | None = None) -> LogListing:
+        """Lists all files, or those of the versions from `start` on."""
         files, strays = [], []
-        for status in storage.list_files(LOG_DIR):
+        for status in storage.list_files(LOG_DIR, "" if start is None else version_prefix(start)):
             path = parse_log_path(status.name)
             if path is not None:
                 files.append((path, status))
@@ -83,6 +85,8 @@ def truncate_log(storage: Storage, config: TableConfig, now_ms: int, cutoff_ms: 
     """As `clean_log`, of what is older than `cutoff_ms` (milliseconds since the epoch) instead of the retention."""
     config.ensure_supported(TableOperation.VACUUM)
     midnight_ms = now_ms - now_ms % properties.DAY_MS
+    if storage.LISTS_WHOLE_FOLDERS and not _may_have_expired(storage, max(cutoff_ms, midnight_ms - properties.DAY_MS)):
+        return ()
     listing = LogListing.load(storage)
     removed = [f"{LOG_DIR}/{stray.name}" for stray in listing.strays if _is_day_old(stray, midnight_ms)]
     cut = find_cut(storage, listing, config, cutoff_ms)
@@ -94,6 +98,21 @@ def truncate_log(storage: Storage, config: TableConfig, now_ms: int, cutoff_ms: 
     if cut is not None:
         removed += _remove_sidecars(storage, midnight_ms)
     return tuple(removed)
+
+
+def _may_have_expired(storage: Storage, time_ms: int) -> bool:
+    """Returns whether the oldest commit, or a temporary file, is from before a time: all else is kept with them.
+
+    Most clean-ups find nothing, and in a long log the state of each file takes a while.
+    """
+    names = storage.list_names(LOG_DIR)
+    paths = (path for name in names if (path := parse_log_path(name)) is not None)
+    oldest = next((path.name for path in paths if path.kind is LogFileKind.COMMIT), None)
+    looked_at = [name for name in names if name == oldest or name.endswith(TEMPORARY_SUFFIX)]
+    try:
+        return any(storage.stat(f"{LOG_DIR}/{name}").modified_ms <= time_ms for name in looked_at)
+    except FileNotFoundError:  # somebody else cleans up
+        return True
 
 
 def find_cut(storage: Storage, listing: LogListing, config: TableConfig, cutoff_ms: int) -> int | None:

@@ -67,7 +67,7 @@ from engine.delta.spec.errors import (
     MissingCommitTimestamp,
     StateNotRecoverable,
 )
-from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, version_prefix
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from engine.pruning.distinct_counts import DistinctCounts
@@ -89,6 +89,8 @@ from engine.types.schema import StructType
 
 T = TypeVar("T")
 _ATTEMPTS_MAX = 5
+_LISTED_EVERY = 16
+"""Commits after which a log is listed again, which finds a newer checkpoint."""
 
 
 def load_snapshot(path: str, version: int | None = None, options: Mapping[str, Any] | None = None) -> Snapshot:
@@ -466,9 +468,34 @@ class Snapshot:
         parsed = map(parse_log_path, self.storage.list_names(LOG_DIR, version_prefix(self.version)))
         return any(found is not None and found.is_checkpoint for found in parsed)
 
+    def _commits_by_name(self) -> list[FileStatus] | None:
+        """Looks for this version's commit and those after it by their names, which takes as long in a long log as in a
+        short one. None where a listing has to tell: the commit is gone, a version is missing, there may be a newer
+        checkpoint, or a listing takes as long.
+        """
+        if not self.storage.begin_look_ups(LOG_DIR):
+            return None
+        commits: list[FileStatus] = []
+        for version in range(self.version, self.version + _LISTED_EVERY + 1):
+            status = _status(self.storage, version)
+            if status is None:
+                break
+            commits.append(status)
+        newest = self.version + len(commits) - 1
+        if (
+            not commits
+            or newest // _LISTED_EVERY != self.version // _LISTED_EVERY
+            or _status(self.storage, newest + 2) is not None
+        ):
+            return None
+        return commits
+
     def advance(self) -> Snapshot:
         """The newest version: this object where nothing was committed since. Errors as in `load_snapshot`."""
-        listing = self.storage.list_files(LOG_DIR, version_prefix(self.version))
+        listing = self._commits_by_name()
+        is_listed = listing is None
+        if listing is None:
+            listing = self.storage.list_files(LOG_DIR, version_prefix(self.version))
         paths = [(status, path) for status in listing if (path := parse_log_path(status.name)) is not None]
         commits = {path.version: status for status, path in paths if path.kind is LogFileKind.COMMIT}
         extended = extend_segment(self.log_segment, (path for _, path in paths))
@@ -484,6 +511,8 @@ class Snapshot:
             source = self._source
         files = source.change(changes.keys, changes.adds) if isinstance(source, LiveFiles) else None
         state = advance_state(self._state, actions)
+        if is_listed and self.storage.LISTS_WHOLE_FOLDERS:
+            segment = _rested(self.storage, segment)
         return Snapshot(self.storage, segment, state, files, commits[segment.version], self.recent)
 
 
@@ -524,8 +553,21 @@ def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogRepla
                 raise error.error from other
 
 
-def _commit_status(storage: Storage, segment: LogSegment) -> FileStatus | None:
+def _rested(storage: Storage, segment: LogSegment) -> LogSegment:
+    """The segment of the same version on the newest checkpoint, which may be older than the last listing."""
     try:
-        return storage.stat(segment.last_commit)
+        return find_segment(storage, segment.version)
+    except DeltaError:
+        return segment
+
+
+def _commit_status(storage: Storage, segment: LogSegment) -> FileStatus | None:
+    return _status(storage, segment.version)
+
+
+def _status(storage: Storage, version: int) -> FileStatus | None:
+    """Of the version's commit; None where there is none."""
+    try:
+        return storage.stat(f"{LOG_DIR}/{commit_name(version)}")
     except FileNotFoundError:
         return None

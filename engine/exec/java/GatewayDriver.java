@@ -67,6 +67,16 @@ public final class GatewayDriver {
         return new StillWanted();
       }
     };
+    root.extensions().injectHintResolutionRule(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return LongInLists.hidden();
+      }
+    });
+    root.extensions().injectResolutionRule(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return LongInLists.settled();
+      }
+    });
     root.extensions().injectResolutionRule(stillWanted);
     root.extensions().injectOptimizerRule(stillWanted);
     root.extensions().injectColumnar(new scala.runtime.AbstractFunction1() {

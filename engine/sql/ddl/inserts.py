@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.ddl.clauses import read_name_list
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS, tokenize
+from engine.sql.dialect.dialect import QUERY_HEADS, each_token, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
@@ -176,6 +176,9 @@ def _defaults(source: Query) -> Defaults:
     if "default" not in source.text.lower():
         return Defaults()
     tokens = tokenize(source.text)
+    if not any(token.token_type == TokenType.DEFAULT for token in tokens):
+        return Defaults()
+    tokens = each_token(source.text)  # rows are counted
     is_values = tokens[0].token_type == TokenType.VALUES
     if not is_values and tokens[0].token_type != TokenType.SELECT:
         return Defaults()

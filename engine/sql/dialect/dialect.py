@@ -27,6 +27,7 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from engine.sql.dialect.constant_lists import CONSTANTS, long_lists, marked, num_values, without_lists
 from engine.sql.dialect.errors import (
     NonConstantArgument,
     StatementHasTooManyTokens,
@@ -111,8 +112,16 @@ def _read_unit(call: exp.Anonymous) -> None:
         unit.replace(exp.Var(this=unit.name))
 
 
+class ConstantList(exp.Expression):
+    """Constants that nobody has to look at (`constant_lists.py`)."""
+
+
 class _Parser(PipeParser):
     SUPPORTS_TABLE_QUERY = True
+    PRIMARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        **DatabricksParser.PRIMARY_PARSERS,
+        CONSTANTS: lambda self, token: ConstantList(this=token.text),
+    }
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         name: DatabricksParser.FUNCTION_PARSERS[name]
@@ -430,19 +439,36 @@ TOKENS_MAX = 500_000
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of `text`; `end` of a token is inclusive.
+    """The tokens of `text`; `end` of a token is inclusive, and a long list of constants is one token.
 
     Raises sqlglot's `TokenError`, `SyntaxFailure`, `StatementHasTooManyTokens`, and `StatementTooComplex` for a type
     that is nested deeper than any table's may be.
     """
-    try:
-        tokens = join_doubled_quotes(GatewayTokenizer(dialect=_DIALECT).tokenize(blank_comments(text)), text)
-    except UnclosedComment as unclosed:
-        raise SyntaxFailure("a comment is not closed", unclosed.offset) from None
-    if len(tokens) > TOKENS_MAX:
-        raise StatementHasTooManyTokens(len(tokens), TOKENS_MAX)
+    lists = long_lists(text)
+    tokens = _tokens(text if not lists else without_lists(text, lists))
+    count = len(tokens)
+    if lists:
+        marked(tokens, text, lists)
+        count += 2 * num_values(text, lists)
+    if count > TOKENS_MAX:
+        raise StatementHasTooManyTokens(count, TOKENS_MAX)
     _ensure_types_are_shallow(tokens)
     return tokens
+
+
+def each_token(text: str) -> list[Token]:
+    """As :func:`tokenize`, with the tokens of each constant."""
+    tokens = _tokens(text)
+    if len(tokens) > TOKENS_MAX:
+        raise StatementHasTooManyTokens(len(tokens), TOKENS_MAX)
+    return tokens
+
+
+def _tokens(text: str) -> list[Token]:
+    try:
+        return join_doubled_quotes(GatewayTokenizer(dialect=_DIALECT).tokenize(blank_comments(text)), text)
+    except UnclosedComment as unclosed:
+        raise SyntaxFailure("a comment is not closed", unclosed.offset) from None
 
 
 def _ensure_types_are_shallow(tokens: list[Token]) -> None:

@@ -65,7 +65,7 @@ NOT_PLAIN = (
     "VALUES (truetrue)",
     "VALUES (1) UNION ALL VALUES (2)",
     f"VALUES ({'9' * 5000})",
-    f"VALUES ('{'a' * 100_000}')",
+    f"VALUES ('{'a' * 2_000_000}')",
 )
 
 
