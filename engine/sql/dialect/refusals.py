@@ -61,7 +61,7 @@ _FORMAT = "Use CREATE TABLE … USING delta (or iceberg) AS SELECT …"
 _LOCKS = "Commits are atomic and conflicts are detected, so no statement takes locks; leave it out"
 _TRANSACTIONS = "Each statement is a transaction of its own; use MERGE INTO to make several changes of a table at once"
 _FILES = "Use COPY INTO to load files from a path"
-_VOLUMES = "Use CREATE EXTERNAL LOCATION for a path, and COPY INTO to load files from it"
+_PLACES = "Use CREATE EXTERNAL LOCATION for a path, and COPY INTO to load files from it"
 _VIEWS = "Use CREATE VIEW, or CREATE TABLE … AS SELECT and INSERT OVERWRITE"
 _PROCEDURES = "Use CALL for the procedures that there are, or a script: BEGIN … END"
 _INDEXES = "Use ALTER TABLE … CLUSTER BY, or OPTIMIZE … ZORDER BY, for data skipping"
@@ -79,9 +79,7 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("CREATE TEMPORARY MACRO | DROP TEMPORARY MACRO | CREATE FUNCTION … AS", _CODE),
             ("LIST JAR | MAP | REDUCE", _CODE),
             ("CREATE FUNCTION … RETURNS TABLE", "Use CREATE VIEW, or a function of one value: RETURNS type"),
-            ("LIST | LIST FILE | GET | PUT | DFS", _VOLUMES),
-            ("CREATE VOLUME | ALTER VOLUME | DROP VOLUME | SHOW VOLUMES", _VOLUMES),
-            ("CREATE EXTERNAL VOLUME", _VOLUMES),
+            ("LIST | LIST FILE | DFS", _PLACES),
             ("LOAD DATA | IMPORT", _FILES),
             ("EXPORT TABLE | INSERT OVERWRITE DIRECTORY", "Use CREATE TABLE … LOCATION 'path' AS SELECT …"),
             ("INSERT OVERWRITE LOCAL DIRECTORY", "Use CREATE TABLE … LOCATION 'path' AS SELECT …"),
@@ -108,8 +106,8 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("DROP RECIPIENT | SHOW RECIPIENTS | ALTER PROVIDER | DROP PROVIDER | SHOW PROVIDERS", _SHARING),
             ("CREATE CONNECTION | ALTER CONNECTION | DROP CONNECTION | SHOW CONNECTIONS | CREATE SERVER", _FILES),
             ("CREATE FOREIGN CATALOG", "Use CREATE CATALOG … USING rest OPTIONS (…) for an Iceberg REST catalog"),
-            ("CREATE STORAGE | ALTER STORAGE | DROP STORAGE | SHOW STORAGE | SHOW CREDENTIALS", _VOLUMES),
-            ("DROP CREDENTIAL", _VOLUMES),
+            ("CREATE STORAGE | ALTER STORAGE | DROP STORAGE | SHOW STORAGE | SHOW CREDENTIALS", _PLACES),
+            ("DROP CREDENTIAL", _PLACES),
             ("SYNC", "Use CREATE TABLE … LOCATION 'path' to name a table that is there"),
             ("UNDROP", "Use CREATE TABLE … LOCATION 'path' if the files are there"),
             ("KILL", "Use the client's cancel, or POST to the statement's cancel over HTTP"),
