@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import re
 import threading
 import time
 import uuid
@@ -235,7 +236,8 @@ def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck,
         session.execute("SELECT 1")
     assert caught.value.sqlstate == "53000" and not session.operations()
     time.sleep(0.1)
-    assert engine.restarts == ["2 statements in it that were ended do not end"]
+    (reason,) = engine.restarts  # on a busy machine one of the two is noticed before the other
+    assert re.fullmatch(r"[12] statements in it that were ended do not end", reason)
     freed.set()  # as a Spark that is killed does
     assert eventually(lambda: not registry.abandoned_count)
     assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
