@@ -74,15 +74,17 @@ def _names(column: str, names: list[str]) -> ResultStream:
 def _relations(
     bound: BoundStatement, statement: ShowTables | ShowViews, kinds: tuple[type, ...], column: str
 ) -> ResultStream:
+    """Those of the schema, and the session's own temporary views, whatever the schema is, as in Spark."""
     state, matches = bound.state, like_matcher(statement.pattern)
+    found: Iterable[Relation]
     if is_qualified_global((*statement.schema_parts, "")):
-        found: Iterable[Relation] = [*state.global_views.values(), *state.temporary_views.values()]
-        entries = [entry for entry in found if matches(entry.name.table)]
-        return _shown(bound, statement, entries, column)
-    parts = statement.schema_parts or (state.catalog, state.schema)
-    schema = bound.view.schema(SchemaName.from_parts(parts, state.catalog)).name
-    found = bound.view.relations(schema, matches)
-    return _shown(bound, statement, [entry for entry in found if isinstance(entry, kinds)], column)
+        found = [entry for entry in state.global_views.values() if matches(entry.name.table)]
+    else:
+        parts = statement.schema_parts or (state.catalog, state.schema)
+        found = bound.view.relations(bound.view.schema(SchemaName.from_parts(parts, state.catalog)).name, matches)
+    own = (entry for entry in state.temporary_views.values() if matches(entry.name.table))
+    entries = [entry for entry in (*found, *own) if isinstance(entry, kinds)]
+    return _shown(bound, statement, entries, column)
 
 
 def _shown(

@@ -100,6 +100,23 @@ def test_persistent_view_in_a_schema_named_session_reads_the_persistent_one(sess
     rows(session, "DROP SCHEMA spark_catalog.session CASCADE")
 
 
+def test_temporary_views_are_listed_with_those_of_any_schema(session: LakeSession) -> None:
+    rows(session, "CREATE SCHEMA listed")
+    rows(session, "CREATE TABLE listed.t (a INT)")
+    rows(session, "CREATE VIEW listed.w AS SELECT 1 AS a")
+    rows(session, "CREATE TEMPORARY VIEW tmp_listed AS SELECT 1 AS a")
+    own = ("", "tmp_listed", True)
+    for statement, expected in (
+        ("SHOW TABLES IN listed", [("listed", "t", False), ("listed", "w", False), own]),
+        ("SHOW TABLES IN listed LIKE '*t'", [("listed", "t", False)]),
+        ("SHOW VIEWS IN listed", [("listed", "w", False), own]),
+    ):
+        found = [row for row in rows(session, statement) if row[0] or row[1] == "tmp_listed"]
+        assert found == expected, statement
+    rows(session, "DROP VIEW tmp_listed")
+    rows(session, "DROP SCHEMA listed CASCADE")
+
+
 @pytest.fixture
 def other(engine: LakeEngine) -> Iterator[LakeSession]:
     opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
