@@ -42,9 +42,8 @@ def test_rename_keeps_the_view_and_its_grants_and_frees_its_name(engine: LakeEng
     assert refuse(views, "SELECT * FROM v").condition == "TABLE_OR_VIEW_NOT_FOUND"
     run(views, "ALTER VIEW changed.w RENAME TO other.v")
     assert rows(views, "SELECT k FROM other.v") == [(1,)]  # its names lead to the schema in which it was made
-    assert rows(views, "SHOW VIEWS LIKE 'v'") == [] and rows(views, "SHOW VIEWS IN other LIKE 'v'") == [
-        ("other", "v", False)
-    ]
+    assert rows(views, "SHOW VIEWS LIKE 'v'") == []
+    assert rows(views, "SHOW VIEWS IN other LIKE 'v'") == [("other", "v", False)]
     entry = engine._sources.catalog.view().resolve(TableName("spark_catalog", "other", "v"))
     assert [grant.principal.name for grant in entry.grants] == ["bob"]
 
