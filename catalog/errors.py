@@ -172,7 +172,9 @@ class CatalogNotEmpty(SqlError, condition="CATALOG_NOT_EMPTY", sqlstate="2BP01")
 @dataclass(eq=False)
 class SchemaNotEmpty(SqlError, condition="SCHEMA_NOT_EMPTY", sqlstate="2BP01"):
     name: str
-    template = "The schema {name} still holds tables, views, functions or volumes. Drop them first, or use DROP SCHEMA … CASCADE."
+    template = (
+        "The schema {name} still holds objects. Drop tables, views and others first, or use DROP SCHEMA … CASCADE."
+    )
 
 
 @dataclass(eq=False)
