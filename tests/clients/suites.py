@@ -174,9 +174,10 @@ def _counts(suite: Suite, checkouts: Path, ports: Mapping[str, int]) -> list[int
 
 
 def parse_counts(report: str) -> list[int]:
-    """The counts of the last line of a report of pytest."""
-    last = report.rstrip().rsplit("\n", 1)[-1]
-    return [int(found[1]) if (found := re.search(rf"(\d+) {name}", last)) else 0 for name in COUNTS]
+    """Returns the counts of pytest's summary, which output at the end of the process may follow."""
+    summaries = [line for line in report.splitlines() if re.search(r"\d+ \w+.* in [\d.]+s", line)]
+    assert summaries, report[-2000:]
+    return [int(found[1]) if (found := re.search(rf"(\d+) {name}", summaries[-1])) else 0 for name in COUNTS]
 
 
 def main(checkouts: Path) -> None:
