@@ -22,14 +22,15 @@ TEST_ARGS ?=
 PROCESSES ?= 2
 TABLES ?= 100
 SEED ?=
+SUITES ?=
 KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java chromium minio
+.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format bench oracle clean java chromium minio
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(VENV)/.installed java $(VENV)/.prepared ## make the environment: .venv with the package, and Java if it may be installed
 
@@ -47,6 +48,11 @@ test: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run the tests, 
 
 test-slow: $(VENV)/.installed-test java minio ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
+
+test-clients: $(VENV)/.installed-test java $(VENV)/.prepared chromium ## run all tests with real clients, and clients' own suites of SUITES=folder
+	$(RUN) pytest -m "not oracle and not bench" tests/clients $(TEST_ARGS)
+	@if test -n "$(SUITES)"; then $(RUN) tests.clients.suites "$(SUITES)"; \
+	    else echo "Clients' own test suites are left out: name a folder with checkouts with SUITES=folder"; fi
 
 fuzz-tables: $(VENV)/.installed-test java ## read random tables of other writers, TABLES=number SEED=text KINDS=all or some
 	FUZZ_TABLES=$(TABLES) FUZZ_SEED=$(SEED) FUZZ_KINDS="$(KINDS)" $(RUN) pytest -m slow --timeout 0 \

@@ -55,7 +55,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
         case SetVariables(source=query) | EvaluateQuery(query=query):
             return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
         case CreateView(query=query):
-            analyzed = _with_columns(bound, read_plan(query, bound.relations), analyzer)
+            analyzed = _with_columns(bound, read_plan(query, bound.relations, is_definition=True), analyzer)
             is_own = statement.temporary and not statement.shared
             return analyzed if is_own else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
         case AlterRowFilter(call=call) | AlterColumnMask(call=call):

@@ -22,6 +22,8 @@ AIRFLOW_CONTEXT = {
     "airflow.ctx.execution_date": "2024-01-01T00:00:00+00:00",
     "airflow.ctx.try_number": "1",
     "airflow.ctx.dag_run_id": "manual__2024-01-01T00:00:00+00:00",
+    "airflow.ctx.logical_date": "",  # Airflow 3 sends the keys without a value, too
+    "airflow.ctx.team_name": "",
 }
 """What HiveServer2Hook (apache-airflow-providers-apache-hive, `_get_results`) sends before the statements of a task."""
 

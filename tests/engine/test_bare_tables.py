@@ -41,6 +41,20 @@ def test_a_table_begins_without_columns(session: LakeSession, lake: Path, how: s
     assert rows(session, f"SELECT c FROM {name}") == [(3,)]
 
 
+def test_a_view_over_a_table_without_columns_is_defined_and_described(session: LakeSession) -> None:
+    """As the compliance suite of SQLAlchemy does with databricks-sqlalchemy (TableNoColumnsTest)."""
+    run(session, "CREATE TABLE bare")
+    run(session, "CREATE VIEW bare_v AS SELECT * FROM bare")
+    run(session, "CREATE VIEW bare_count AS SELECT count(*) AS n FROM bare")
+    assert rows(session, "DESCRIBE bare_v") == [] and rows(session, "DESCRIBE bare_count") == [("n", "bigint", None)]
+    for view in ("bare_v", "bare_count"):
+        assert refuse(session, f"SELECT * FROM {view}").condition == "DELTA_READ_TABLE_WITHOUT_COLUMNS"
+    run(session, "INSERT WITH SCHEMA EVOLUTION INTO bare SELECT 1 AS a")
+    assert rows(session, "SELECT * FROM bare_count") == [(1,)]
+    run(session, "ALTER VIEW bare_v AS SELECT * FROM bare")
+    assert rows(session, "SELECT * FROM bare_v") == [(1,)]
+
+
 def test_the_name_in_the_log_is_shown(session: LakeSession, lake: Path) -> None:
     rows_of = pa.table({"a": pa.array([1], pa.int32())})
     write_table(lake / "default" / "called", [column("a")], rows_of, name="a name")

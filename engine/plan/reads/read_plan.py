@@ -34,9 +34,14 @@ from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import StructType
 
 
-def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
-    """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name."""
-    reading = Reading(Names(texts_of(query, relations)))
+def read_plan(
+    query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = (), *, is_definition: bool = False
+) -> ReadPlan:
+    """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name.
+
+    The query of a view's definition may read a table without columns, which may have some when the view is read.
+    """
+    reading = Reading(Names(texts_of(query, relations)), is_definition=is_definition)
     text = reading.spliced(query, with_needed(query, relations), others)
     return with_row_ids_if_asked(reading.plan(text))
 
@@ -77,8 +82,9 @@ class _BySchema:
 class Reading:
     """The scans and views of one query, each once however often it is named, if the names mean the same version."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, *, is_definition: bool = False) -> None:
         self._new_names = names
+        self._is_definition = is_definition
         self.scans: list[Scan] = []
         self.views: list[ViewScan] = []
         self.given: list[RowScan] = []
@@ -136,7 +142,7 @@ class Reading:
         return self._names[key]
 
     def scan(self, table: BoundTable) -> str:
-        if not table.snapshot.schema.fields:
+        if not table.snapshot.schema.fields and not self._is_definition:
             raise TableWithoutColumns(table.label)
         return self._add(read_scan(self._new_names.new("scan"), table, self._new_names.are_said))
 
