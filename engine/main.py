@@ -199,7 +199,8 @@ def open_sources(options: EngineOptions) -> EngineSources:
         storage.find_others = others.find
         return storage
 
-    snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
+    snapshots = SnapshotCache(options.snapshot_cache_bytes)
+    after_commits = PostCommitQueue(snapshots.load_committed)
     results, remove_results = _result_cache(options)
 
     def close() -> None:

@@ -78,7 +78,8 @@ class CommitFile:
         data = BytesIO()  # which keeps the text once, where a join would have its parts as well
         data.write(format_actions(self.actions))
         for name, files in (("remove", self.removes), ("add", self.adds)):
-            data.writelines(format_lines(name, wire_columns(files)))
+            if files.num_rows:
+                data.writelines(format_lines(name, wire_columns(files)))
         data.write(format_actions(self.cdc_files))
         return data.getvalue()
 

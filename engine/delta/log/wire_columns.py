@@ -7,10 +7,12 @@ of the log, is the action's `path`.
 from __future__ import annotations
 
 from collections.abc import Container
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
+from engine.delta.log.file_table import nulls
 from engine.delta.spec.actions import camel_case
 from engine.types.arrow_types import Array, RecordBatch
 
@@ -44,6 +46,7 @@ def wire_name(name: str) -> str:
     return "path" if name == "log_path" else camel_case(name)
 
 
+@lru_cache(maxsize=64)
 def wire_type(data_type: Any) -> Any:
     """The type of a column after renaming: only structs have names inside."""
     if not pa.types.is_struct(data_type):
@@ -54,5 +57,7 @@ def wire_type(data_type: Any) -> Any:
 def _wire_struct(column: Array) -> Array:
     if not pa.types.is_struct(column.type):
         return column
+    if column.null_count == len(column):
+        return nulls(wire_type(column.type), len(column))
     names = [camel_case(field.name) for field in column.type]
     return pa.StructArray.from_arrays(column.flatten(), names=names, mask=column.is_null())

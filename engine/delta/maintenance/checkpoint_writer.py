@@ -26,6 +26,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -308,6 +309,7 @@ def _hint(
     )
 
 
+@lru_cache(maxsize=32)  # every checkpoint of a table has the same
 def _described(schema: Any) -> dict[str, Any]:
     """Returns `checkpointSchema`, the schema of a checkpoint's Parquet file, unless it is too long for the hint."""
     text = table_schema(schema).to_json()

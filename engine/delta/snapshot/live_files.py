@@ -41,8 +41,10 @@ _RUN_ROWS_MIN = 512
 _RUN_BYTES_MIN = 1 << 19
 """Nor are runs short that hold more than that: to copy long statistics costs more than many runs do."""
 _RUNS_MIN = 8
-_SMALL_RUNS_MAX = 64
-"""So many runs in a row that are shorter than that are copied together, whatever their blocks."""
+_SMALL_RUNS_MAX = 8
+"""So many runs in a row that are shorter than that are copied together, whatever their blocks: each change looks at
+each run, which costs more than to copy the rows of a few.
+"""
 
 _FEW_KEYS = 8
 """So many times as many rows as keys are worth a look at hashes before."""

@@ -38,7 +38,8 @@ from engine.delta.definition.metadata_changes import (
 )
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, table_details
-from engine.delta.log.commit_reader import parse_commit_info
+from engine.delta.log.commit_reader import LogActions, parse_commit_info
+from engine.delta.log.file_table import file_keys
 from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
 from engine.delta.log.recent_commits import RecentCommits
@@ -85,7 +86,9 @@ from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan
 from engine.table.shared_files import SharedFiles
+from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
+from engine.types.value_bytes import value_bytes
 
 T = TypeVar("T")
 _ATTEMPTS_MAX = 5
@@ -445,6 +448,8 @@ class Snapshot:
         with self._lock:
             source = self._source
         recent = 0 if self.recent is None else self.recent.num_bytes
+        tombstones = vars(self).get("tombstones")
+        recent += sum(map(value_bytes, tombstones.to_batches())) if tombstones is not None else 0
         return recent + (source.num_bytes if isinstance(source, LiveFiles) else 0)
 
     def is_in_place(self) -> bool:
@@ -513,7 +518,26 @@ class Snapshot:
         state = advance_state(self._state, actions)
         if is_listed and self.storage.LISTS_WHOLE_FOLDERS:
             segment = _rested(self.storage, segment)
-        return Snapshot(self.storage, segment, state, files, commits[segment.version], self.recent)
+        newest = Snapshot(self.storage, segment, state, files, commits[segment.version], self.recent)
+        self._hand_over(newest, actions)
+        return newest
+
+    def _hand_over(self, newest: Snapshot, actions: LogActions) -> None:
+        """Gives to the version after `actions` what is known of this one and holds for both."""
+        known = vars(self)  # where `cached_property` keeps its values
+        governing = (newest.protocol, newest.metadata, newest.domain_metadata.get(CLUSTERING_DOMAIN))
+        before = (self.protocol, self.metadata, self.domain_metadata.get(CLUSTERING_DOMAIN))
+        if "config" in known and all(new is old for new, old in zip(governing, before, strict=True)):
+            vars(newest)["config"] = self.config
+        if "tombstones" in known and not actions.removes.num_rows and not self._revives(actions.adds.batches):
+            vars(newest)["tombstones"] = self.tombstones
+
+    def _revives(self, adds: Iterable[RecordBatch]) -> bool:
+        """Returns whether a removed file is among `adds`."""
+        if not self.tombstones.num_rows:
+            return False
+        removed = pa.chunked_array([file_keys(batch) for batch in self.tombstones.to_batches()], pa.string())
+        return any(pc.any(pc.is_in(file_keys(batch), value_set=removed)).as_py() for batch in adds)
 
 
 def _replay(

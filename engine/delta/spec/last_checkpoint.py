@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import md5
 from typing import Any
 from urllib.parse import quote
@@ -44,6 +45,7 @@ class LastCheckpoint:
         return {**value, _CHECKSUM: json_checksum(value)}
 
 
+@lru_cache(maxsize=32)  # while a table grows, the same hint is read several times
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
     """The hint, or None where it is unusable: no JSON, no version, duplicate keys, a checksum that does not match."""
     try:
@@ -78,19 +80,23 @@ def json_checksum(value: Mapping[str, Any]) -> str:
 def canonical_json(value: Mapping[str, Any]) -> str:
     """Every leaf as `path=value`, sorted by the bytes of the path, joined by commas."""
     top = {name: item for name, item in value.items() if name != _CHECKSUM}
-    pairs = sorted(_leaves(top, ()), key=lambda pair: pair[0].encode())
+    found: list[tuple[str, str]] = []
+    _add_leaves(top, "", found)
+    pairs = sorted(found, key=lambda pair: pair[0].encode())
     return ",".join(f"{path}={text}" for path, text in pairs)
 
 
-def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _add_leaves(value: Any, path: str, found: list[tuple[str, str]]) -> None:
+    """Appends path and text of every leaf below `path`."""
+    before = f"{path}+" if path else ""
     if isinstance(value, Mapping):
         for name, item in value.items():
-            yield from _leaves(item, (*path, _quoted(name)))
+            _add_leaves(item, before + _quoted(name), found)
     elif isinstance(value, list | tuple):
         for position, item in enumerate(value):
-            yield from _leaves(item, (*path, str(position)))
+            _add_leaves(item, f"{before}{position}", found)
     else:
-        yield "+".join(path), _scalar(value)
+        found.append((path, _scalar(value)))
 
 
 def _scalar(value: Any) -> str:
@@ -101,6 +107,7 @@ def _scalar(value: Any) -> str:
     return json.dumps(value)
 
 
+@lru_cache(maxsize=1024)  # a schema repeats few names
 def _quoted(text: str) -> str:
     return f'"{quote(text, safe="-._~")}"'
 

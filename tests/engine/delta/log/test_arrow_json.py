@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.log.arrow_json import format_json, format_lines
+from engine.delta.log.commit_reader import make_adds
+from engine.delta.log.wire_columns import wire_columns
+from engine.delta.spec.actions import Add, DeletionVectorDescriptor
 
 STRING_MAP = pa.map_(pa.string(), pa.string())
 ROW = pa.struct([("a", pa.int64()), ("b", pa.string()), ("m", STRING_MAP), ("l", pa.list_(pa.int32()))])
@@ -67,3 +70,27 @@ def test_lines_have_an_action_each() -> None:
 def test_a_type_without_a_place_in_the_log_is_refused() -> None:
     with pytest.raises(TypeError, match="binary"):
         format_json(pa.array([b"x"]))
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", 'a"b', "back\\slash", "tab\tnew\nline", "\x00\x1f\x7f", "é 日本 \U0001f600", "", "\u2028"]
+)
+def test_few_lines_are_written_as_many_are(text: str) -> None:
+    vector = DeletionVectorDescriptor(storage_type="i", path_or_inline_dv=text, size_in_bytes=1, cardinality=2)
+    rows = [
+        Add(
+            path=f"{text}{number}",
+            partition_values={"p": text, "q": None} if number % 2 else {},
+            size=number,
+            modification_time=-number,
+            data_change=bool(number % 2),
+            stats=text or None,
+            tags={text: text} if number % 3 else None,
+            base_row_id=number if number % 5 else None,
+            deletion_vector=None if number % 4 else vector,
+        )
+        for number in range(40)
+    ]
+    batch = wire_columns(make_adds(rows))
+    singly = b"".join(b"".join(format_lines("add", batch.slice(number, 1))) for number in range(40))
+    assert singly == b"".join(format_lines("add", batch))

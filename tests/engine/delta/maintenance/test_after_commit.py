@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from engine.delta.commit.transaction import Committed, clock_ms
+from engine.delta.commit.transaction import Committed, Transaction, clock_ms
 from engine.delta.maintenance import after_commit as maintenance
 from engine.delta.maintenance.after_commit import PostCommit, PostCommitQueue, run_hooks
 from engine.delta.snapshot.checksum import ensure_checksum
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.delta.spec.actions import Remove
 from engine.delta.spec.properties import DAY_MS
-from tests.engine.delta.committing import append, create, metadata
+from tests.engine.delta.committing import add, append, create, describe, metadata
+from tests.gateway.http.conftest import eventually
 from tests.interleave.storages import DictStorage, Interposed
 
 
@@ -107,6 +110,57 @@ def test_a_queue_works_in_the_background() -> None:
     work.submit(append(storage, "last"))
     work.close()
     assert storage.exists(f"_delta_log/{11:020}.crc")
+
+
+def test_only_the_newest_of_quick_commits_gets_a_checksum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "_QUIET_S", 30)
+    monkeypatch.setattr(maintenance, "_UNWRITTEN_S", 30)
+    storage = DictStorage()
+    work = PostCommitQueue()
+    work.submit(create(storage))
+    work.drain()
+    for number in range(5):
+        work.submit(append(storage, f"f{number}"))
+    work.drain()
+    names = sorted(name for name in storage.files if name.endswith(".crc"))
+    assert names == [f"_delta_log/{5:020}.crc"]
+    assert ensure_checksum(Snapshot.load(storage))
+    work.close()
+
+
+def test_no_deferred_checksum_is_written_for_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "_QUIET_S", 30)
+    going, staying = DictStorage("dict://going"), DictStorage("dict://staying")
+    work = PostCommitQueue()
+    for storage in (going, staying):
+        work.submit(create(storage))
+        work.submit(append(storage, "f"))
+    assert eventually(lambda: work._known.has_deferred and not work._waiting)
+    work.forget(going.root)
+    work.close()
+    assert [storage.exists(f"_delta_log/{1:020}.crc") for storage in (going, staying)] == [False, True]
+
+
+def test_advanced_snapshots_equal_those_of_the_log() -> None:
+    """With removed files, of which one comes back."""
+    storage = DictStorage()
+    cache = SnapshotCache(1 << 30)
+    create(storage)
+    cache.load(storage)
+    for number in range(12):
+        append(storage, f"f{number}")
+        advanced = cache.load_committed(storage, number + 1)
+        _ = advanced.config, advanced.tombstones, advanced.files
+    gone = [Remove(path=path, deletion_timestamp=clock_ms(), data_change=True) for path in ("f3", "f5")]
+    for staged in (*gone, add("f3"), add("g")):
+        transaction = Transaction.on(cache.load(storage), describe())
+        transaction.stage(staged)
+        version = transaction.commit().version
+        advanced, loaded = cache.load_committed(storage, version), Snapshot.load(storage, version)
+        assert advanced.config == loaded.config
+        for rows in ("files", "tombstones"):
+            both = [sorted(getattr(each, rows).column("path").to_pylist()) for each in (advanced, loaded)]
+            assert both[0] == both[1], (version, rows)
 
 
 def test_nothing_follows_the_commits_of_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,81 @@
+"""Drivers whose `executemany` sends a statement for each row, beside a reader on another connection."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import pytest
+from databricks import sql
+from pyhive import hive
+
+from tests.clients.fix_server import RealServer
+
+pytestmark = [pytest.mark.clients, pytest.mark.spark]
+
+ROWS = 300
+PROPERTIES = "TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')"
+
+
+def open_pyhive(server: RealServer) -> Any:
+    return hive.connect("127.0.0.1", server.thrift_port, username="ada")
+
+
+def open_databricks(server: RealServer) -> Any:
+    path = "/sql/1.0/warehouses/any"
+    uri = f"http://127.0.0.1:{server.http_port}{path}"
+    options = {"server_hostname": "127.0.0.1", "http_path": path, "access_token": "any", "enable_telemetry": False}
+    return sql.connect(**options, _connection_uri=uri)
+
+
+class Sent:
+    """The rows of one connection: those that were sent, and those that were acknowledged."""
+
+    def __init__(self) -> None:
+        self.sent = self.acknowledged = 0
+
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """For `executemany`, which takes a row when the one before was acknowledged."""
+        for number in range(ROWS):
+            self.sent = number + 1
+            yield number, f"name {number}"
+            self.acknowledged = number + 1
+
+
+@pytest.mark.parametrize(
+    ("open_writer", "marker"), [(open_pyhive, "%s"), (open_databricks, "?")], ids=["PyHive", "databricks-sql-connector"]
+)
+def test_reader_counts_every_acknowledged_row_once_beside_executemany(
+    server: RealServer, open_writer: Callable[[RealServer], Any], marker: str
+) -> None:
+    table, sent, counts = f"rows_{uuid.uuid4().hex[:8]}", Sent(), list[tuple[int, int, int, int]]()
+
+    def write() -> None:
+        with closing(open_writer(server)) as connection:
+            text = f"INSERT INTO {table} VALUES ({marker}, {marker})"
+            cursor = connection.cursor()
+            for row in sent.rows():
+                cursor.executemany(text, [row])
+
+    with closing(open_pyhive(server)) as connection, ThreadPoolExecutor(1) as threads:
+        cursor = connection.cursor()
+        cursor.execute(f"CREATE TABLE {table} (id BIGINT, name STRING) {PROPERTIES}")
+        writer = threads.submit(write)
+        while not writer.done() or not counts:
+            least = sent.acknowledged
+            cursor.execute(f"SELECT count(*), count(DISTINCT id) FROM {table} WHERE id >= 0")
+            ((count, distinct),) = cursor.fetchall()
+            counts.append((least, count, distinct, sent.sent))
+        writer.result()
+        cursor.execute(f"SELECT id FROM {table} ORDER BY id")
+        ids = [row[0] for row in cursor.fetchall()]
+    assert not [found for found in counts if not found[0] <= found[1] == found[2] <= found[3]]
+    assert ids == list(range(ROWS)) and len({count for _, count, _, _ in counts}) > 2
+    log = server.lake / "default" / table / "_delta_log"
+    operations = [json.loads(file.read_text().splitlines()[0])["commitInfo"] for file in log.glob("*.json")]
+    assert any(info["operation"] == "OPTIMIZE" for info in operations)
+    assert len(list(log.glob("*.checkpoint*.parquet"))) >= ROWS // 10
