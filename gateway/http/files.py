@@ -6,8 +6,8 @@
     PUT, GET, HEAD, DELETE /api/2.0/fs/directories/Volumes/…
     PUT, GET, DELETE /api/2.0/fs/staged/<id>                 (`staged_links.py`)
 
-Each request runs a statement of its user, which authorizes and records it, before bytes move. So a link is judged by
-the rights that its user has when it is followed.
+Each request runs a statement of its user, which authorizes and records it, before bytes move: for an upload when its
+head has arrived. So a link is judged by the rights that its user has when it is followed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import BinaryIO
 from flask import Blueprint, Response, g, request
 
 from catalog.volume_errors import VolumeFileNotFound
+from engine.runtime.identity import Identity
 from engine.statements.volumes import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
 from gateway.errors import EngineNotAnswering
@@ -32,7 +33,7 @@ from gateway.http.queries import number_of
 from gateway.http.requests import SessionRequest
 from gateway.http.staged_links import STAGED, StagedLinks
 from gateway.http.statements import StatementApi
-from gateway.http.wsgi import STREAMED
+from gateway.http.wsgi import ACCEPTED, ANNOUNCED, STREAMED
 from gateway.operation import Operation
 from gateway.session import Session
 
@@ -45,7 +46,14 @@ _FOLDER_ROWS_MAX = 1000
 def files_blueprint(api: StatementApi) -> Blueprint:
     """Routes for clients that log in."""
     routes, files = Blueprint("files", __name__), _Files(api)
-    routes.before_request(api.authenticate)
+
+    @routes.before_request
+    def authenticate() -> None:
+        if (accepted := _accepted_upload()) is None:
+            api.authenticate()
+        else:
+            api.callers.ensure_current(accepted.identity)
+            g.identity = accepted.identity
 
     @routes.get(f"{FILES}/<path:path>")
     def download(path: str) -> Response:
@@ -54,8 +62,7 @@ def files_blueprint(api: StatementApi) -> Blueprint:
     @routes.put(f"{FILES}/<path:path>")
     def upload(path: str) -> Response:
         overwrite = request.args.get("overwrite", "false").lower() == "true"
-        change = ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite)
-        return _changed(files.transfer(change))
+        return _upload(files, ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite))
 
     @routes.delete(f"{FILES}/<path:path>")
     def delete(path: str) -> Response:
@@ -91,6 +98,8 @@ def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
         if staged.operation is FileOperation.GET:
             return _download(files.transfer(GetFile(path=staged.path)).file)
         change = ChangeFile(operation=staged.operation, path=staged.path, overwrite=staged.overwrite)
+        if staged.operation is FileOperation.PUT:
+            return _upload(files, change)
         transfer = files.transfer(change)
         try:
             return _changed(transfer)
@@ -104,6 +113,30 @@ def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
 
 def _removal(path: str, operation: FileOperation) -> ChangeFile:
     return ChangeFile(operation=operation, path=f"/{path}")
+
+
+@dataclass(frozen=True, slots=True)
+class _AcceptedUpload:
+    """An upload whose head was authorized; its body follows."""
+
+    identity: Identity
+    transfer: FileTransfer
+
+
+def _accepted_upload() -> _AcceptedUpload | None:
+    accepted = None if request.environ.get(ANNOUNCED) else request.environ.get(ACCEPTED)
+    assert accepted is None or isinstance(accepted, _AcceptedUpload)
+    return accepted
+
+
+def _upload(files: _Files, change: ChangeFile) -> Response:
+    """Authorizes the upload when its head has arrived, and writes the file when its body has."""
+    accepted = _accepted_upload()
+    transfer = files.transfer(change) if accepted is None else accepted.transfer
+    if request.environ.get(ANNOUNCED):
+        request.environ[ACCEPTED] = _AcceptedUpload(g.identity, transfer)
+        return Response(status=HTTPStatus.NO_CONTENT)
+    return _changed(transfer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
+from gateway.authenticators.password_file import User, store_user
+from gateway.authenticators.passwords import hash_password
 from gateway.http.errors import LinkRefused
 from gateway.http.links import LinkSigner
 from gateway.http.staged_links import STAGED, StagedLinks
@@ -47,7 +49,7 @@ class _Shared(LakeEngine):
 
 @dataclass
 class Volumes:
-    """A server with a volume; zoë is an administrator, ann may read and write it, bob may do neither."""
+    """A server with a volume; zoë is an administrator, ann may read and write it, rae only read, bob neither."""
 
     house: SecureHouse
     folder: Path
@@ -77,8 +79,8 @@ class Volumes:
 
     def stored(self) -> set[str]:
         """The paths of the volume's files, temporary ones too."""
-        root = next((self.folder / "lake" / "default" / ".volumes").iterdir())
-        return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+        root = self.folder / "lake" / "default" / ".volumes"
+        return {"/".join(path.relative_to(root).parts[1:]) for path in root.rglob("*") if path.is_file()}
 
     def link(self, statement: str, user: str = "ann") -> str:
         """The path and query of the link that a statement answers."""
@@ -97,7 +99,7 @@ class Volumes:
 def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[Volumes]:
     folder = tmp_path_factory.mktemp("volumes")
     (folder / "lake").mkdir()
-    make_users(folder / "users")
+    store_user(make_users(folder / "users"), User("rae", hash_password("raerae"), ()))
     options = EngineOptions(lake_folder=str(folder / "lake"), catalog_folder=str(folder / "catalog"))
     house = SecureHouse(
         folder,
@@ -114,6 +116,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
             "GRANT USE CATALOG ON CATALOG TO `account users`",
             "GRANT USE SCHEMA ON SCHEMA default TO `account users`",
             "GRANT READ VOLUME, WRITE VOLUME ON VOLUME v TO ann",
+            "GRANT READ VOLUME ON VOLUME v TO rae",
         ):
             cursor.execute(text)
     yield found
@@ -251,6 +254,58 @@ def test_a_bad_link_is_refused_before_the_file_is_sent(server: Volumes) -> None:
     with socket.create_connection(("127.0.0.1", server.house.ports.http)) as client:
         client.sendall(f"PUT {STAGED}x?expires=9 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n".encode())
         assert client.recv(12) == b"HTTP/1.1 403"
+
+
+def _status_of_head(server: Volumes, path: str, authorization: str = "") -> int:
+    """The status that answers the head of an upload, whose body is never sent."""
+    with socket.create_connection(("127.0.0.1", server.house.ports.http), timeout=30) as client:
+        lines = [f"PUT {path} HTTP/1.1", "Host: localhost", "Content-Length: 9999", "Expect: 100-continue"]
+        client.sendall("\r\n".join([*lines, *([authorization] if authorization else []), "", ""]).encode())
+        return int(client.recv(12).split()[1])
+
+
+def _basic_line(user: str, password: str | None = None) -> str:
+    header = basic(user) if password is None else basic(user, password)
+    return f"Authorization: {header['Authorization']}"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "path", "status"),
+    [
+        ("", f"{VOLUME}/head", 401),
+        (_basic_line("ann", "wrong"), f"{VOLUME}/head", 401),
+        ("Authorization: Bearer dgw_none", f"{VOLUME}/head", 401),
+        (_basic_line("bob"), f"{VOLUME}/head", 404),
+        (_basic_line("rae"), f"{VOLUME}/head", 403),
+        (_basic_line("ann"), "/Volumes/spark_catalog/default/none/head", 404),
+        (_basic_line("ann"), "/etc/passwd", 400),
+        (_basic_line("ann"), f"{VOLUME}/head", 100),
+    ],
+)
+def test_head_of_an_upload_decides_before_its_body_is_sent(
+    server: Volumes, authorization: str, path: str, status: int
+) -> None:
+    assert _status_of_head(server, f"/api/2.0/fs/files{path}", authorization) == status
+
+
+def test_failed_logins_of_uploads_are_throttled_at_the_head(server: Volumes) -> None:
+    path, guess = f"/api/2.0/fs/files{VOLUME}/head", _basic_line("eve", "guess")
+    assert [_status_of_head(server, path, guess) for _ in range(6)] == [401] * 5 + [429]
+    assert _status_of_head(server, path, _basic_line("ann")) == 100
+
+
+def test_an_upload_fails_if_its_token_is_withdrawn_while_it_is_sent(server: Volumes) -> None:
+    created = server.house.ask("POST", "/api/2.0/token/create", {}, **basic("ann")).body
+    head = f"PUT /api/2.0/fs/files{VOLUME}/late HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
+    head += f"Expect: 100-continue\r\nAuthorization: Bearer {created['token_value']}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.house.ports.http), timeout=30) as client:
+        client.sendall(head.encode())
+        assert client.recv(100).startswith(b"HTTP/1.1 100")
+        token_id = created["token_info"]["token_id"]
+        server.house.ask("POST", "/api/2.0/token/delete", {"token_id": token_id}, **basic("ann"))
+        client.sendall(b"late")
+        assert client.recv(12) == b"HTTP/1.1 401"
+    assert not server.stored()
 
 
 def test_links_expire() -> None:
