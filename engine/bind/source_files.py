@@ -31,12 +31,13 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
     A path in a volume goes by the privileges on the volume, any other by whose it is.
     """
     owners: tuple[PathOwner, ...]
+    path: VolumePath | None = None
     if is_volume_path(statement.path):
         path = parse_volume_path(statement.path)
         volume = volume_of_path(path, view)
-        shown, owners, location = str(path), (volume,), volume_location(view, volume, path)
+        owners, location = (volume,), volume_location(view, volume, path)
     else:
-        shown, owners = "", free_path_owners(view, view.ensure_location(statement.path))
+        owners = free_path_owners(view, view.ensure_location(statement.path))
         location = view.ensure_files(statement.path)
     root, files = source.find(location)
     wanted = _wanted(statement, files)
@@ -46,7 +47,8 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
         places = pa.array([f"{root}/{file.path}" for file in wanted], pa.string())
         is_fresh = source.is_fresh(target.snapshot, places).to_pylist()
         wanted = [file for file, fresh in zip(wanted, is_fresh, strict=True) if fresh]
-    return BoundFiles(root=root, files=_table(wanted), format=statement.format, owners=owners, path=shown)
+    found = BoundFiles(root=root, files=_table(wanted), format=statement.format, owners=owners)
+    return found if path is None else _shown(found, path, location)
 
 
 def volume_files_of(parts: tuple[str, ...]) -> tuple[VolumePath, FileKind] | None:
@@ -59,14 +61,22 @@ def volume_files_of(parts: tuple[str, ...]) -> tuple[VolumePath, FileKind] | Non
 def volume_files(path: VolumePath, kind: FileKind, view: CatalogView, source: FileSource) -> BoundFiles:
     """The files of a folder of a volume, or one file, as a relation. Raises as `bind_files`."""
     volume = volume_of_path(path, view)
-    root, files = source.find(volume_location(view, volume, path))
+    location = volume_location(view, volume, path)
+    root, files = source.find(location)
     parted = next((file.path for file in files if "=" in file.path.partition("/")[0] and "/" in file.path), None)
     if parted is not None:
         raise PartitionFoldersInSource(str(path), parted.partition("/")[0])
     wanted = [file for file in files if "/" not in file.path]
     if not wanted:
         raise SourceNotFound(str(path))
-    return BoundFiles(root=root, files=_table(wanted), format=FileFormat(kind=kind), owners=(volume,), path=str(path))
+    found = BoundFiles(root=root, files=_table(wanted), format=FileFormat(kind=kind), owners=(volume,))
+    return _shown(found, path, location)
+
+
+def _shown(files: BoundFiles, path: VolumePath, location: str) -> BoundFiles:
+    """With the paths of files of a volume, whose folder is not shown; `location` is that of `path`."""
+    is_folder = files.root == location.rstrip("/")
+    return replace(files, path=str(path), shown_root=str(path) if is_folder else str(path).rpartition("/")[0])
 
 
 def bind_files_at(at: FilesAt, schema: StructType | None, view: CatalogView, source: FileSource) -> BoundFiles:

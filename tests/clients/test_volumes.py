@@ -429,3 +429,43 @@ def test_transfers_are_in_the_audit_log(server: Volumes) -> None:
 
     expected = {("ann", f"PUT '{VOLUME}/audited' OVERWRITE"), ("ann", f"REMOVE '{VOLUME}/audited'")}
     eventually(lambda: expected <= recorded())
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_queries_show_paths_in_the_volume_only(server: Volumes, kind: str, is_folder: bool) -> None:
+    folder, file = f"{VOLUME}/shown {kind}", f"{VOLUME}/shown {kind}/a é.{kind}"
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": [1]}), sink)
+    content = {"csv": b"1\n", "json": b'{"id": 1}\n', "parquet": sink.getvalue()}[kind]
+    server.files("ann").upload(file, io.BytesIO(content), overwrite=True)
+    encoded = file.replace(" ", "%20")
+    source = f"{kind}.`{folder if is_folder else file}`"
+    with server.cursor("ann") as cursor:
+        cursor.execute(
+            f"SELECT input_file_name(), _metadata.file_path, _metadata, _metadata.file_name FROM {source}"
+            f" WHERE _metadata.file_path = '{encoded}'"
+        )
+        ((name, path, metadata, base),) = cursor.fetchall()
+        assert (name, path, base) == (encoded, encoded, encoded.rpartition("/")[2])
+        assert ".volumes" not in str(metadata) and encoded in str(metadata)
+        cursor.execute(f"SELECT a.f, b.f FROM (SELECT input_file_name() f FROM {source}) a, (SELECT 1 f) b")
+        assert tuple(cursor.fetchone()) == (encoded, 1)
+        cursor.execute(f"SELECT input_file_name() FROM {source} GROUP BY 1")
+        assert tuple(cursor.fetchone()) == (encoded,)
+    server.files("ann").delete(file)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_copy_into_stores_paths_in_the_volume_only(server: Volumes, kind: str) -> None:
+    folder, content = f"{VOLUME}/copied_{kind}", {"csv": b"1\n", "json": b'{"id": 1}\n'}[kind]
+    server.files("ann").upload(f"{folder}/a", io.BytesIO(content), overwrite=True)
+    with server.cursor("zoë") as cursor:
+        cursor.execute(f"CREATE TABLE copied_{kind} (name STRING, path STRING)")
+        cursor.execute(f"GRANT SELECT, MODIFY ON TABLE copied_{kind} TO ann")
+    with server.cursor("ann") as cursor:
+        columns = "input_file_name() AS name, _metadata.file_path AS path"
+        cursor.execute(f"COPY INTO copied_{kind} FROM (SELECT {columns} FROM '{folder}') FILEFORMAT = {kind.upper()}")
+        cursor.execute(f"SELECT name, path FROM copied_{kind}")
+        assert [tuple(row) for row in cursor.fetchall()] == [(f"{folder}/a",) * 2]
+    server.files("ann").delete(f"{folder}/a")
