@@ -45,7 +45,8 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
 
 def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> Outcome:
     """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
-    statement, file = plan.statement, VolumeFile(plan.path, plan.location, catalog.allowed_roots)
+    statement = plan.statement
+    file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
     if isinstance(statement, ListVolume):
         return _listed(file, statement)
     transfer = _transfer(statement, file)
@@ -60,6 +61,11 @@ def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> 
     result = string_rows(_STAGING, [row])
     result.is_staging = True
     return Outcome(result=result)
+
+
+def _is_dropped(plan: FilePlan, catalog: Catalog) -> bool:
+    """Returns whether no volume has a folder of managed files any more. Files of external volumes stay."""
+    return plan.managed and all(entry.location != plan.location for entry in catalog.view().state.volumes.values())
 
 
 def _transfer(statement: GetFile | ChangeFile, file: VolumeFile) -> FileTransfer:

@@ -6,6 +6,7 @@ import io
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from catalog.errors import SqlError
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.storage.storage import open_storage
 from engine.storage.volume_files import FileTransfer
+from tests.engine.bare_lake import BareLake
 from tests.stores.s3_lake import S3Lake, S3Server, s3_server
 
 VOLUME = "/Volumes/spark_catalog/s/v"
@@ -39,7 +42,7 @@ def lake(store: S3Server) -> S3Lake:
     return found
 
 
-def transfer(lake: S3Lake, text: str) -> FileTransfer:
+def transfer(lake: BareLake, text: str) -> FileTransfer:
     """What a statement allows a client that follows links."""
     found: list[FileTransfer] = []
 
@@ -51,17 +54,17 @@ def transfer(lake: S3Lake, text: str) -> FileTransfer:
     return found[0]
 
 
-def put(lake: S3Lake, path: str, content: bytes, option: str = "") -> None:
+def put(lake: BareLake, path: str, content: bytes, option: str = "") -> None:
     allowed = transfer(lake, f"PUT 'x' INTO '{path}' {option}")
     allowed.file.write(io.BytesIO(content), overwrite=allowed.overwrite)
 
 
-def read(lake: S3Lake, path: str) -> bytes:
+def read(lake: BareLake, path: str) -> bytes:
     with transfer(lake, f"GET '{path}' TO 'x'").file.open() as file:
         return file.read()
 
 
-def listed(lake: S3Lake, path: str) -> list[tuple[str, int]]:
+def listed(lake: BareLake, path: str) -> list[tuple[str, int]]:
     return [(str(row[1]), int(row[2])) for row in lake.rows(f"LIST '{path}'")]
 
 
@@ -80,6 +83,27 @@ def test_files_of_a_volume_are_put_listed_read_and_removed(lake: S3Lake) -> None
     lake.answer("DROP VOLUME s.v")
     lake.answer("CREATE VOLUME s.v")
     assert listed(lake, VOLUME) == []
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_an_upload_leaves_nothing_in_a_volume_that_was_dropped_meanwhile(
+    lake: S3Lake, tmp_path: Path, is_local: bool
+) -> None:
+    found: BareLake = lake
+    if is_local:
+        found = BareLake(tmp_path)
+        found.answer("CREATE SCHEMA s")
+        found.answer("CREATE VOLUME s.v")
+    location = str(found.rows("DESCRIBE VOLUME s.v")[0][4])
+    late, renamed = (transfer(found, f"PUT 'x' INTO '{VOLUME}/in/{name}' OVERWRITE") for name in "ab")
+    found.answer("ALTER VOLUME s.v RENAME TO w")
+    renamed.file.write(io.BytesIO(b"kept"), overwrite=True)
+    assert listed(found, "/Volumes/spark_catalog/s/w/in") == [("b", 4)]
+    found.answer("DROP VOLUME s.w")
+    with pytest.raises(SqlError, match="UC_VOLUME_NOT_FOUND"):
+        late.file.write(io.BytesIO(b"lost"), overwrite=True)
+    listing = open_storage(location).list_folder("")
+    assert not listing.files + listing.folders
 
 
 @pytest.mark.parametrize("size", [3, pytest.param(LARGE_BYTES, marks=pytest.mark.slow)])
