@@ -75,7 +75,7 @@ def _transfer(statement: GetFile | ChangeFile, file: VolumeFile) -> FileTransfer
 
 
 def _listed(file: VolumeFile, statement: ListVolume) -> Outcome:
-    entries = file.entries()[: statement.limit]
+    entries = [entry for entry in file.entries() if entry.name > statement.after][: statement.limit]
     columns = {"path": STRING, "name": STRING, "size": BIGINT, "modification_time": BIGINT}
     return Outcome(result=small_result(columns, [(e.path, e.name, e.size, e.modified_ms) for e in entries]))
 

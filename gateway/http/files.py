@@ -13,6 +13,7 @@ head has arrived. So a link is judged by the rights that its user has when it is
 from __future__ import annotations
 
 import re
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -28,7 +29,7 @@ from engine.statements.volumes import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
 from gateway.errors import EngineNotAnswering
 from gateway.http.browse import ROWS_MAX, json_values
-from gateway.http.errors import TooManyWaiting
+from gateway.http.errors import InvalidField, TooManyWaiting
 from gateway.http.queries import number_of
 from gateway.http.requests import SessionRequest
 from gateway.http.staged_links import STAGED, StagedLinks
@@ -40,7 +41,7 @@ from gateway.session import Session
 FILES, DIRECTORIES = "/api/2.0/fs/files", "/api/2.0/fs/directories"
 _OPEN_S, _ANSWER_S = 5.0, 60.0
 _RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{0,18})")
-_FOLDER_ROWS_MAX = 1000
+_PAGE_ROWS = 1000
 
 
 def files_blueprint(api: StatementApi) -> Blueprint:
@@ -78,10 +79,12 @@ def files_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.get(f"{DIRECTORIES}/<path:path>")
     def list_folder(path: str) -> Response | dict[str, object]:
-        found = files.rows(ListVolume(path=f"/{path}"))
+        size = number_of("page_size", default=_PAGE_ROWS, largest=ROWS_MAX - 1) or _PAGE_ROWS
+        after = _name_after(request.args.get("page_token", ""))
+        found = files.rows(ListVolume(path=f"/{path}", limit=size + 1, after=after))
         if request.method == "HEAD":
             return Response(status=HTTPStatus.OK)
-        return _page_of(found)
+        return _page_of(found, size)
 
     return routes
 
@@ -225,17 +228,26 @@ def _pieces(file: BinaryIO, first: int, count: int) -> Iterator[bytes]:
             yield piece
 
 
-def _page_of(rows: list[dict[str, object]]) -> dict[str, object]:
-    """A page of a folder as Databricks has it; the token is the position of the next one."""
-    size = number_of("page_size", default=_FOLDER_ROWS_MAX, smallest=0, largest=ROWS_MAX) or _FOLDER_ROWS_MAX
-    first = number_of("page_token", default=0, largest=ROWS_MAX) if request.args.get("page_token") else 0
+def _page_of(rows: list[dict[str, object]], size: int) -> dict[str, object]:
+    """A page of a folder as Databricks has it. The token is made of its last name: files that come or go between two
+    pages neither hide nor repeat others.
+    """
     contents = []
-    for row in rows[first : first + size]:
+    for row in rows[:size]:
         path, name = str(row["path"]), str(row["name"])
         is_folder = path.endswith("/")
         entry: dict[str, object] = {"path": path.rstrip("/"), "name": name.rstrip("/"), "is_directory": is_folder}
         if not is_folder:
             entry |= {"file_size": row["size"], "last_modified": row["modification_time"]}
         contents.append(entry)
-    following = first + size
-    return {"contents": contents} | ({"next_page_token": str(following)} if following < len(rows) else {})
+    if len(rows) <= size:
+        return {"contents": contents}
+    return {"contents": contents, "next_page_token": urlsafe_b64encode(str(rows[size - 1]["name"]).encode()).decode()}
+
+
+def _name_after(token: str) -> str:
+    """Raises `InvalidField`."""
+    try:
+        return b64decode(token, altchars=b"-_", validate=True).decode()
+    except ValueError as error:  # also what a wrong encoding is
+        raise InvalidField("page_token", "must be the next_page_token of the page before") from error

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -364,6 +365,44 @@ def test_sdk_of_a_user_without_privileges_reaches_nothing(server: Volumes) -> No
     assert server.house.ask("GET", f"/api/2.0/fs/files{VOLUME}/secret").status == 401
     assert server.files("ann").download(f"{VOLUME}/secret").contents.read() == b"secret"
     server.files("ann").delete(f"{VOLUME}/secret")
+
+
+def test_sdk_lists_a_folder_in_pages_while_its_files_change(server: Volumes) -> None:
+    files, folder = server.files("ann"), f"{VOLUME}/pages"
+    names = ["a", "b", "c", "d/", "d.x", "é"]
+    for name in names:
+        if name.endswith("/"):
+            files.create_directory(f"{folder}/{name}")
+        else:
+            files.upload(f"{folder}/{name}", io.BytesIO(b"x"), overwrite=True)
+    pages = files.list_directory_contents(folder, page_size=2)
+    found = [next(pages).name, next(pages).name]
+    files.delete(f"{folder}/a")
+    found += [entry.name for entry in pages]
+    assert found == ["a", "b", "c", "d.x", "d", "é"]
+    path = f"/api/2.0/fs/directories{folder}"
+    whole = server.house.ask("GET", path, **basic("ann")).body
+    assert "next_page_token" not in whole and len(whole["contents"]) == len(names) - 1
+    exact = server.house.ask("GET", f"{path}?page_size={len(names) - 1}", **basic("ann")).body
+    assert "next_page_token" not in exact
+    for query in ("page_token=%FF", "page_token=x", "page_size=-1"):
+        assert server.house.ask("GET", f"{path}?{query}", **basic("ann")).status == 400
+    for name in ("b", "c", "d.x", "é"):
+        files.delete(f"{folder}/{name}")
+    files.delete_directory(f"{folder}/d")
+
+
+@pytest.mark.slow
+def test_sdk_lists_all_files_of_a_folder_with_more_than_100000(server: Volumes) -> None:
+    files, count = server.files("ann"), 100_001
+    files.upload(f"{VOLUME}/many/0", io.BytesIO(b"x"), overwrite=True)
+    (folder,) = (server.folder / "lake" / "default" / ".volumes").glob("*/many")
+    for number in range(1, count):
+        (folder / str(number)).touch()
+    try:
+        assert sum(1 for _ in files.list_directory_contents(f"{VOLUME}/many", page_size=60_000)) == count
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(
