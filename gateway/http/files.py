@@ -1,6 +1,7 @@
 """Files of volumes over HTTP: Databricks' Files API, and the links that PUT, GET and REMOVE give to drivers.
 
     PUT    /api/2.0/fs/files/Volumes/…[?overwrite=true]      the body is the file
+    POST   /api/2.0/fs/files/Volumes/…?action=initiate-upload
     GET    /api/2.0/fs/files/Volumes/…                       with one Range, HEAD too
     DELETE /api/2.0/fs/files/Volumes/…
     PUT, GET, HEAD, DELETE /api/2.0/fs/directories/Volumes/…
@@ -64,6 +65,19 @@ def files_blueprint(api: StatementApi) -> Blueprint:
     def upload(path: str) -> Response:
         overwrite = request.args.get("overwrite", "false").lower() == "true"
         return _upload(files, ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite))
+
+    @routes.post(f"{FILES}/<path:path>")
+    def begin_parts(path: str) -> dict[str, object]:
+        """Begins an upload in parts, for which no URLs are made: create-upload-part-urls is not found.
+
+        databricks-sdk sends files of 50 MB and more in parts. It fails if it cannot begin, and sends the file by one
+        PUT if it gets no URL for the first part.
+        """
+        if request.args.get("action") != "initiate-upload":
+            raise InvalidField("action", "must be initiate-upload. Uploads in parts are not supported, send one PUT")
+        overwrite = request.args.get("overwrite", "false").lower() == "true"
+        files.transfer(ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite))
+        return {"multipart_upload": {"session_token": "none"}}
 
     @routes.delete(f"{FILES}/<path:path>")
     def delete(path: str) -> Response:

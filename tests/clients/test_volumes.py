@@ -351,6 +351,22 @@ def test_sdk_transfers_files_and_folders(server: Volumes) -> None:
     assert "d" not in [entry.name for entry in files.list_directory_contents(VOLUME)]
 
 
+@pytest.mark.parametrize("use_parallel", [True, False])
+def test_sdk_sends_a_large_file_by_one_put(server: Volumes, tmp_path: Path, use_parallel: bool) -> None:
+    files, path, content = server.files("ann"), f"{VOLUME}/parts", os.urandom(FILE_BYTES_MAX - 1)
+    files._config.files_ext_multipart_upload_min_stream_size = FILE_BYTES_MAX // 2
+    files.upload(path, io.BytesIO(content), overwrite=False, part_size=FILE_BYTES_MAX // 3, use_parallel=use_parallel)
+    assert files.download(path).contents.read() == content
+    (tmp_path / "local").write_bytes(content[::-1])
+    files.upload_from(path, str(tmp_path / "local"), overwrite=True, use_parallel=use_parallel)
+    assert files.download(path).contents.read() == content[::-1]
+    assert _raises(lambda: files.upload_from(path, str(tmp_path / "local"), overwrite=False)) == "AlreadyExists"
+    files.delete(path)
+    begin = f"/api/2.0/fs/files{path}?action="
+    assert server.house.ask("POST", f"{begin}initiate-upload", **basic("bob")).status == 404
+    assert server.house.ask("POST", f"{begin}complete-upload", **basic("ann")).status == 400
+
+
 def test_sdk_of_a_user_without_privileges_reaches_nothing(server: Volumes) -> None:
     server.files("ann").upload(f"{VOLUME}/secret", io.BytesIO(b"secret"), overwrite=True)
     files = server.files("bob")
