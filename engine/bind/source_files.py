@@ -30,15 +30,7 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
 
     A path in a volume goes by the privileges on the volume, any other by whose it is.
     """
-    owners: tuple[PathOwner, ...]
-    path: VolumePath | None = None
-    if is_volume_path(statement.path):
-        path = parse_volume_path(statement.path)
-        volume = volume_of_path(path, view)
-        owners, location = (volume,), volume_location(view, volume, path)
-    else:
-        owners = free_path_owners(view, view.ensure_location(statement.path))
-        location = view.ensure_files(statement.path)
+    path, owners, location = _place(statement.path, view)
     root, files = source.find(location)
     wanted = _wanted(statement, files)
     if not wanted:
@@ -81,12 +73,24 @@ def _shown(files: BoundFiles, path: VolumePath, location: str) -> BoundFiles:
 
 def bind_files_at(at: FilesAt, schema: StructType | None, view: CatalogView, source: FileSource) -> BoundFiles:
     """The files of a view. Raises as :func:`bind_files`, and `InsufficientPermissions`."""
-    owners = free_path_owners(view, view.ensure_location(at.path))
-    root, files = source.find(view.ensure_files(at.path))
+    path, owners, location = _place(at.path, view)
+    root, files = source.find(location)
     found = files if at.recursive else _of_folder(at.path, files)
     if not found:
         raise SourceNotFound(at.path)
-    return BoundFiles(root=root, files=_table(found), format=reading_format(at.format), schema=schema, owners=owners)
+    format_ = reading_format(at.format)
+    bound = BoundFiles(root=root, files=_table(found), format=format_, schema=schema, owners=owners)
+    return bound if path is None else _shown(bound, path, location)
+
+
+def _place(path: str, view: CatalogView) -> tuple[VolumePath | None, tuple[PathOwner, ...], str]:
+    """Returns the path in a volume if it is one, whose privileges decide about the files, and their location."""
+    if not is_volume_path(path):
+        owners = free_path_owners(view, view.ensure_location(path))
+        return None, owners, view.ensure_files(path)
+    in_volume = parse_volume_path(path)
+    volume = volume_of_path(in_volume, view)
+    return in_volume, (volume,), volume_location(view, volume, in_volume)
 
 
 def reading_format(format_: FileFormat) -> FileFormat:

@@ -524,3 +524,17 @@ def test_copy_into_stores_paths_in_the_volume_only(server: Volumes, kind: str) -
         cursor.execute(f"SELECT name, path FROM copied_{kind}")
         assert [tuple(row) for row in cursor.fetchall()] == [(f"{folder}/a",) * 2]
     server.files("ann").delete(f"{folder}/a")
+
+
+def test_temporary_views_of_files_in_a_volume_need_read_volume(server: Volumes) -> None:
+    path = f"{VOLUME}/viewed.csv"
+    server.files("ann").upload(path, io.BytesIO(b"id\n7\n"), overwrite=True)
+    text = f"CREATE TEMPORARY VIEW viewed USING csv OPTIONS (path '{path}', header 'true')"
+    for user in ("ann", "rae"):
+        with server.cursor(user) as cursor:
+            cursor.execute(text)
+            cursor.execute("SELECT id, input_file_name() FROM viewed")
+            assert tuple(cursor.fetchone()) == ("7", path)
+    with server.cursor("bob") as cursor, pytest.raises(Error, match="NOT_FOUND: Volume"):
+        cursor.execute(text)
+    server.files("ann").delete(path)
