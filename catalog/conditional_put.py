@@ -19,7 +19,8 @@ would wait for a minute and repeat each of these as well. Options of a credentia
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,7 +36,7 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
     "az": {"overwrite": False},
     "memory": {},
 }
-"""Scheme -> the arguments that make fsspec's `pipe_file` conditional."""
+"""Scheme -> the arguments that make fsspec's `pipe_file` and `put_file` conditional."""
 
 _S3_CLIENT = {"connect_timeout": 10, "read_timeout": 30, "retries": {"total_max_attempts": 1}}
 """What botocore is configured with."""
@@ -58,14 +59,29 @@ def put_if_absent(fs: Any, scheme: str, path: str, data: bytes) -> bool:
     Any other exception means that the outcome is unknown. Even False does not mean that another writer won: clients
     repeat a request whose answer was lost, and the repetition finds the file of the first.
     """
+    return _is_created(fs, scheme, path, partial(fs.pipe_file, path, data))
+
+
+def put_file_if_absent(fs: Any, scheme: str, path: str, local: str) -> bool:
+    """Creates a file of the bytes of a local one, as `put_if_absent` does.
+
+    Large files are uploaded in parts (s3fs: from 100 MiB), and the condition is that of the request which ends the
+    upload: CompleteMultipartUpload on S3, Put Block List on Azure; on Google Cloud Storage it is that of the resumable
+    upload. So one of several writers succeeds with these too, but each has sent all of its bytes. A store like S3 that
+    ignores the condition of CompleteMultipartUpload lets the last writer of such a file win.
+    """
+    return _is_created(fs, scheme, path, partial(fs.put_file, local, path))
+
+
+def _is_created(fs: Any, scheme: str, path: str, put: Callable[..., object]) -> bool:
     if scheme == "memory":
         with _memory_lock:
             if fs.exists(path):
                 return False
-            fs.pipe_file(path, data)
+            put()
             return True
     try:
-        fs.pipe_file(path, data, **CONDITIONS[scheme])
+        put(**CONDITIONS[scheme])
     except FileExistsError:
         return False
     except Exception as error:

@@ -203,7 +203,7 @@ class Server:
             calls,
             config.host,
             config.http_port,
-            settings=HttpSettings(threads=config.http_threads, tls=tls, limits=self._http_limits(staged)),
+            settings=HttpSettings(threads=config.http_threads, tls=tls, limits=self._http_limits()),
             on_death=self._on_death,
         )
         http.start()
@@ -231,13 +231,12 @@ class Server:
             parts.callback(remove_port_file, Path(config.port_file), ports)
         return ports
 
-    def _http_limits(self, staged: StagedLinks) -> HttpLimits:
+    def _http_limits(self) -> HttpLimits:
         config = self._config
         uploads = Uploads(
             folder=config.spark.local_dir or None,
             file_bytes_max=config.volumes.file_bytes_max,
             held_bytes_max=max(config.volumes.file_bytes_max, config.volumes.uploads_bytes_max),
-            ensure_wanted=staged.ensure_wanted,
         )
         return HttpLimits(body_bytes_max=BODY_BYTES_MAX, uploads=uploads)
 

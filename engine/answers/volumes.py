@@ -45,7 +45,8 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
 
 def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> Outcome:
     """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
-    statement, file = plan.statement, VolumeFile(plan.path, plan.location, catalog.allowed_roots)
+    statement = plan.statement
+    file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
     if isinstance(statement, ListVolume):
         return _listed(file, statement)
     transfer = _transfer(statement, file)
@@ -62,6 +63,11 @@ def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> 
     return Outcome(result=result)
 
 
+def _is_dropped(plan: FilePlan, catalog: Catalog) -> bool:
+    """Returns whether no volume has a folder of managed files any more. Files of external volumes stay."""
+    return plan.managed and all(entry.location != plan.location for entry in catalog.view().state.volumes.values())
+
+
 def _transfer(statement: GetFile | ChangeFile, file: VolumeFile) -> FileTransfer:
     if isinstance(statement, GetFile):
         return FileTransfer(FileOperation.GET, file)
@@ -69,7 +75,7 @@ def _transfer(statement: GetFile | ChangeFile, file: VolumeFile) -> FileTransfer
 
 
 def _listed(file: VolumeFile, statement: ListVolume) -> Outcome:
-    entries = file.entries()[: statement.limit]
+    entries = [entry for entry in file.entries() if entry.name > statement.after][: statement.limit]
     columns = {"path": STRING, "name": STRING, "size": BIGINT, "modification_time": BIGINT}
     return Outcome(result=small_result(columns, [(e.path, e.name, e.size, e.modified_ms) for e in entries]))
 

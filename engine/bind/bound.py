@@ -246,6 +246,8 @@ class BoundFiles:
     """As in `BoundTable`."""
     path: str = ""
     """Their path in a volume, whose folder is not shown."""
+    shown_root: str = ""
+    """The path in a volume of `root`, which differs from `path` if that is a file."""
     partition_columns: tuple[str, ...] = ()
     """The last of `schema`, whose values are those of `partition_values`."""
     statistics: pa.Table | None = field(default=None, compare=False, repr=False)

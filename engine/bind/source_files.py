@@ -30,14 +30,7 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
 
     A path in a volume goes by the privileges on the volume, any other by whose it is.
     """
-    owners: tuple[PathOwner, ...]
-    if is_volume_path(statement.path):
-        path = parse_volume_path(statement.path)
-        volume = volume_of_path(path, view)
-        shown, owners, location = str(path), (volume,), volume_location(view, volume, path)
-    else:
-        shown, owners = "", free_path_owners(view, view.ensure_location(statement.path))
-        location = view.ensure_files(statement.path)
+    path, owners, location = _place(statement.path, view)
     root, files = source.find(location)
     wanted = _wanted(statement, files)
     if not wanted:
@@ -46,7 +39,8 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
         places = pa.array([f"{root}/{file.path}" for file in wanted], pa.string())
         is_fresh = source.is_fresh(target.snapshot, places).to_pylist()
         wanted = [file for file, fresh in zip(wanted, is_fresh, strict=True) if fresh]
-    return BoundFiles(root=root, files=_table(wanted), format=statement.format, owners=owners, path=shown)
+    found = BoundFiles(root=root, files=_table(wanted), format=statement.format, owners=owners)
+    return found if path is None else _shown(found, path, location)
 
 
 def volume_files_of(parts: tuple[str, ...]) -> tuple[VolumePath, FileKind] | None:
@@ -59,24 +53,44 @@ def volume_files_of(parts: tuple[str, ...]) -> tuple[VolumePath, FileKind] | Non
 def volume_files(path: VolumePath, kind: FileKind, view: CatalogView, source: FileSource) -> BoundFiles:
     """The files of a folder of a volume, or one file, as a relation. Raises as `bind_files`."""
     volume = volume_of_path(path, view)
-    root, files = source.find(volume_location(view, volume, path))
+    location = volume_location(view, volume, path)
+    root, files = source.find(location)
     parted = next((file.path for file in files if "=" in file.path.partition("/")[0] and "/" in file.path), None)
     if parted is not None:
         raise PartitionFoldersInSource(str(path), parted.partition("/")[0])
     wanted = [file for file in files if "/" not in file.path]
     if not wanted:
         raise SourceNotFound(str(path))
-    return BoundFiles(root=root, files=_table(wanted), format=FileFormat(kind=kind), owners=(volume,), path=str(path))
+    found = BoundFiles(root=root, files=_table(wanted), format=FileFormat(kind=kind), owners=(volume,))
+    return _shown(found, path, location)
+
+
+def _shown(files: BoundFiles, path: VolumePath, location: str) -> BoundFiles:
+    """With the paths of files of a volume, whose folder is not shown; `location` is that of `path`."""
+    is_folder = files.root == location.rstrip("/")
+    return replace(files, path=str(path), shown_root=str(path) if is_folder else str(path).rpartition("/")[0])
 
 
 def bind_files_at(at: FilesAt, schema: StructType | None, view: CatalogView, source: FileSource) -> BoundFiles:
     """The files of a view. Raises as :func:`bind_files`, and `InsufficientPermissions`."""
-    owners = free_path_owners(view, view.ensure_location(at.path))
-    root, files = source.find(view.ensure_files(at.path))
+    path, owners, location = _place(at.path, view)
+    root, files = source.find(location)
     found = files if at.recursive else _of_folder(at.path, files)
     if not found:
         raise SourceNotFound(at.path)
-    return BoundFiles(root=root, files=_table(found), format=reading_format(at.format), schema=schema, owners=owners)
+    format_ = reading_format(at.format)
+    bound = BoundFiles(root=root, files=_table(found), format=format_, schema=schema, owners=owners)
+    return bound if path is None else _shown(bound, path, location)
+
+
+def _place(path: str, view: CatalogView) -> tuple[VolumePath | None, tuple[PathOwner, ...], str]:
+    """Returns the path in a volume if it is one, whose privileges decide about the files, and their location."""
+    if not is_volume_path(path):
+        owners = free_path_owners(view, view.ensure_location(path))
+        return None, owners, view.ensure_files(path)
+    in_volume = parse_volume_path(path)
+    volume = volume_of_path(in_volume, view)
+    return in_volume, (volume,), volume_location(view, volume, in_volume)
 
 
 def reading_format(format_: FileFormat) -> FileFormat:

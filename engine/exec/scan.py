@@ -37,6 +37,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "relation": scan.relation,
         "metadata": scan.metadata,
         "root": scan.table_root,
+        "shown_root": scan.shown_root,
         "allowed_roots": list(scan.file_places.allowed),
         "excluded_roots": list(scan.file_places.excluded),
         "accepts_hard_links": scan.file_places.accepts_hard_links,

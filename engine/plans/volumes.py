@@ -13,11 +13,12 @@ from engine.statements.volumes import FileStatement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlan:
-    """List, transfer or change what is at `path`; `location` is the folder of its volume."""
+    """List, transfer or change what is at `path`; `location` is the folder of its volume, `managed` as its entry's."""
 
     statement: FileStatement
     path: VolumePath
     location: str
+    managed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,10 +46,11 @@ class DescribeVolume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListVolume:
-    """`LIST '/Volumes/c/s/v/folder' [LIMIT n]`"""
+    """`LIST '/Volumes/c/s/v/folder' [LIMIT n]`; the Files API lists names `after` that of the last page's last row."""
 
     path: str
     limit: int | None = None
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

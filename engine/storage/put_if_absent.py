@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from catalog.conditional_put import CONDITIONS, put_if_absent
+from catalog.conditional_put import CONDITIONS, put_file_if_absent, put_if_absent
 from engine.storage.errors import StorageNotWritable
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -51,6 +51,12 @@ def put_fsspec(fs: Any, scheme: str, path: str, data: bytes) -> bool:
     """The same on a file system of fsspec."""
     ensure_scheme_writable(scheme)
     return put_if_absent(fs, scheme, path, data)
+
+
+def put_file_fsspec(fs: Any, scheme: str, path: str, local: str) -> bool:
+    """The same with the bytes of a local file."""
+    ensure_scheme_writable(scheme)
+    return put_file_if_absent(fs, scheme, path, local)
 
 
 def replace_local(path: str, data: bytes) -> None:

@@ -52,6 +52,7 @@ from engine.storage.put_if_absent import (
     TEMPORARY_SUFFIX,
     ensure_scheme_writable,
     output_local,
+    put_file_fsspec,
     put_fsspec,
     put_local,
     replace_local,
@@ -190,8 +191,8 @@ class Storage(ABC):
     def open_output(self, name: str, *, replace: bool = True) -> AbstractContextManager[BinaryIO]:
         """As `write`, for files that should not be built in memory: it appears when the block ends without an error.
 
-        Without `replace`, raises `FileExistsError` for a name that exists. An object store is asked right before the
-        put, so that two such writers at once may both succeed there.
+        Without `replace`, raises `FileExistsError` for a name that exists, and `StorageNotWritable` where two such
+        writers could both succeed. See `catalog.conditional_put` for large files.
         """
 
     @abstractmethod
@@ -510,9 +511,10 @@ class FsspecStorage(Storage):
             yield cast(BinaryIO, file)
             file.flush()
             with as_os_errors():
-                if not replace and self.exists(name):
+                if replace:
+                    self.fs.put_file(file.name, self.path_of(name))
+                elif not put_file_fsspec(self.fs, self.scheme, self.path_of(name), file.name):
                     raise FileExistsError(name)
-                self.fs.put_file(file.name, self.path_of(name))
 
     @as_os_errors()
     def delete(self, name: str) -> None:

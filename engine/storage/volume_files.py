@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +18,7 @@ from catalog.volume_errors import (
     VolumeFileNotAllowed,
     VolumeFileNotFound,
     VolumeFolderNotEmpty,
+    VolumeNotFound,
 )
 from catalog.volume_paths import VolumePath
 from engine.errors.disk_errors import storage_error
@@ -53,9 +54,15 @@ class FolderEntry:
 class VolumeFile:
     """One path in a volume. Methods raise `VolumeFileNotFound`, `VolumeFileNotAllowed` and errors of the disk."""
 
-    def __init__(self, path: VolumePath, location: str, allowed_roots: Sequence[str]) -> None:
-        """`location` is the volume's folder."""
-        self.path = path
+    def __init__(
+        self,
+        path: VolumePath,
+        location: str,
+        allowed_roots: Sequence[str],
+        is_dropped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`location` is the volume's folder. `is_dropped` returns whether it is left from a volume that was dropped."""
+        self.path, self._is_dropped = path, is_dropped
         self._storage: Storage = open_storage(location, allowed_roots=allowed_roots)
 
     def exists(self) -> bool:
@@ -77,7 +84,9 @@ class VolumeFile:
             return self._storage.open_input(self.path.file)
 
     def write(self, content: BinaryIO, *, overwrite: bool) -> None:
-        """Raises `FileInStagingPathExists` without `overwrite`, also if another client wrote the file meanwhile."""
+        """Raises `FileInStagingPathExists` without `overwrite`, also if another client wrote the file meanwhile, and
+        `VolumeNotFound` if the volume was dropped meanwhile.
+        """
         with self._errors():
             if not self.path.file or self.is_folder():
                 raise VolumeFileNotAllowed(str(self.path))
@@ -86,6 +95,7 @@ class VolumeFile:
                     shutil.copyfileobj(content, output, COPY_BYTES)
             except FileExistsError as error:
                 raise FileInStagingPathExists(str(self.path)) from error
+            self._ensure_not_dropped()
 
     def remove(self) -> None:
         """Removes a file, or a folder that is empty: dlt's Databricks destination removes both by REMOVE."""
@@ -131,6 +141,7 @@ class VolumeFile:
         with self._errors():
             if self.path.file:
                 self._storage.make_folder(self.path.file)
+                self._ensure_not_dropped()
 
     def remove_folder(self) -> None:
         """Raises `VolumeFolderNotEmpty`."""
@@ -139,6 +150,16 @@ class VolumeFile:
                 raise VolumeFileNotFound(str(self.path))
             if not self._storage.delete_empty_folder(self.path.file):
                 raise VolumeFolderNotEmpty(str(self.path))
+
+    def _ensure_not_dropped(self) -> None:
+        """Removes what was written into the folder of a dropped volume, where nobody can reach it.
+
+        A DROP VOLUME removes the name before the files. So either the name is gone by now, or the files are removed
+        later, with this one.
+        """
+        if self._is_dropped():
+            self._storage.delete_tree()
+            raise VolumeNotFound(str(self.path.volume))
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -207,6 +207,8 @@ class Scan:
     """What the record of what was read calls the table, who may not be named to the reader."""
     is_hidden: bool = False
     """Nothing is told of what is read of it."""
+    shown_root: str = ""
+    """The path in a volume that `input_file_name()` and `_metadata.file_path` show in place of `table_root`."""
     empty_is_null: bool = True
     """Whether an empty partition value is null, as in Delta's log, or an empty text."""
 

@@ -4,6 +4,8 @@
        │                         └──► LINGERING      (the answer was the last one)
        └──► WRITING (a refusal: what came is no request, or came too late)
 
+An upload is answered twice: a worker gets its head alone, and either refuses it or goes back to READING, for the body.
+
 In every state but ANSWERING the connection belongs to the server's loop; while ANSWERING it belongs to one worker, and
 nothing is read. A worker gets whole requests only, and gives back whole answers or pieces of one, so a client that is
 slow in either direction holds a place in a table and never a thread.
@@ -113,6 +115,7 @@ class Connection:
         self._searched = 0
         self._head: Head | None = None
         self._upload: Upload | None = None
+        self._accepted: object | None = None
         self._last_head: tuple[bytes, Head] | None = None
         self._ends_after_writing = False
 
@@ -172,12 +175,20 @@ class Connection:
 
     def answer(self, answer: Answer) -> None:
         """Begin to write; called by the worker that made the answer, which does not touch the connection again."""
+        if answer.accepted is not None:
+            self._accept(answer.accepted)
+            return
         self.request, self.rest = None, answer.rest
         self._end_upload()
         self._ends_after_writing = answer.is_last
         self._channel.write(answer.content)
         self._enter(State.WRITING, self._limits.write_s)
         self.send()
+
+    def resume(self) -> None:
+        """Go on after a worker: the bytes at hand may belong to the upload that it accepted."""
+        if self.state is State.READING:
+            self.advance()
 
     def send(self) -> None:
         """Write what the client takes now."""
@@ -241,10 +252,10 @@ class Connection:
             del self._incoming[:end]
             self.deadline = time.monotonic() + self._limits.body_s
             if is_upload(self._head.method, self._head.target) and not self._head.is_chunked:
-                self._upload = self._limits.uploads.begin(self._head)
-            if self._head.expects_continue and len(self._incoming) < self._head.length:
-                self._channel.write(CONTINUE)
-                self._channel.flush()
+                self.request = Request(head=self._head, body=b"", peer=self.peer, is_announced=True)
+                self._enter(State.ANSWERING, float("inf"))
+                return
+            self._continue(self._head)
         if self._upload is not None:
             self._receive_file(self._head, self._upload)
             return
@@ -256,20 +267,40 @@ class Connection:
         self._head, self._searched = None, 0
         self._enter(State.ANSWERING, float("inf"))
 
+    def _accept(self, accepted: object) -> None:
+        """Begin to receive the body of the upload whose head a worker accepted."""
+        assert self._head is not None
+        self.request = None
+        self._enter(State.READING, self._limits.body_s)
+        try:
+            self._upload = self._limits.uploads.begin(self._head)
+            self._accepted = accepted
+            self._continue(self._head)
+        except RequestRefused as refused:
+            self.refuse(refused.status, refused.reason)
+        except ChannelEnded:
+            self.close()
+
+    def _continue(self, head: Head) -> None:
+        """Let a client send the body who waits for leave to do so."""
+        if head.expects_continue and len(self._incoming) < head.length:
+            self._channel.write(CONTINUE)
+            self._channel.flush()
+
     def _receive_file(self, head: Head, upload: Upload) -> None:
         """Each part of the body gives its client time for the next."""
         if self._incoming:
             self.deadline = time.monotonic() + self._limits.body_s
             upload.receive(self._incoming)
         if upload.is_complete:
-            self.request = Request(head=head, body=b"", peer=self.peer, file=upload.file)
+            self.request = Request(head=head, body=b"", peer=self.peer, file=upload.file, accepted=self._accepted)
             self._head, self._searched = None, 0
             self._enter(State.ANSWERING, float("inf"))
 
     def _end_upload(self) -> None:
         if self._upload is not None:
             self._upload.close()
-            self._upload = None
+            self._upload = self._accepted = None
 
     def _parse_head(self, content: bytes) -> Head:
         """Clients that make many small calls send the same head each time."""

@@ -1,18 +1,20 @@
 """Files of volumes over HTTP: Databricks' Files API, and the links that PUT, GET and REMOVE give to drivers.
 
     PUT    /api/2.0/fs/files/Volumes/…[?overwrite=true]      the body is the file
+    POST   /api/2.0/fs/files/Volumes/…?action=initiate-upload
     GET    /api/2.0/fs/files/Volumes/…                       with one Range, HEAD too
     DELETE /api/2.0/fs/files/Volumes/…
     PUT, GET, HEAD, DELETE /api/2.0/fs/directories/Volumes/…
     PUT, GET, DELETE /api/2.0/fs/staged/<id>                 (`staged_links.py`)
 
-Each request runs a statement of its user, which authorizes and records it, before bytes move. So a link is judged by
-the rights that its user has when it is followed.
+Each request runs a statement of its user, which authorizes and records it, before bytes move: for an upload when its
+head has arrived. So a link is judged by the rights that its user has when it is followed.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -23,29 +25,37 @@ from typing import BinaryIO
 from flask import Blueprint, Response, g, request
 
 from catalog.volume_errors import VolumeFileNotFound
+from engine.runtime.identity import Identity
 from engine.statements.volumes import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
 from gateway.errors import EngineNotAnswering
 from gateway.http.browse import ROWS_MAX, json_values
-from gateway.http.errors import TooManyWaiting
+from gateway.http.errors import InvalidField, TooManyWaiting
 from gateway.http.queries import number_of
 from gateway.http.requests import SessionRequest
 from gateway.http.staged_links import STAGED, StagedLinks
 from gateway.http.statements import StatementApi
-from gateway.http.wsgi import STREAMED
+from gateway.http.wsgi import ACCEPTED, ANNOUNCED, STREAMED
 from gateway.operation import Operation
 from gateway.session import Session
 
 FILES, DIRECTORIES = "/api/2.0/fs/files", "/api/2.0/fs/directories"
 _OPEN_S, _ANSWER_S = 5.0, 60.0
 _RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{0,18})")
-_FOLDER_ROWS_MAX = 1000
+_PAGE_ROWS = 1000
 
 
 def files_blueprint(api: StatementApi) -> Blueprint:
     """Routes for clients that log in."""
     routes, files = Blueprint("files", __name__), _Files(api)
-    routes.before_request(api.authenticate)
+
+    @routes.before_request
+    def authenticate() -> None:
+        if (accepted := _accepted_upload()) is None:
+            api.authenticate()
+        else:
+            api.callers.ensure_current(accepted.identity)
+            g.identity = accepted.identity
 
     @routes.get(f"{FILES}/<path:path>")
     def download(path: str) -> Response:
@@ -54,8 +64,20 @@ def files_blueprint(api: StatementApi) -> Blueprint:
     @routes.put(f"{FILES}/<path:path>")
     def upload(path: str) -> Response:
         overwrite = request.args.get("overwrite", "false").lower() == "true"
-        change = ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite)
-        return _changed(files.transfer(change))
+        return _upload(files, ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite))
+
+    @routes.post(f"{FILES}/<path:path>")
+    def begin_parts(path: str) -> dict[str, object]:
+        """Begins an upload in parts, for which no URLs are made: create-upload-part-urls is not found.
+
+        databricks-sdk sends files of 50 MB and more in parts. It fails if it cannot begin, and sends the file by one
+        PUT if it gets no URL for the first part.
+        """
+        if request.args.get("action") != "initiate-upload":
+            raise InvalidField("action", "must be initiate-upload. Uploads in parts are not supported, send one PUT")
+        overwrite = request.args.get("overwrite", "false").lower() == "true"
+        files.transfer(ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite))
+        return {"multipart_upload": {"session_token": "none"}}
 
     @routes.delete(f"{FILES}/<path:path>")
     def delete(path: str) -> Response:
@@ -71,10 +93,12 @@ def files_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.get(f"{DIRECTORIES}/<path:path>")
     def list_folder(path: str) -> Response | dict[str, object]:
-        found = files.rows(ListVolume(path=f"/{path}"))
+        size = number_of("page_size", default=_PAGE_ROWS, largest=ROWS_MAX - 1) or _PAGE_ROWS
+        after = _name_after(request.args.get("page_token", ""))
+        found = files.rows(ListVolume(path=f"/{path}", limit=size + 1, after=after))
         if request.method == "HEAD":
             return Response(status=HTTPStatus.OK)
-        return _page_of(found)
+        return _page_of(found, size)
 
     return routes
 
@@ -91,6 +115,8 @@ def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
         if staged.operation is FileOperation.GET:
             return _download(files.transfer(GetFile(path=staged.path)).file)
         change = ChangeFile(operation=staged.operation, path=staged.path, overwrite=staged.overwrite)
+        if staged.operation is FileOperation.PUT:
+            return _upload(files, change)
         transfer = files.transfer(change)
         try:
             return _changed(transfer)
@@ -104,6 +130,30 @@ def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
 
 def _removal(path: str, operation: FileOperation) -> ChangeFile:
     return ChangeFile(operation=operation, path=f"/{path}")
+
+
+@dataclass(frozen=True, slots=True)
+class _AcceptedUpload:
+    """An upload whose head was authorized; its body follows."""
+
+    identity: Identity
+    transfer: FileTransfer
+
+
+def _accepted_upload() -> _AcceptedUpload | None:
+    accepted = None if request.environ.get(ANNOUNCED) else request.environ.get(ACCEPTED)
+    assert accepted is None or isinstance(accepted, _AcceptedUpload)
+    return accepted
+
+
+def _upload(files: _Files, change: ChangeFile) -> Response:
+    """Authorizes the upload when its head has arrived, and writes the file when its body has."""
+    accepted = _accepted_upload()
+    transfer = files.transfer(change) if accepted is None else accepted.transfer
+    if request.environ.get(ANNOUNCED):
+        request.environ[ACCEPTED] = _AcceptedUpload(g.identity, transfer)
+        return Response(status=HTTPStatus.NO_CONTENT)
+    return _changed(transfer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +242,26 @@ def _pieces(file: BinaryIO, first: int, count: int) -> Iterator[bytes]:
             yield piece
 
 
-def _page_of(rows: list[dict[str, object]]) -> dict[str, object]:
-    """A page of a folder as Databricks has it; the token is the position of the next one."""
-    size = number_of("page_size", default=_FOLDER_ROWS_MAX, smallest=0, largest=ROWS_MAX) or _FOLDER_ROWS_MAX
-    first = number_of("page_token", default=0, largest=ROWS_MAX) if request.args.get("page_token") else 0
+def _page_of(rows: list[dict[str, object]], size: int) -> dict[str, object]:
+    """A page of a folder as Databricks has it. The token is made of its last name: files that come or go between two
+    pages neither hide nor repeat others.
+    """
     contents = []
-    for row in rows[first : first + size]:
+    for row in rows[:size]:
         path, name = str(row["path"]), str(row["name"])
         is_folder = path.endswith("/")
         entry: dict[str, object] = {"path": path.rstrip("/"), "name": name.rstrip("/"), "is_directory": is_folder}
         if not is_folder:
             entry |= {"file_size": row["size"], "last_modified": row["modification_time"]}
         contents.append(entry)
-    following = first + size
-    return {"contents": contents} | ({"next_page_token": str(following)} if following < len(rows) else {})
+    if len(rows) <= size:
+        return {"contents": contents}
+    return {"contents": contents, "next_page_token": urlsafe_b64encode(str(rows[size - 1]["name"]).encode()).decode()}
+
+
+def _name_after(token: str) -> str:
+    """Raises `InvalidField`."""
+    try:
+        return b64decode(token, altchars=b"-_", validate=True).decode()
+    except ValueError as error:  # also what a wrong encoding is
+        raise InvalidField("page_token", "must be the next_page_token of the page before") from error

@@ -158,7 +158,7 @@ class ConnectionLoop:
 
     def _take_back(self, connection: Connection) -> None:
         self._away.discard(connection)
-        self._advance(connection, lambda: None)
+        self._advance(connection, connection.resume)
 
     def _shed(self) -> None:
         """End the connections that hold most; those that workers have give their bytes back soon enough."""

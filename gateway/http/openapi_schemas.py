@@ -64,6 +64,7 @@ SCHEMAS: dict[str, Schema] = {
         column=COUNT,
     ),
     "Empty": answer(),
+    "PartsUpload": answer("multipart_upload", multipart_upload=answer("session_token", session_token=STRING)),
     "Folder": answer(
         "contents",
         contents=listed(

@@ -12,14 +12,12 @@ import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from http import HTTPStatus
 from urllib.parse import parse_qsl
 
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileOperation, FileTransfer
 from gateway.http.errors import LinkRefused
 from gateway.http.links import LinkSigner
-from gateway.http.wire import Head, RequestRefused
 
 STAGED = "/api/2.0/fs/staged/"
 LINKS_MAX = 10_000
@@ -70,12 +68,3 @@ class StagedLinks:
         if method != _METHODS[found.operation]:
             raise LinkRefused("is for another operation")
         return found
-
-    def ensure_wanted(self, head: Head) -> None:
-        """Raises `RequestRefused` for the body of a request whose link is not good."""
-        if not head.target.startswith(STAGED):
-            return
-        try:
-            self.find(head.method, head.target)
-        except LinkRefused as error:
-            raise RequestRefused(HTTPStatus.FORBIDDEN, str(error)) from error

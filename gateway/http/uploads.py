@@ -1,7 +1,8 @@
 """Bodies that are files: they wait on disk, not in memory, until all of them arrived.
 
-The file has no name, so a client that vanishes leaves nothing. Its bytes count from the request's head on, so that the
-files of all clients together stay within a limit.
+A body is received after the application has accepted its head: the client is known and may write the file. The file on
+disk has no name, so a client that vanishes leaves nothing. Its bytes count from then on, so that the files of all
+clients together stay within a limit.
 """
 
 from __future__ import annotations
@@ -18,21 +19,16 @@ from gateway.http.wire import Head, RequestRefused
 
 @dataclass(slots=True)
 class Uploads:
-    """`folder` is for the files (None: the system's), `file_bytes_max` for one of them, `held_bytes_max` for all.
-
-    `ensure_wanted` raises `RequestRefused` for a head whose body is not to be received.
-    """
+    """`folder` is for the files (None: the system's), `file_bytes_max` for one of them, `held_bytes_max` for all."""
 
     folder: str | None = None
     file_bytes_max: int = 5 << 30
     held_bytes_max: int = 20 << 30
-    ensure_wanted: Callable[[Head], None] = lambda _: None
     _held: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, head: Head) -> Upload:
         """Raises `RequestRefused`."""
-        self.ensure_wanted(head)
         with self._lock:
             if self._held + head.length > self.held_bytes_max:
                 reason = "The server receives as many bytes of files as it may. Try again later."

@@ -82,22 +82,30 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A whole request: nothing of it is still to come."""
+    """A whole request: nothing of it is still to come, except the body of an announced upload."""
 
     head: Head
     body: bytes
     peer: str
+    is_announced: bool = False
+    """Only the head is there: the answer accepts the upload, or refuses it."""
+    accepted: object | None = None
+    """What accepted the head of an upload whose body is `file`."""
     file: BinaryIO | None = None
     """The body of an upload, which is not in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Bytes for the client, and whether the connection ends with them. `rest` makes what is to follow them."""
+    """Bytes for the client, and whether the connection ends with them. `rest` makes what is to follow them.
+
+    `accepted` receives the body of an announced upload, instead of an answer; the request then has it.
+    """
 
     content: bytes
     is_last: bool
     rest: Rest | None = None
+    accepted: object | None = None
 
 
 class Rest:

@@ -18,6 +18,14 @@ from gateway.http.wire import SERVER_NAME, Answer, Request, begin_answer, format
 STREAMED = "gateway.streamed"
 """Key of the WSGI environment by which an application says that its answer is long, though it has a length."""
 
+ANNOUNCED = "gateway.announced"
+"""Key of the WSGI environment that is True for an upload of which only the head is there."""
+
+ACCEPTED = "gateway.accepted"
+"""Key of the WSGI environment by which an application accepts an announced upload, and finds what it set there again
+when the body has arrived.
+"""
+
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -34,6 +42,9 @@ def run_application(application: Application, request: Request, connection: Conn
     body = application(variables, start_response)
     close = getattr(body, "close", _nothing)
     status, headers = started[-1]
+    if request.is_announced and (accepted := variables.get(ACCEPTED)) is not None:
+        close()
+        return Answer(content=b"", is_last=False, accepted=accepted)
     has_length = any(name.lower() == "content-length" for name, _ in headers)
     if variables.get(STREAMED) or (not has_length and status.startswith("200")):
         return begin_answer(status, headers, iter(body), close, request.head)
@@ -41,7 +52,8 @@ def run_application(application: Application, request: Request, connection: Conn
         written += body
     finally:
         close()
-    return format_answer(status, headers, written, request.head)
+    # A refused upload is left unread, so its connection ends.
+    return format_answer(status, headers, written, None if request.is_announced else request.head)
 
 
 def _nothing() -> None:
@@ -74,6 +86,8 @@ def environment(request: Request, connection: Connection) -> dict[str, Any]:
         "wsgi.run_once": False,
         CLIENT_DESCRIPTOR: connection.descriptor,
         PEER: connection.client,
+        ANNOUNCED: request.is_announced,
+        ACCEPTED: request.accepted,
     }
     for name, value in head.headers:
         # A header with an underscore would pass for one with a hyphen, which a proxy in front may have checked.

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
+from gateway.authenticators.password_file import User, store_user
+from gateway.authenticators.passwords import hash_password
 from gateway.http.errors import LinkRefused
 from gateway.http.links import LinkSigner
 from gateway.http.staged_links import STAGED, StagedLinks
@@ -47,7 +50,7 @@ class _Shared(LakeEngine):
 
 @dataclass
 class Volumes:
-    """A server with a volume; zoë is an administrator, ann may read and write it, bob may do neither."""
+    """A server with a volume; zoë is an administrator, ann may read and write it, rae only read, bob neither."""
 
     house: SecureHouse
     folder: Path
@@ -77,8 +80,8 @@ class Volumes:
 
     def stored(self) -> set[str]:
         """The paths of the volume's files, temporary ones too."""
-        root = next((self.folder / "lake" / "default" / ".volumes").iterdir())
-        return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+        root = self.folder / "lake" / "default" / ".volumes"
+        return {"/".join(path.relative_to(root).parts[1:]) for path in root.rglob("*") if path.is_file()}
 
     def link(self, statement: str, user: str = "ann") -> str:
         """The path and query of the link that a statement answers."""
@@ -97,7 +100,7 @@ class Volumes:
 def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[Volumes]:
     folder = tmp_path_factory.mktemp("volumes")
     (folder / "lake").mkdir()
-    make_users(folder / "users")
+    store_user(make_users(folder / "users"), User("rae", hash_password("raerae"), ()))
     options = EngineOptions(lake_folder=str(folder / "lake"), catalog_folder=str(folder / "catalog"))
     house = SecureHouse(
         folder,
@@ -114,6 +117,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
             "GRANT USE CATALOG ON CATALOG TO `account users`",
             "GRANT USE SCHEMA ON SCHEMA default TO `account users`",
             "GRANT READ VOLUME, WRITE VOLUME ON VOLUME v TO ann",
+            "GRANT READ VOLUME ON VOLUME v TO rae",
         ):
             cursor.execute(text)
     yield found
@@ -253,6 +257,58 @@ def test_a_bad_link_is_refused_before_the_file_is_sent(server: Volumes) -> None:
         assert client.recv(12) == b"HTTP/1.1 403"
 
 
+def _status_of_head(server: Volumes, path: str, authorization: str = "") -> int:
+    """The status that answers the head of an upload, whose body is never sent."""
+    with socket.create_connection(("127.0.0.1", server.house.ports.http), timeout=30) as client:
+        lines = [f"PUT {path} HTTP/1.1", "Host: localhost", "Content-Length: 9999", "Expect: 100-continue"]
+        client.sendall("\r\n".join([*lines, *([authorization] if authorization else []), "", ""]).encode())
+        return int(client.recv(12).split()[1])
+
+
+def _basic_line(user: str, password: str | None = None) -> str:
+    header = basic(user) if password is None else basic(user, password)
+    return f"Authorization: {header['Authorization']}"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "path", "status"),
+    [
+        ("", f"{VOLUME}/head", 401),
+        (_basic_line("ann", "wrong"), f"{VOLUME}/head", 401),
+        ("Authorization: Bearer dgw_none", f"{VOLUME}/head", 401),
+        (_basic_line("bob"), f"{VOLUME}/head", 404),
+        (_basic_line("rae"), f"{VOLUME}/head", 403),
+        (_basic_line("ann"), "/Volumes/spark_catalog/default/none/head", 404),
+        (_basic_line("ann"), "/etc/passwd", 400),
+        (_basic_line("ann"), f"{VOLUME}/head", 100),
+    ],
+)
+def test_head_of_an_upload_decides_before_its_body_is_sent(
+    server: Volumes, authorization: str, path: str, status: int
+) -> None:
+    assert _status_of_head(server, f"/api/2.0/fs/files{path}", authorization) == status
+
+
+def test_failed_logins_of_uploads_are_throttled_at_the_head(server: Volumes) -> None:
+    path, guess = f"/api/2.0/fs/files{VOLUME}/head", _basic_line("eve", "guess")
+    assert [_status_of_head(server, path, guess) for _ in range(6)] == [401] * 5 + [429]
+    assert _status_of_head(server, path, _basic_line("ann")) == 100
+
+
+def test_an_upload_fails_if_its_token_is_withdrawn_while_it_is_sent(server: Volumes) -> None:
+    created = server.house.ask("POST", "/api/2.0/token/create", {}, **basic("ann")).body
+    head = f"PUT /api/2.0/fs/files{VOLUME}/late HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
+    head += f"Expect: 100-continue\r\nAuthorization: Bearer {created['token_value']}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.house.ports.http), timeout=30) as client:
+        client.sendall(head.encode())
+        assert client.recv(100).startswith(b"HTTP/1.1 100")
+        token_id = created["token_info"]["token_id"]
+        server.house.ask("POST", "/api/2.0/token/delete", {"token_id": token_id}, **basic("ann"))
+        client.sendall(b"late")
+        assert client.recv(12) == b"HTTP/1.1 401"
+    assert not server.stored()
+
+
 def test_links_expire() -> None:
 
     now = [1000.0]
@@ -295,6 +351,22 @@ def test_sdk_transfers_files_and_folders(server: Volumes) -> None:
     assert "d" not in [entry.name for entry in files.list_directory_contents(VOLUME)]
 
 
+@pytest.mark.parametrize("use_parallel", [True, False])
+def test_sdk_sends_a_large_file_by_one_put(server: Volumes, tmp_path: Path, use_parallel: bool) -> None:
+    files, path, content = server.files("ann"), f"{VOLUME}/parts", os.urandom(FILE_BYTES_MAX - 1)
+    files._config.files_ext_multipart_upload_min_stream_size = FILE_BYTES_MAX // 2
+    files.upload(path, io.BytesIO(content), overwrite=False, part_size=FILE_BYTES_MAX // 3, use_parallel=use_parallel)
+    assert files.download(path).contents.read() == content
+    (tmp_path / "local").write_bytes(content[::-1])
+    files.upload_from(path, str(tmp_path / "local"), overwrite=True, use_parallel=use_parallel)
+    assert files.download(path).contents.read() == content[::-1]
+    assert _raises(lambda: files.upload_from(path, str(tmp_path / "local"), overwrite=False)) == "AlreadyExists"
+    files.delete(path)
+    begin = f"/api/2.0/fs/files{path}?action="
+    assert server.house.ask("POST", f"{begin}initiate-upload", **basic("bob")).status == 404
+    assert server.house.ask("POST", f"{begin}complete-upload", **basic("ann")).status == 400
+
+
 def test_sdk_of_a_user_without_privileges_reaches_nothing(server: Volumes) -> None:
     server.files("ann").upload(f"{VOLUME}/secret", io.BytesIO(b"secret"), overwrite=True)
     files = server.files("bob")
@@ -309,6 +381,44 @@ def test_sdk_of_a_user_without_privileges_reaches_nothing(server: Volumes) -> No
     assert server.house.ask("GET", f"/api/2.0/fs/files{VOLUME}/secret").status == 401
     assert server.files("ann").download(f"{VOLUME}/secret").contents.read() == b"secret"
     server.files("ann").delete(f"{VOLUME}/secret")
+
+
+def test_sdk_lists_a_folder_in_pages_while_its_files_change(server: Volumes) -> None:
+    files, folder = server.files("ann"), f"{VOLUME}/pages"
+    names = ["a", "b", "c", "d/", "d.x", "é"]
+    for name in names:
+        if name.endswith("/"):
+            files.create_directory(f"{folder}/{name}")
+        else:
+            files.upload(f"{folder}/{name}", io.BytesIO(b"x"), overwrite=True)
+    pages = files.list_directory_contents(folder, page_size=2)
+    found = [next(pages).name, next(pages).name]
+    files.delete(f"{folder}/a")
+    found += [entry.name for entry in pages]
+    assert found == ["a", "b", "c", "d.x", "d", "é"]
+    path = f"/api/2.0/fs/directories{folder}"
+    whole = server.house.ask("GET", path, **basic("ann")).body
+    assert "next_page_token" not in whole and len(whole["contents"]) == len(names) - 1
+    exact = server.house.ask("GET", f"{path}?page_size={len(names) - 1}", **basic("ann")).body
+    assert "next_page_token" not in exact
+    for query in ("page_token=%FF", "page_token=x", "page_size=-1"):
+        assert server.house.ask("GET", f"{path}?{query}", **basic("ann")).status == 400
+    for name in ("b", "c", "d.x", "é"):
+        files.delete(f"{folder}/{name}")
+    files.delete_directory(f"{folder}/d")
+
+
+@pytest.mark.slow
+def test_sdk_lists_all_files_of_a_folder_with_more_than_100000(server: Volumes) -> None:
+    files, count = server.files("ann"), 100_001
+    files.upload(f"{VOLUME}/many/0", io.BytesIO(b"x"), overwrite=True)
+    (folder,) = (server.folder / "lake" / "default" / ".volumes").glob("*/many")
+    for number in range(1, count):
+        (folder / str(number)).touch()
+    try:
+        assert sum(1 for _ in files.list_directory_contents(f"{VOLUME}/many", page_size=60_000)) == count
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(
@@ -374,3 +484,57 @@ def test_transfers_are_in_the_audit_log(server: Volumes) -> None:
 
     expected = {("ann", f"PUT '{VOLUME}/audited' OVERWRITE"), ("ann", f"REMOVE '{VOLUME}/audited'")}
     eventually(lambda: expected <= recorded())
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_queries_show_paths_in_the_volume_only(server: Volumes, kind: str, is_folder: bool) -> None:
+    folder, file = f"{VOLUME}/shown {kind}", f"{VOLUME}/shown {kind}/a é.{kind}"
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": [1]}), sink)
+    content = {"csv": b"1\n", "json": b'{"id": 1}\n', "parquet": sink.getvalue()}[kind]
+    server.files("ann").upload(file, io.BytesIO(content), overwrite=True)
+    encoded = file.replace(" ", "%20")
+    source = f"{kind}.`{folder if is_folder else file}`"
+    with server.cursor("ann") as cursor:
+        cursor.execute(
+            f"SELECT input_file_name(), _metadata.file_path, _metadata, _metadata.file_name FROM {source}"
+            f" WHERE _metadata.file_path = '{encoded}'"
+        )
+        ((name, path, metadata, base),) = cursor.fetchall()
+        assert (name, path, base) == (encoded, encoded, encoded.rpartition("/")[2])
+        assert ".volumes" not in str(metadata) and encoded in str(metadata)
+        cursor.execute(f"SELECT a.f, b.f FROM (SELECT input_file_name() f FROM {source}) a, (SELECT 1 f) b")
+        assert tuple(cursor.fetchone()) == (encoded, 1)
+        cursor.execute(f"SELECT input_file_name() FROM {source} GROUP BY 1")
+        assert tuple(cursor.fetchone()) == (encoded,)
+    server.files("ann").delete(file)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_copy_into_stores_paths_in_the_volume_only(server: Volumes, kind: str) -> None:
+    folder, content = f"{VOLUME}/copied_{kind}", {"csv": b"1\n", "json": b'{"id": 1}\n'}[kind]
+    server.files("ann").upload(f"{folder}/a", io.BytesIO(content), overwrite=True)
+    with server.cursor("zoë") as cursor:
+        cursor.execute(f"CREATE TABLE copied_{kind} (name STRING, path STRING)")
+        cursor.execute(f"GRANT SELECT, MODIFY ON TABLE copied_{kind} TO ann")
+    with server.cursor("ann") as cursor:
+        columns = "input_file_name() AS name, _metadata.file_path AS path"
+        cursor.execute(f"COPY INTO copied_{kind} FROM (SELECT {columns} FROM '{folder}') FILEFORMAT = {kind.upper()}")
+        cursor.execute(f"SELECT name, path FROM copied_{kind}")
+        assert [tuple(row) for row in cursor.fetchall()] == [(f"{folder}/a",) * 2]
+    server.files("ann").delete(f"{folder}/a")
+
+
+def test_temporary_views_of_files_in_a_volume_need_read_volume(server: Volumes) -> None:
+    path = f"{VOLUME}/viewed.csv"
+    server.files("ann").upload(path, io.BytesIO(b"id\n7\n"), overwrite=True)
+    text = f"CREATE TEMPORARY VIEW viewed USING csv OPTIONS (path '{path}', header 'true')"
+    for user in ("ann", "rae"):
+        with server.cursor(user) as cursor:
+            cursor.execute(text)
+            cursor.execute("SELECT id, input_file_name() FROM viewed")
+            assert tuple(cursor.fetchone()) == ("7", path)
+    with server.cursor("bob") as cursor, pytest.raises(Error, match="NOT_FOUND: Volume"):
+        cursor.execute(text)
+    server.files("ann").delete(path)

@@ -23,6 +23,7 @@ import socket
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator, MutableMapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -211,10 +212,13 @@ class Handler(BaseHTTPRequestHandler):
                     self._put(path, data)
                 status, body, headers = 200, b"", {"ETag": _etag(data)}
             case "POST" if "uploads" in query:
-                upload = f"upload-{len(store.parts)}"
+                upload = f"upload-{uuid.uuid4().hex}"
                 store.parts[upload] = {}
                 told = f"<UploadId>{upload}</UploadId>"
                 status, body, headers = 200, _xml("InitiateMultipartUploadResult", told), {}
+            case "POST" if "uploadId" in query and self.headers.get("If-None-Match") == "*" and path in store.objects:
+                store.parts.pop(query["uploadId"])
+                status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
             case "POST" if "uploadId" in query:
                 parts = store.parts.pop(query["uploadId"])
                 self._put(path, b"".join(parts[number] for number in sorted(parts)))
@@ -225,6 +229,9 @@ class Handler(BaseHTTPRequestHandler):
                     if opens(key, path + unescape(name)):
                         store.objects.pop(path + unescape(name), None)
                 status, body, headers = 200, _xml("DeleteResult", ""), {}
+            case "DELETE" if "uploadId" in query:
+                store.parts.pop(query["uploadId"], None)
+                status, body, headers = 204, b"", {}
             case "DELETE":
                 store.objects.pop(path, None)
                 status, body, headers = 204, b"", {}

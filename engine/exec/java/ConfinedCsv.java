@@ -8,9 +8,15 @@ import org.apache.spark.sql.types.StructType;
 /** Spark's reader of CSV files, for files that really lie below their root; see {@link ConfinedReader}. */
 public final class ConfinedCsv extends CSVFileFormat {
   private final TableRoot root;
+  private final VolumePlaces places;
 
-  ConfinedCsv(TableRoot root) {
-    this.root = root;
+  ConfinedCsv(Request.Scan scan) {
+    this.root = scan.tableRoot();
+    this.places = scan.volumePlaces();
+  }
+
+  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+    return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
   public scala.Function1 buildReader(
@@ -22,6 +28,6 @@ public final class ConfinedCsv extends CSVFileFormat {
       scala.collection.immutable.Map options,
       Configuration conf) {
     return new ConfinedReader(
-        super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root);
+        super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root, places);
   }
 }

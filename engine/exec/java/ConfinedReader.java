@@ -7,14 +7,18 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 final class ConfinedReader extends scala.runtime.AbstractFunction1 implements Serializable {
   private final scala.Function1 reader;
   private final TableRoot root;
+  private final VolumePlaces places;
 
-  ConfinedReader(scala.Function1 reader, TableRoot root) {
+  /** `places` is null for files that are not in a volume. */
+  ConfinedReader(scala.Function1 reader, TableRoot root, VolumePlaces places) {
     this.reader = reader;
     this.root = root;
+    this.places = places;
   }
 
   public Object apply(Object file) {
     root.ensureReal(((PartitionedFile) file).toPath());
+    if (places != null) places.tell((PartitionedFile) file);
     return reader.apply(file);
   }
 }

@@ -9,8 +9,8 @@ final class OtherFiles {
   private OtherFiles() {}
 
   static FileFormat format(Request.Scan scan) {
-    if (scan.format.kind.equals("csv")) return new ConfinedCsv(scan.tableRoot());
-    if (scan.format.kind.equals("json")) return new ConfinedJson(scan.tableRoot());
+    if (scan.format.kind.equals("csv")) return new ConfinedCsv(scan);
+    if (scan.format.kind.equals("json")) return new ConfinedJson(scan);
     if (scan.format.kind.equals("orc")) return new TableOrcFormat(scan);
     if (scan.format.kind.equals("avro")) return new TableAvroFormat(scan);
     return new TableFileFormat(scan, false);

@@ -125,6 +125,8 @@ final class Request {
     final String relation;
     final String metadata;
     final String root;
+    /** The path in a volume that is shown in place of `root`; empty for files elsewhere. */
+    final String shownRoot;
     final String[] allowedRoots;
     final String[] excludedRoots;
     final boolean acceptsHardLinks;
@@ -151,6 +153,7 @@ final class Request {
       relation = node.get("relation").textValue();
       metadata = node.get("metadata").textValue();
       root = node.get("root").textValue();
+      shownRoot = node.get("shown_root").textValue();
       allowedRoots = texts(node.get("allowed_roots"));
       excludedRoots = texts(node.get("excluded_roots"));
       acceptsHardLinks = node.get("accepts_hard_links").booleanValue();
@@ -196,6 +199,10 @@ final class Request {
 
     TableRoot tableRoot() {
       return new TableRoot(root, allowedRoots, excludedRoots, acceptsHardLinks);
+    }
+
+    VolumePlaces volumePlaces() {
+      return shownRoot.isEmpty() ? null : new VolumePlaces(root, shownRoot);
     }
 
     boolean dropsRows() {

@@ -16,6 +16,7 @@ public final class TableAvroFormat extends AvroFileFormat {
   private final PhysicalColumns columns;
   private final TableRoot root;
   private final String place;
+  private final VolumePlaces places;
   private final String relation;
   private final String lease;
 
@@ -23,6 +24,7 @@ public final class TableAvroFormat extends AvroFileFormat {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.places = scan.volumePlaces();
     this.relation = scan.relation;
     this.lease = scan.lease;
   }
@@ -40,7 +42,11 @@ public final class TableAvroFormat extends AvroFileFormat {
         super.buildReader(
             spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList()),
             (scala.collection.immutable.Map) options.updated(CALENDAR, "CORRECTED"), conf),
-        root);
+        root, places);
+  }
+
+  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+    return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
   public boolean equals(Object other) {

@@ -41,6 +41,7 @@ public final class TableFileFormat extends ParquetFileFormat {
   private final String metadata;
   private final TableRoot root;
   private final String place;
+  private final VolumePlaces places;
   private final String lease;
   private final String deletionVectors;
   private final String selectedRows;
@@ -54,6 +55,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     this.metadata = scan.metadata;
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.places = scan.volumePlaces();
     this.lease = scan.lease;
     this.deletionVectors = scan.deletionVectors;
     this.selectedRows = scan.selectedRows;
@@ -64,6 +66,10 @@ public final class TableFileFormat extends ParquetFileFormat {
     List fields = new ArrayList(Scala.list(super.metadataSchemaFields()));
     if (showsRowIds) RowIds.addFields(fields);
     return Scala.seq(fields);
+  }
+
+  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+    return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
   /** Where a query has several relations, each hidden column may have a name of its own. */
@@ -96,7 +102,7 @@ public final class TableFileFormat extends ParquetFileFormat {
       reader = new KeptReader(reader, whole, read, partitionSchema, rowIndex, settings(spark),
           percent);
     }
-    reader = new ConfinedReader(reader, root);
+    reader = new ConfinedReader(reader, root, places);
     if (!asksForRows) return reader;
     Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
     reader = live(reader, deletionVectors, LiveRows.Use.DROPS, partitionSchema, rowIndex, shared);

@@ -14,6 +14,7 @@ public final class TableOrcFormat extends OrcFileFormat {
   private final PhysicalColumns columns;
   private final TableRoot root;
   private final String place;
+  private final VolumePlaces places;
   private final String relation;
   private final String lease;
 
@@ -21,6 +22,7 @@ public final class TableOrcFormat extends OrcFileFormat {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.root = scan.tableRoot();
     this.place = scan.root;
+    this.places = scan.volumePlaces();
     this.relation = scan.relation;
     this.lease = scan.lease;
   }
@@ -38,11 +40,15 @@ public final class TableOrcFormat extends OrcFileFormat {
         super.buildReaderWithPartitionValues(
             spark, columns.of(dataSchema), partitionSchema, columns.read(requiredSchema, relation), Scala.seq(new ArrayList()),
             options, conf),
-        root);
+        root, places);
   }
 
   public boolean supportBatch(SparkSession spark, StructType schema) {
     return super.supportBatch(spark, columns.of(schema));
+  }
+
+  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+    return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
   }
 
   public boolean equals(Object other) {

@@ -41,7 +41,8 @@ def plan_volume(bound: BoundStatement, statement: VolumeDefinition) -> CatalogPl
 def plan_file(bound: BoundStatement, statement: FileStatement) -> FilePlan:
     entry = bound.securable
     assert isinstance(entry, VolumeEntry)
-    return FilePlan(statement=statement, path=parse_volume_path(statement.path), location=entry.location)
+    path = parse_volume_path(statement.path)
+    return FilePlan(statement=statement, path=path, location=entry.location, managed=entry.managed)
 
 
 def _new_volume(bound: BoundStatement, name: TableName, statement: CreateVolume) -> VolumeEntry:

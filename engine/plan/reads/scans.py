@@ -124,4 +124,5 @@ def files_scan(relation: str, files: BoundFiles) -> Scan:
         infers=files.schema is None,
         choice=ListedChoice(files) if files.partition_columns else None,
         is_hidden=True,
+        shown_root=files.shown_root,
     )
