@@ -39,7 +39,7 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
 """Scheme -> the arguments that make fsspec's `pipe_file` and `put_file` conditional."""
 
 _S3_CLIENT = {"connect_timeout": 10, "read_timeout": 30, "retries": {"total_max_attempts": 1}}
-"""What botocore is configured with."""
+"""The configuration of botocore."""
 
 _PRECONDITION_FAILED = 412
 _memory_lock = threading.Lock()

@@ -165,7 +165,7 @@ class Operation:
 
     @property
     def is_staging(self) -> bool:
-        """Whether its row says where the client transfers a file."""
+        """Returns whether its row says where the client transfers a file."""
         return self._stream is not None and self._stream.is_staging
 
     @property

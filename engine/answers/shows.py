@@ -74,7 +74,7 @@ def _names(column: str, names: list[str]) -> ResultStream:
 def _relations(
     bound: BoundStatement, statement: ShowTables | ShowViews, kinds: tuple[type, ...], column: str
 ) -> ResultStream:
-    """Those of the schema, and the session's own temporary views, whatever the schema is, as in Spark."""
+    """Lists those of the schema, and the session's own temporary views, whatever the schema is, as in Spark."""
     state, matches = bound.state, like_matcher(statement.pattern)
     found: Iterable[Relation]
     if is_qualified_global((*statement.schema_parts, "")):

@@ -150,7 +150,7 @@ from engine.statements.writes import Delete, Insert, TruncateTable, Update
 Needs = Iterable[AnyNeed]
 
 _ON_VOLUME = {Privilege.SELECT: Privilege.READ_VOLUME, Privilege.MODIFY: Privilege.WRITE_VOLUME}
-"""What a privilege on a table is on a volume whose files are named by their path."""
+"""Privileges on tables -> those on a volume whose files are named by their path."""
 
 _ON_LOCATION = {
     Privilege.SELECT: Privilege.READ_FILES,

@@ -103,7 +103,7 @@ def reading_format(format_: FileFormat) -> FileFormat:
 
 
 def says(options: Properties, name: str) -> bool:
-    """Whether an option is set to true."""
+    """Returns whether an option is set to true."""
     return any(key.lower() == name.lower() and value.lower() == "true" for key, value in options)
 
 
@@ -128,7 +128,7 @@ def _wanted(statement: CopyInto, files: list[FolderFile]) -> list[FolderFile]:
 
 
 def _of_folder(path: str, files: list[FolderFile]) -> list[FolderFile]:
-    """Those of the folder itself."""
+    """Returns those of the folder itself."""
     parted = next((file.path for file in files if "=" in file.path.partition("/")[0] and "/" in file.path), None)
     if parted is not None:
         raise PartitionFoldersInSource(path, parted.partition("/")[0])

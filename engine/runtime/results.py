@@ -111,7 +111,7 @@ class ResultStream:
     rows_made: int | None = None
     """How many rows there are, as who made them has counted; None where that is not known, or not yet."""
     is_staging: bool = False
-    """Whether its row says where the client transfers a file."""
+    """Returns whether its row says where the client transfers a file."""
     _closed: bool = False
 
     @property

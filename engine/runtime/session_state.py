@@ -117,17 +117,17 @@ def global_name(name: str) -> TableName:
 
 
 def is_qualified_global(parts: tuple[str, ...]) -> bool:
-    """Whether a name is written as that of a global temporary view, which takes its schema and no catalog."""
+    """Returns whether a name is written as that of a global temporary view: with its schema and no catalog."""
     return tuple(map(fold, parts[:-1])) == _GLOBAL_SCHEMA[1:]
 
 
 def may_be_temporary(parts: tuple[str, ...]) -> bool:
-    """Whether a name, qualified or not, may be that of a temporary view or function."""
+    """Returns whether a name, qualified or not, may be that of a temporary view or function."""
     return tuple(map(fold, parts[:-1])) in ((), _TEMPORARY_SCHEMA[1:], _TEMPORARY_SCHEMA)
 
 
 def is_temporary(name: TableName) -> bool:
-    """Whether it is in no catalog: a view or function of a session, or a view that sessions share."""
+    """Returns whether it is in no catalog: a view or function of a session, or a view that sessions share."""
     return name.key[:2] in (_TEMPORARY_SCHEMA, _GLOBAL_SCHEMA)
 
 
@@ -137,5 +137,5 @@ def is_of_session(name: TableName) -> bool:
 
 
 def is_global(name: TableName) -> bool:
-    """Whether :func:`global_name` made it."""
+    """Returns whether :func:`global_name` made it."""
     return name.key[:2] == _GLOBAL_SCHEMA

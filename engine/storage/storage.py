@@ -189,7 +189,7 @@ class Storage(ABC):
 
     @abstractmethod
     def open_output(self, name: str, *, replace: bool = True) -> AbstractContextManager[BinaryIO]:
-        """As `write`, for files that should not be built in memory: it appears when the block ends without an error.
+        """Writes as `write`, for files that are not to be in memory: it appears when the block ends without an error.
 
         Without `replace`, raises `FileExistsError` for a name that exists, and `StorageNotWritable` where two such
         writers could both succeed. See `catalog.conditional_put` for large files.

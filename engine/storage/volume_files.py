@@ -108,7 +108,7 @@ class VolumeFile:
 
     @property
     def has_folders(self) -> bool:
-        """Whether a folder is there without files."""
+        """Returns whether a folder is there without files."""
         return self._storage.HAS_FOLDERS
 
     def is_folder(self) -> bool:
@@ -119,7 +119,7 @@ class VolumeFile:
             return any(folder.name == name for folder in self._storage.list_folder(parent).folders)
 
     def entries(self) -> list[FolderEntry]:
-        """What a folder holds, by name, or the file itself. Links and temporary files are left out."""
+        """Lists what a folder holds, by name, or the file itself. Links and temporary files are left out."""
         with self._errors():
             if not self.is_folder():
                 status = self.status()

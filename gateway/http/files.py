@@ -163,7 +163,7 @@ class _Files:
     api: StatementApi
 
     def transfer(self, statement: GetFile | ChangeFile) -> FileTransfer:
-        """What the statement allows; raises what it fails with."""
+        """Returns what the statement allows; raises what it fails with."""
         found: list[FileTransfer] = []
 
         def stage(transfer: FileTransfer) -> str:

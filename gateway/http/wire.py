@@ -176,7 +176,7 @@ def find_head_end(buffer: bytearray, searched: int) -> int | None:
 
 
 def is_upload(method: str, target: str) -> bool:
-    """Whether the body of a request is a file."""
+    """Returns whether the body of a request is a file."""
     return method == "PUT" and target.startswith(_UPLOADS)
 
 

@@ -47,7 +47,7 @@ class Server:
         self._pids = (process.server_pid, process.jvms()[0])
 
     def busy_ms(self) -> tuple[float, ...]:
-        """Of Python and of Java."""
+        """Returns those of Python and of Java."""
         fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self._pids]
         return tuple((int(each[11]) + int(each[12])) * 1000 / os.sysconf("SC_CLK_TCK") for each in fields)
 

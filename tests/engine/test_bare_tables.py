@@ -42,7 +42,7 @@ def test_a_table_begins_without_columns(session: LakeSession, lake: Path, how: s
 
 
 def test_a_view_over_a_table_without_columns_is_defined_and_described(session: LakeSession) -> None:
-    """As the compliance suite of SQLAlchemy does with databricks-sqlalchemy (TableNoColumnsTest)."""
+    """Replays the compliance suite of SQLAlchemy with databricks-sqlalchemy (TableNoColumnsTest)."""
     run(session, "CREATE TABLE bare")
     run(session, "CREATE VIEW bare_v AS SELECT * FROM bare")
     run(session, "CREATE VIEW bare_count AS SELECT count(*) AS n FROM bare")

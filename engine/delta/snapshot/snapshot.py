@@ -590,7 +590,7 @@ def _commit_status(storage: Storage, segment: LogSegment) -> FileStatus | None:
 
 
 def _status(storage: Storage, version: int) -> FileStatus | None:
-    """Of the version's commit; None where there is none."""
+    """Returns the status of the version's commit; None where there is none."""
     try:
         return storage.stat(f"{LOG_DIR}/{commit_name(version)}")
     except FileNotFoundError:

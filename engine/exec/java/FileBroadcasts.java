@@ -72,7 +72,7 @@ final class FileBroadcasts extends scala.runtime.AbstractPartialFunction {
     return plan.stats().sizeInBytes().toDouble();
   }
 
-  /** Whether the plan is a scan of ours that reads so few bytes. */
+  /** Returns whether the plan is a scan of ours that reads so few bytes. */
   private boolean areFewBytes(LogicalPlan plan) {
     scala.Option found = ScanOperation$.MODULE$.unapply(plan);
     if (found.isEmpty()) return false;

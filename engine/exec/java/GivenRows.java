@@ -313,7 +313,7 @@ final class GivenRows extends BaseRelation implements org.apache.spark.sql.sourc
       this.needed = needed;
     }
 
-    /** Whether the plan uses the column. */
+    /** Returns whether the plan uses the column. */
     boolean needs(String column) {
       List output = Scala.list(leaf.output());
       for (int i = 0; i < output.size(); i++) {

@@ -21,7 +21,7 @@ _TYPE_STOPS = (
 
 
 def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) -> CreateFunction:
-    """What follows FUNCTION."""
+    """Parses what follows FUNCTION."""
     if_not_exists = take_if_not_exists(cursor)
     if if_not_exists and temporary:
         raise UnsupportedClause("CREATE TEMPORARY FUNCTION with IF NOT EXISTS", "Use OR REPLACE.")
@@ -120,7 +120,7 @@ def _read_characteristics(cursor: Cursor) -> tuple[bool | None, str | None]:
 
 
 def parse_drop_function(cursor: Cursor, *, temporary: bool) -> DropFunction:
-    """What follows FUNCTION."""
+    """Parses what follows FUNCTION."""
     if_exists = take_if_exists(cursor)
     parts = _read_temporary(cursor) if temporary else read_function(cursor)
     return DropFunction(function_parts=parts, temporary=temporary, if_exists=if_exists)

@@ -24,7 +24,7 @@ _RESOURCES = ("FILE", "FILES", "JAR", "JARS", "ARCHIVE", "ARCHIVES")
 
 
 def parse_create_volume(cursor: Cursor, *, external: bool = False) -> CreateVolume:
-    """What follows VOLUME. An external volume has a LOCATION, a managed one has none."""
+    """Parses what follows VOLUME. An external volume has a LOCATION, a managed one has none."""
     if_not_exists = take_if_not_exists(cursor)
     volume = read_table(cursor)
     location: str | None = None
@@ -56,7 +56,7 @@ def parse_alter_volume(cursor: Cursor) -> RenameVolume | AlterOwner | AlterTags:
 
 
 def parse_put(cursor: Cursor) -> ChangeFile:
-    """What follows PUT: `'local' INTO 'path' [OVERWRITE]`."""
+    """Parses what follows PUT: `'local' INTO 'path' [OVERWRITE]`."""
     local = _read_local(cursor)
     cursor.read("INTO")
     path = cursor.read_string()
@@ -68,7 +68,7 @@ def parse_remove(cursor: Cursor) -> ChangeFile:
 
 
 def parse_get(cursor: Cursor) -> GetFile:
-    """What follows GET: `'path' TO 'local'`."""
+    """Parses what follows GET: `'path' TO 'local'`."""
     if cursor.words(1) == ["DIAGNOSTICS"]:
         raise UnsupportedStatement("GET DIAGNOSTICS")
     path = cursor.read_string()
@@ -77,7 +77,7 @@ def parse_get(cursor: Cursor) -> GetFile:
 
 
 def parse_list(cursor: Cursor) -> ListVolume:
-    """What follows LIST: `'path' [LIMIT n]`."""
+    """Parses what follows LIST: `'path' [LIMIT n]`."""
     word = cursor.take_any(*_RESOURCES)
     if word is not None:
         raise UnsupportedStatement(f"LIST {word}")

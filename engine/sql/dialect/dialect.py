@@ -457,7 +457,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def each_token(text: str) -> list[Token]:
-    """As :func:`tokenize`, with the tokens of each constant."""
+    """Tokenizes as :func:`tokenize`, with the tokens of each constant."""
     tokens = _tokens(text)
     if len(tokens) > TOKENS_MAX:
         raise StatementHasTooManyTokens(len(tokens), TOKENS_MAX)

@@ -68,7 +68,7 @@ class _Values:
         self._taken = 0
 
     def take(self, name: str | None) -> PlainValue:
-        """That of `:name`, or of the next `?`. Raises `ValueError` for a value that is not plain."""
+        """Returns that of `:name`, or of the next `?`. Raises `ValueError` for a value that is not plain."""
         if name is not None:
             if name not in self._named or self._positional:
                 raise ValueError("no value of that name")

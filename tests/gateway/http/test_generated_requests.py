@@ -21,7 +21,7 @@ LEFT_OUT = (
     *("/login", "/logout", "/console/{name}", "/api/2.0/sql/results/{statement_id}/{index}"),
     *("/api/2.0/fs/files/{path}", "/api/2.0/fs/directories/{path}", "/api/2.0/fs/staged/{key}"),
 )
-"""What answers otherwise for a reason: pages, links without a signature, and files, which the engine has none of."""
+"""Routes that answer otherwise: pages, links without a signature, and files, which the engine has none of."""
 
 
 @pytest.mark.slow
