@@ -111,7 +111,7 @@ class ResultStream:
     rows_made: int | None = None
     """How many rows there are, as who made them has counted; None where that is not known, or not yet."""
     is_staging: bool = False
-    """Returns whether its row says where the client transfers a file."""
+    """Its row says where the client transfers a file."""
     _closed: bool = False
 
     @property
