@@ -39,7 +39,7 @@ class Turns:
         self._runs: OrderedDict[str, _Run] = OrderedDict()
 
     @contextmanager
-    def hold(self, table_root: str, cancel: CancelToken, wait_s_max: float) -> Iterator[bool]:
+    def hold(self, table_root: str, cancel: CancelToken, wait_s_max: float = threading.TIMEOUT_MAX) -> Iterator[bool]:
         """Hold the turn at a table for the block, and say whether others may have committed while it was waited for;
         after `wait_s_max` the block runs without. Raises what `cancel` says when it is thrown while waiting.
         """

@@ -72,7 +72,7 @@ REPEATED = (
     "SELECT max_by(n, d), percentile(n, 0.5) FROM sold TABLESAMPLE (100 PERCENT)",
     "SELECT current_user(), current_schema(), n FROM sold",
     "SELECT _metadata.file_path FROM sold",
-    "SELECT * FROM information_schema.tables WHERE table_name = 'sold'",
+    "SELECT table_name, created_by FROM information_schema.tables WHERE table_name = 'sold'",
     "SELECT 'today', 'now', later FROM (SELECT n AS later FROM sold)",
 )
 NOT_REPEATED = (
@@ -91,6 +91,7 @@ NOT_REPEATED = (
     "SELECT rand(), n FROM sold",
     "SELECT rand(4), n FROM sold",
     "SELECT uuid(), n FROM sold",
+    "SELECT last_altered FROM information_schema.tables WHERE table_name = 'sold'",
     "SELECT shuffle(array(n, 1, 2)) FROM sold",
     "SELECT monotonically_increasing_id(), n FROM sold",
     "SELECT input_file_name(), n FROM sold",
