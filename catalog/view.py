@@ -321,7 +321,7 @@ class CatalogView:
         return entry
 
     def new_volume_location(self, name: TableName, token: str) -> str | None:
-        """Where a new managed volume goes: into a folder of its own, which no later volume of the name has.
+        """Returns the place of a new managed volume: a folder of its own, which no later volume of the name has.
 
         None if neither the schema nor the server has a folder.
         """
@@ -413,7 +413,7 @@ class CatalogView:
         return None if schema is None else self.ensure_location(f"{schema}/{name.table}")
 
     def managed_schema_location(self, name: SchemaName) -> str | None:
-        """Where managed objects of a schema go, without a slash at the end."""
+        """Returns the place of managed objects of a schema, without a slash at the end."""
         schema = self.schema(name)
         if schema.location is not None:
             return schema.location.rstrip("/")

@@ -94,7 +94,7 @@ def drop_volume(plan: DropVolumePlan, catalog: Catalog, context: StatementContex
 
 
 def remove_volume_files(entry: VolumeEntry, catalog: Catalog) -> None:
-    """Of a volume without a name, whose folder no later volume has. Files that stay are in nobody's way."""
+    """Removes the files of a dropped volume, whose folder no later volume has; files that stay harm nothing."""
     if not entry.managed:
         return
     try:

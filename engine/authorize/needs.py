@@ -448,20 +448,25 @@ def _places(bound: BoundStatement, written: str) -> Iterable[PathOwner]:
 def _volumes(bound: BoundStatement, statement: VolumeDefinition | FileStatement) -> Needs:
     match statement:
         case GetFile() | ListVolume():
-            yield from _on_securable(bound, Privilege.READ_VOLUME)
+            yield _on_volume(bound, Privilege.READ_VOLUME)
         case ChangeFile():
-            yield from _on_securable(bound, Privilege.WRITE_VOLUME)
+            yield _on_volume(bound, Privilege.WRITE_VOLUME)
         case CreateVolume(volume_parts=parts, location=location):
             yield Need(Privilege.CREATE_VOLUME, _schema(bound, TableName.from_parts(parts, bound.state.current)))
             if location is not None:
                 yield from (Need(Privilege.CREATE_EXTERNAL_VOLUME, owner) for owner in _places(bound, location))
         case RenameVolume(volume_parts=parts):
-            yield from _on_securable(bound, Privilege.MANAGE)
+            yield _on_volume(bound, Privilege.MANAGE)
             yield Need(Privilege.CREATE_VOLUME, _schema(bound, TableName.from_parts(parts, bound.state.current)))
         case DropVolume():
             yield from _on_securable(bound, Privilege.MANAGE)
         case _:
             assert_never(statement)
+
+
+def _on_volume(bound: BoundStatement, privilege: Privilege) -> Need:
+    assert bound.securable is not None, "a statement on files is bound to their volume"
+    return Need(privilege, bound.securable)
 
 
 def _on_securable(bound: BoundStatement, privilege: Privilege) -> Needs:

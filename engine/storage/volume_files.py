@@ -179,7 +179,7 @@ class VolumeFile:
 
 @dataclass(frozen=True, slots=True)
 class FileTransfer:
-    """What a client may do with `file`, after a statement for it was authorized."""
+    """A transfer of `file` that a statement has authorized."""
 
     operation: FileOperation
     file: VolumeFile

@@ -27,7 +27,7 @@ _METHODS = {FileOperation.GET: "GET", FileOperation.PUT: "PUT", FileOperation.RE
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """What a link is for; `path` begins with /Volumes."""
+    """The purpose of a link; `path` begins with /Volumes."""
 
     identity: Identity
     operation: FileOperation

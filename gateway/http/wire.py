@@ -90,7 +90,7 @@ class Request:
     is_announced: bool = False
     """Only the head is there: the answer accepts the upload, or refuses it."""
     accepted: object | None = None
-    """What accepted the head of an upload whose body is `file`."""
+    """The accepted head of an upload whose body is `file`."""
     file: BinaryIO | None = None
     """The body of an upload, which is not in memory."""
 

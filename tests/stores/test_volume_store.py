@@ -43,7 +43,7 @@ def lake(store: S3Server) -> S3Lake:
 
 
 def transfer(lake: BareLake, text: str) -> FileTransfer:
-    """What a statement allows a client that follows links."""
+    """The transfer that a statement allows a client that follows links."""
     found: list[FileTransfer] = []
 
     def stage(allowed: FileTransfer) -> str:
