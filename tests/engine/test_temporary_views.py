@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from tests.engine.lake_sessions import rows
 
 pytestmark = pytest.mark.spark
 
@@ -29,13 +27,6 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
     opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
-
-
-def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
-    table = pa.Table.from_batches(result.batches(), result.schema)
-    result.close()
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def condition(session: LakeSession, text: str) -> str:
