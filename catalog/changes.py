@@ -50,23 +50,8 @@ from catalog.right_changes import (
     apply_right,
 )
 from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
-from catalog.tag_changes import (
-    CreatePolicy,
-    DropPolicy,
-    SetTags,
-    TagChange,
-    apply_tags,
-    ensure_not_named,
-    ensure_stays,
-)
-from catalog.volume_changes import (
-    CreateVolume,
-    DropVolume,
-    RenameVolume,
-    SetVolumeComment,
-    VolumeChange,
-    apply_volume,
-)
+from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags, TagChange, apply_tags, ensure_not_named, ensure_stays
+from catalog.volume_changes import CreateVolume, DropVolume, RenameVolume, SetVolumeComment, VolumeChange, apply_volume
 
 
 @dataclass(frozen=True, slots=True)

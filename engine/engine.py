@@ -16,7 +16,7 @@ from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
-from engine.statements.volumes import ChangeFile
+from engine.statements.volumes.statement import ChangeFile
 
 
 class EngineSession(Protocol):

@@ -66,19 +66,19 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
-from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import EngineSources, parse_statement, run_statement
-from engine.statements.session import UseCatalog, UseSchema
-from engine.statements.statement import Statement
-from engine.statements.variables import (
+from engine.statements.scripting.errors import PositionalScriptParameters
+from engine.statements.scripting.statement import (
     Executable,
     ExecuteImmediate,
     NamedByExpressions,
-    RoadStatement,
     Script,
     may_answer_rows,
 )
-from engine.statements.volumes import ChangeFile
+from engine.statements.session.statement import UseCatalog, UseSchema
+from engine.statements.statement import Statement
+from engine.statements.variables.statement import RoadStatement
+from engine.statements.volumes.statement import ChangeFile
 from engine.storage.storage import Storage, open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.warm_up import IDENTITY, RunningStatements, WarmUp

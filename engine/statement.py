@@ -60,15 +60,16 @@ from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
-from engine.statements.catalog import CreateView
-from engine.statements.copies import ConvertTable
-from engine.statements.explains import ExplainWrite
-from engine.statements.maintenance import Vacuum
-from engine.statements.merges import Merge
-from engine.statements.queries import Query
-from engine.statements.tables import CloneTable, CreateMode, CreateTable
-from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import Delete, Insert, MultiInsert, Update
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateMode, CreateTable
+from engine.statements.explain.statement import ExplainWrite
+from engine.statements.insert.statement import Insert, MultiInsert
+from engine.statements.maintenance.statement import Vacuum
+from engine.statements.merge.statement import Merge
+from engine.statements.row_changes.statement import Delete, Update
+from engine.statements.scripting.statement import Executable
+from engine.statements.select.statement import Query
+from engine.statements.variables.statement import RoadStatement, SingleStatement
+from engine.statements.views.statement import CreateView
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up

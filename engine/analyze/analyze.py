@@ -16,20 +16,19 @@ from engine.plan.rules.file_columns import columns_plan, with_columns
 from engine.plan.rules.insert_rows import insert_rows
 from engine.plan.rules.struct_fields import depends_on_names
 from engine.plans.reads import QueryColumn, ReadPlan
-from engine.statements.catalog import (
-    CreateView,
-)
-from engine.statements.copies import CopyInto
-from engine.statements.explains import ExplainWrite
-from engine.statements.functions import CreateFunction
-from engine.statements.merges import Merge
-from engine.statements.policies import AlterColumnMask, AlterRowFilter
-from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import RightStatement, TokenStatement
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.create_table.statement import CreateTable
+from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.functions.statement import CreateFunction
+from engine.statements.grants.statement import RightStatement
+from engine.statements.insert.statement import Insert, ReplaceOn
+from engine.statements.merge.statement import Merge
+from engine.statements.policies.statement import AlterColumnMask, AlterRowFilter
+from engine.statements.select.statement import DescribeQuery, Query
 from engine.statements.statement import AnsweredStatement, QuerylessStatement
-from engine.statements.tables import CreateTable
-from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Insert, ReplaceOn
+from engine.statements.tokens.statement import TokenStatement
+from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+from engine.statements.views.statement import CreateView
 
 
 class Analyzer(Protocol):

@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from engine.answers.create_statement import show_create_table
-from engine.answers.describe import describe_catalog, describe_function, describe_schema, describe_table
-from engine.answers.files import list_files
-from engine.answers.find import find_objects
-from engine.answers.foreign import answer_foreign
-from engine.answers.keys import find_keys, list_keys
-from engine.answers.lists import list_objects
-from engine.answers.policies import answer_policies
-from engine.answers.rights import answer_rights
-from engine.answers.session import reset_setting, set_setting, show_settings, use_catalog, use_schema
-from engine.answers.shows import show
-from engine.answers.tables import (
-    describe_detail,
-    describe_history,
-    show_partitions,
-    show_table_extended,
-    show_tbl_properties,
-)
-from engine.answers.volumes import answer_volumes
 from engine.bind.bound import BoundStatement, Outcome
-from engine.statements.foreign import Refresh, ShowAbsent
-from engine.statements.functions import DescribeFunction
-from engine.statements.rights import DescribePolicy, ShowGrants, ShowGroups, ShowLocations, ShowPolicies, ShowUsers
-from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.shows import (
+from engine.statements.compatibility.execution import answer_foreign
+from engine.statements.compatibility.statement import Refresh, ShowAbsent
+from engine.statements.describe.execution import (
+    describe_catalog,
+    describe_detail,
+    describe_function,
+    describe_history,
+    describe_schema,
+    describe_table,
+)
+from engine.statements.describe.statement import (
     DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
     DescribeSchema,
     DescribeTable,
+)
+from engine.statements.functions.statement import DescribeFunction
+from engine.statements.grants.execution import answer_rights
+from engine.statements.grants.statement import ShowGrants, ShowGroups, ShowLocations, ShowUsers
+from engine.statements.listings.execution import list_objects
+from engine.statements.listings.execution_files import list_files
+from engine.statements.listings.execution_find import find_objects
+from engine.statements.listings.execution_keys import find_keys, list_keys
+from engine.statements.listings.statement import (
     FindColumns,
     FindFunctions,
     FindKeys,
@@ -46,6 +42,15 @@ from engine.statements.shows import (
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
+)
+from engine.statements.policies.execution import answer_policies
+from engine.statements.policies.statement import DescribePolicy, ShowPolicies
+from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
+from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.show.execution import show
+from engine.statements.show.execution_create_table import show_create_table
+from engine.statements.show.execution_tables import show_partitions, show_table_extended, show_tbl_properties
+from engine.statements.show.statement import (
     ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
@@ -59,7 +64,8 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement
-from engine.statements.volumes import DescribeVolume, ShowVolumes
+from engine.statements.volumes.execution import answer_volumes
+from engine.statements.volumes.statement import DescribeVolume, ShowVolumes
 
 
 def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:

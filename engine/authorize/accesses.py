@@ -23,11 +23,18 @@ from engine.bind.bound import (
     Target,
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
-from engine.statements.catalog import CommentOn
-from engine.statements.rights import RightQuestion
+from engine.statements.comments.statement import CommentOn
+from engine.statements.grants.statement import RightQuestion
 from engine.statements.statement import AnsweredStatement
-from engine.statements.variables import SingleStatement
-from engine.statements.volumes import ChangeFile, DescribeVolume, DropVolume, GetFile, ListVolume, RenameVolume
+from engine.statements.variables.statement import SingleStatement
+from engine.statements.volumes.statement import (
+    ChangeFile,
+    DescribeVolume,
+    DropVolume,
+    GetFile,
+    ListVolume,
+    RenameVolume,
+)
 
 _TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
 

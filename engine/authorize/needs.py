@@ -34,7 +34,7 @@ from engine.bind.bound import (
 )
 from engine.bind.sight import free_path_owners
 from engine.runtime.session_state import is_temporary
-from engine.statements.alters import (
+from engine.statements.alter_table.statement import (
     AddConstraint,
     AlterColumn,
     AlterTable,
@@ -43,7 +43,61 @@ from engine.statements.alters import (
     SetLocation,
     TableChange,
 )
-from engine.statements.calls.procedures import (
+from engine.statements.comments.statement import Commentable, CommentOn
+from engine.statements.compatibility.statement import Refresh, ShowAbsent
+from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.create_table.statement import (
+    REPLACES,
+    CloneTable,
+    ConvertTable,
+    CreateTable,
+    CreateTableLike,
+    DropTable,
+)
+from engine.statements.describe.statement import (
+    DescribeCatalog,
+    DescribeDetail,
+    DescribeHistory,
+    DescribeSchema,
+    DescribeTable,
+)
+from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
+from engine.statements.grants.statement import RightStatement, ShowGrants, ShowGroups, ShowLocations, ShowUsers
+from engine.statements.insert.statement import Insert
+from engine.statements.listings.statement import (
+    FindColumns,
+    FindFunctions,
+    FindKeys,
+    FindSchemas,
+    FindTables,
+    ListColumns,
+    ListFiles,
+    ListForeignKeys,
+    ListFunctions,
+    ListPrimaryKeys,
+    ListSchemas,
+    ListTables,
+)
+from engine.statements.maintenance.statement import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merge.statement import Merge
+from engine.statements.policies.statement import (
+    AlterColumnMask,
+    AlterRowFilter,
+    DescribePolicy,
+    NewPolicy,
+    ShowPolicies,
+)
+from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
     Call,
@@ -61,63 +115,10 @@ from engine.statements.calls.procedures import (
     SetCurrentSnapshot,
     SnapshotTable,
 )
-from engine.statements.catalog import (
-    AlterCatalog,
-    AlterView,
-    Commentable,
-    CommentOn,
-    CreateCatalog,
-    CreateSchema,
-    CreateView,
-    DropCatalog,
-    DropSchema,
-    DropView,
-)
-from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.explains import ExplainWrite
-from engine.statements.foreign import Refresh, ShowAbsent
-from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
-from engine.statements.maintenance import (
-    AnalyzeTable,
-    GenerateManifest,
-    Optimize,
-    Reorg,
-    RepairTable,
-    RestoreTable,
-    Vacuum,
-)
-from engine.statements.merges import Merge
-from engine.statements.policies import AlterColumnMask, AlterRowFilter, NewPolicy
-from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import (
-    DescribePolicy,
-    RightStatement,
-    ShowGrants,
-    ShowGroups,
-    ShowLocations,
-    ShowPolicies,
-    ShowUsers,
-    TokenStatement,
-)
-from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.shows import (
-    DescribeCatalog,
-    DescribeDetail,
-    DescribeHistory,
-    DescribeSchema,
-    DescribeTable,
-    FindColumns,
-    FindFunctions,
-    FindKeys,
-    FindSchemas,
-    FindTables,
-    ListColumns,
-    ListFiles,
-    ListForeignKeys,
-    ListFunctions,
-    ListPrimaryKeys,
-    ListSchemas,
-    ListTables,
+from engine.statements.row_changes.statement import Delete, TruncateTable, Update
+from engine.statements.select.statement import DescribeQuery, Query
+from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.show.statement import (
     ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
@@ -131,9 +132,10 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import REPLACES, CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.volumes import (
+from engine.statements.tokens.statement import TokenStatement
+from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+from engine.statements.views.statement import AlterView, CreateView, DropView
+from engine.statements.volumes.statement import (
     ChangeFile,
     CreateVolume,
     DescribeVolume,
@@ -145,7 +147,6 @@ from engine.statements.volumes import (
     ShowVolumes,
     VolumeDefinition,
 )
-from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 Needs = Iterable[AnyNeed]
 

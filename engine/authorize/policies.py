@@ -23,7 +23,7 @@ from engine.bind.bound import BoundInBody, BoundRelation, BoundStatement, BoundT
 from engine.bind.sight import is_hidden
 from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.sql.expressions import parse_any_expression
-from engine.statements.alters import (
+from engine.statements.alter_table.statement import (
     AddColumns,
     AlterColumn,
     AlterTable,
@@ -32,7 +32,15 @@ from engine.statements.alters import (
     ReplaceColumns,
     TableChange,
 )
-from engine.statements.calls.procedures import (
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.create_table.statement import CloneTable
+from engine.statements.describe.statement import DescribeDetail, DescribeHistory
+from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.insert.statement import Insert
+from engine.statements.listings.statement import ListFiles
+from engine.statements.maintenance.statement import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
+from engine.statements.merge.statement import Merge
+from engine.statements.procedures.statement import (
     Call,
     ExpireSnapshots,
     RemoveOrphanFiles,
@@ -41,15 +49,9 @@ from engine.statements.calls.procedures import (
     RewritePositionDeleteFiles,
     SnapshotTable,
 )
-from engine.statements.copies import CopyInto
-from engine.statements.explains import ExplainWrite
-from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
-from engine.statements.merges import Merge
-from engine.statements.queries import Explain
-from engine.statements.shows import DescribeDetail, DescribeHistory, ListFiles, ShowPartitions
-from engine.statements.tables import CloneTable
-from engine.statements.variables import RoadStatement, SingleStatement
-from engine.statements.writes import Insert, TruncateTable, Update
+from engine.statements.row_changes.statement import TruncateTable, Update
+from engine.statements.show.statement import ShowPartitions
+from engine.statements.variables.statement import RoadStatement, SingleStatement
 
 _TELLS_OF_SOURCES = (
     Explain,

@@ -11,20 +11,18 @@ from catalog.names import TableName
 from catalog.privileges import Privilege
 from catalog.right_changes import principal_of
 from engine.bind.bound import BoundStatement
-from engine.statements.rights import (
+from engine.statements.grants.statement import (
     AlterGroup,
     AlterOwner,
-    AlterTags,
     CreateGroup,
     CreateLocation,
-    CreatePolicy,
     DropGroup,
     DropLocation,
-    DropPolicy,
     GrantRights,
     RevokeRights,
     RightStatement,
 )
+from engine.statements.policies.statement import AlterTags, CreatePolicy, DropPolicy
 
 
 def right_needs(bound: BoundStatement, statement: RightStatement) -> Iterator[AnyNeed]:

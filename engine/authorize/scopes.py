@@ -8,7 +8,7 @@ from catalog.errors import SqlError
 from engine.bind.bound import BoundStatement
 from engine.runtime.identity import Scope
 from engine.statements.statement import Statement
-from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 
 _READS = Statement | DeclareVariables | SetVariables | DropVariable | EvaluateQuery
 """What changes the session at most."""

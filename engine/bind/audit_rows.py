@@ -18,7 +18,7 @@ from catalog.audit_table import AUDIT_COLUMNS, AUDIT_TABLE, audit_view, day_of, 
 from engine.bind.bound import BoundFiles, BoundView
 from engine.errors.statement_errors import NoAuditTrail
 from engine.sql.parser import parse
-from engine.statements.queries import Query
+from engine.statements.select.statement import Query
 from engine.table.scan import NO_FILES, FileFormat, FileKind
 from engine.types.schema import ArrayType, DataType, PrimitiveType, StructField, StructType
 

@@ -25,12 +25,7 @@ from catalog.names import (
 )
 from catalog.volume_paths import parse_volume_path
 from engine.bind.binder import Binder
-from engine.bind.bound import (
-    BoundRelation,
-    BoundStatement,
-    BoundTable,
-    Target,
-)
+from engine.bind.bound import BoundRelation, BoundStatement, BoundTable, Target
 from engine.bind.drops import dropped
 from engine.bind.new_tables import like_provider, new_table, replaced_table
 from engine.bind.securables import (
@@ -44,43 +39,25 @@ from engine.bind.sight import free_path_owners, volume_of_path
 from engine.bind.source_files import bind_files, bind_files_at
 from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.runtime.session_state import is_global
-from engine.statements.alters import AlterTable, DropConstraint, SetLocation
-from engine.statements.calls.procedures import AddFiles, Call, RegisterTable, SnapshotTable
-from engine.statements.catalog import (
-    AlterCatalog,
-    AlterView,
-    Commentable,
-    CommentOn,
-    CreateCatalog,
-    CreateSchema,
-    CreateView,
-    DropCatalog,
-    DropSchema,
-    DropView,
+from engine.statements.alter_table.statement import AlterTable, DropConstraint, SetLocation
+from engine.statements.comments.statement import Commentable, CommentOn
+from engine.statements.compatibility.statement import Refresh, ShowAbsent
+from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.create_table.keys import AddKey, DropKey
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.describe.statement import (
+    DescribeCatalog,
+    DescribeDetail,
+    DescribeHistory,
+    DescribeSchema,
+    DescribeTable,
 )
-from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.explains import ExplainWrite
-from engine.statements.foreign import Refresh, ShowAbsent
-from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
-from engine.statements.keys import AddKey, DropKey
-from engine.statements.maintenance import (
-    RestoreTable,
-)
-from engine.statements.merges import Merge
-from engine.statements.policies import AlterColumnMask, AlterRowFilter, PolicyCall
-from engine.statements.queries import (
-    AsOfVersion,
-    DescribeQuery,
-    Explain,
-    Query,
-)
-from engine.statements.rights import (
+from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
+from engine.statements.grants.statement import (
     AlterOwner,
-    AlterTags,
-    CreatePolicy,
-    DescribePolicy,
     DropLocation,
-    DropPolicy,
     GrantRights,
     RevokeRights,
     RightStatement,
@@ -88,18 +65,10 @@ from engine.statements.rights import (
     ShowGrants,
     ShowGroups,
     ShowLocations,
-    ShowPolicies,
-    ShowTokens,
     ShowUsers,
-    TokenStatement,
 )
-from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.shows import (
-    DescribeCatalog,
-    DescribeDetail,
-    DescribeHistory,
-    DescribeSchema,
-    DescribeTable,
+from engine.statements.insert.statement import Insert
+from engine.statements.listings.statement import (
     FindColumns,
     FindFunctions,
     FindKeys,
@@ -112,6 +81,24 @@ from engine.statements.shows import (
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
+)
+from engine.statements.maintenance.statement import RestoreTable
+from engine.statements.merge.statement import Merge
+from engine.statements.policies.statement import (
+    AlterColumnMask,
+    AlterRowFilter,
+    AlterTags,
+    CreatePolicy,
+    DescribePolicy,
+    DropPolicy,
+    PolicyCall,
+    ShowPolicies,
+)
+from engine.statements.procedures.statement import AddFiles, Call, RegisterTable, SnapshotTable
+from engine.statements.row_changes.statement import Delete, Update
+from engine.statements.select.statement import AsOfVersion, DescribeQuery, Query
+from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.show.statement import (
     ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
@@ -125,8 +112,8 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement, TableStatement, WriteStatement
-from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.variables import (
+from engine.statements.tokens.statement import ShowTokens, TokenStatement
+from engine.statements.variables.statement import (
     DeclareVariables,
     DropVariable,
     EvaluateQuery,
@@ -134,7 +121,8 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.volumes import (
+from engine.statements.views.statement import AlterView, CreateView, DropView
+from engine.statements.volumes.statement import (
     ChangeFile,
     DescribeVolume,
     DropVolume,
@@ -145,7 +133,6 @@ from engine.statements.volumes import (
     ShowVolumes,
     VolumeDefinition,
 )
-from engine.statements.writes import Delete, Insert, Update
 
 _Unbound = (
     RightStatement

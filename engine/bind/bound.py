@@ -26,9 +26,9 @@ from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
-from engine.statements.copies import FilesAt
-from engine.statements.queries import Query
-from engine.statements.variables import SingleStatement
+from engine.statements.copy_into.statement import FilesAt
+from engine.statements.select.statement import Query
+from engine.statements.variables.statement import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import TableFormat
 from engine.table.given_rows import GivenRows

@@ -20,10 +20,6 @@ from engine.answers.catalog_changes import (
     drop_temporary_view,
     rename_temporary_view,
 )
-from engine.answers.drops import drop_schema, drop_table
-from engine.answers.tokens import answer_tokens
-from engine.answers.variables import assign_variables, declare_variables, drop_variable
-from engine.answers.volumes import answer_file, drop_volume
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
@@ -57,6 +53,10 @@ from engine.plans.volumes import DropVolumePlan, FilePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
+from engine.statements.containers.execution import drop_schema, drop_table
+from engine.statements.tokens.execution import answer_tokens
+from engine.statements.variables.execution import assign_variables, declare_variables, drop_variable
+from engine.statements.volumes.execution import answer_file, drop_volume
 from engine.write.alter_table import alter_table
 from engine.write.dml.delete import delete
 from engine.write.dml.insert import insert, truncate

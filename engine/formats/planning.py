@@ -15,8 +15,8 @@ from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plans.plan import Plan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, UpdatePlan
-from engine.statements.copies import ConvertTable
-from engine.statements.maintenance import Optimize
+from engine.statements.create_table.statement import ConvertTable
+from engine.statements.maintenance.statement import Optimize
 from engine.statements.statement import FormatStatement
 from engine.table.formats import DEFAULT_FORMAT
 

@@ -29,10 +29,7 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.conditions import own_condition
-from engine.iceberg.spec.errors import (
-    IcebergSnapshotNotFound,
-    IcebergTableNotFound,
-)
+from engine.iceberg.spec.errors import IcebergSnapshotNotFound, IcebergTableNotFound
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files

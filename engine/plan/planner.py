@@ -8,62 +8,53 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import FormatPlanners, not_planned, own_plan
-from engine.plan.ddl.alters import plan_alter, plan_comment
-from engine.plan.ddl.catalog_ddl import (
-    plan_alter_catalog,
-    plan_comment_on_names,
-    plan_create_catalog,
-    plan_create_schema,
-    plan_create_view,
-    plan_drop_catalog,
-    plan_drop_schema,
-    plan_drop_view,
-)
-from engine.plan.ddl.functions import plan_function
-from engine.plan.ddl.policies import plan_policy
-from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
-from engine.plan.ddl.right_ddl import plan_rights
-from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
-from engine.plan.ddl.view_ddl import plan_alter_view
-from engine.plan.ddl.volumes import plan_file, plan_volume
 from engine.plan.reads.answers import answer_from_log
-from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
-from engine.plan.writes.copies import plan_copy
-from engine.plan.writes.explained import explain_write
-from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
-from engine.plan.writes.merges import plan_merge
-from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
 from engine.plans.tokens import TokenPlan
 from engine.plans.variables import EvaluatePlan
 from engine.pruning.metadata_answers import NoAnswer
 from engine.runtime.settings import HIVE_SHAPE
-from engine.statements.alters import AlterTable
-from engine.statements.catalog import (
-    AlterCatalog,
-    AlterView,
-    Commentable,
-    CommentOn,
-    CreateCatalog,
-    CreateSchema,
-    CreateView,
-    DropCatalog,
-    DropSchema,
-    DropView,
+from engine.statements.alter_table.planning import plan_alter
+from engine.statements.alter_table.statement import AlterTable
+from engine.statements.comments.planning import plan_comment, plan_comment_on_names
+from engine.statements.comments.statement import Commentable, CommentOn
+from engine.statements.containers.planning import (
+    plan_alter_catalog,
+    plan_create_catalog,
+    plan_create_schema,
+    plan_drop_catalog,
+    plan_drop_schema,
 )
-from engine.statements.copies import CopyInto
-from engine.statements.explains import ExplainWrite
-from engine.statements.functions import CreateFunction, DropFunction
-from engine.statements.merges import Merge
-from engine.statements.policies import AlterColumnMask, AlterRowFilter
-from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import RightStatement, TokenStatement
+from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
+from engine.statements.copy_into.planning import plan_copy
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.create_table.planning import plan_create_table, plan_drop_table
+from engine.statements.create_table.planning_replace import plan_replace_table, plan_replace_table_as
+from engine.statements.create_table.statement import CreateTable, DropTable
+from engine.statements.explain.planning import explain_write
+from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.functions.planning import plan_function
+from engine.statements.functions.statement import CreateFunction, DropFunction
+from engine.statements.grants.planning import plan_rights
+from engine.statements.grants.statement import RightStatement
+from engine.statements.insert.planning import plan_create_table_as, plan_insert, plan_truncate
+from engine.statements.insert.statement import Insert
+from engine.statements.merge.planning import plan_merge
+from engine.statements.merge.statement import Merge
+from engine.statements.policies.planning import plan_policy
+from engine.statements.policies.statement import AlterColumnMask, AlterRowFilter
+from engine.statements.row_changes.planning import plan_delete, plan_update
+from engine.statements.row_changes.statement import Delete, TruncateTable, Update
+from engine.statements.select.statement import DescribeQuery, Query
 from engine.statements.statement import AnsweredStatement, FormatStatement
-from engine.statements.tables import CreateTable, DropTable
-from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.volumes import ChangeFile, CreateVolume, DropVolume, GetFile, ListVolume, RenameVolume
-from engine.statements.writes import Delete, Insert, TruncateTable, Update
+from engine.statements.tokens.statement import TokenStatement
+from engine.statements.variables.planning import plan_assign, plan_declare, plan_drop_variable
+from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+from engine.statements.views.planning import plan_alter_view, plan_create_view, plan_drop_view
+from engine.statements.views.statement import AlterView, CreateView, DropView
+from engine.statements.volumes.planning import plan_file, plan_volume
+from engine.statements.volumes.statement import ChangeFile, CreateVolume, DropVolume, GetFile, ListVolume, RenameVolume
 
 
 def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Plan:

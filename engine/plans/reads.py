@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from engine.statements.statement import AnsweredStatement
 from engine.table.given_rows import GivenRows
 from engine.table.scan import Scan

@@ -23,9 +23,8 @@ from engine.script.cursors import OpenableCursor
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate, only_value
 from engine.script.road import Road, Scopes
-from engine.sql.script.script_errors import NotABoolean
-from engine.statements.queries import Query
-from engine.statements.variables import (
+from engine.statements.scripting.errors import NotABoolean
+from engine.statements.scripting.statement import (
     CASE_SCOPE,
     CASE_VALUE,
     Branch,
@@ -33,7 +32,6 @@ from engine.statements.variables import (
     CloseCursor,
     Compound,
     DeclareCursor,
-    EvaluateQuery,
     ExecuteImmediate,
     FetchCursor,
     For,
@@ -43,12 +41,12 @@ from engine.statements.variables import (
     Leave,
     Loop,
     NamedByExpressions,
-    Names,
     OpenCursor,
-    RoadStatement,
     Script,
     ScriptPart,
 )
+from engine.statements.select.statement import Query
+from engine.statements.variables.statement import EvaluateQuery, Names, RoadStatement
 
 _UNCAUGHT_CLASSES = frozenset({"00", "01", "02", "XX"})
 """Classes of SQLSTATE that are no exceptions of the statement: success, warnings, no data, and bugs."""

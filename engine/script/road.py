@@ -13,7 +13,8 @@ from engine.concurrency.cancel import CancelToken
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.runtime.variables import RowValues, Scope
-from engine.statements.variables import Executable, RoadStatement
+from engine.statements.scripting.statement import Executable
+from engine.statements.variables.statement import RoadStatement
 
 Scopes = tuple[Scope, ...]
 """Of a script, the innermost last."""

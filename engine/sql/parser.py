@@ -20,8 +20,6 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
 from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
-from engine.sql.commands import parse_describe, parse_explain, parse_set_catalog, parse_show, parse_use
-from engine.sql.ddl.volume_ddl import parse_get, parse_list
 from engine.sql.ddl.writes import WRITE_HEADS, parse_write
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
@@ -34,10 +32,14 @@ from engine.sql.dialect.errors import (
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import unclosed_comment
-from engine.sql.foreign import parse_invalidate, parse_msck, parse_refresh
 from engine.sql.query.query import parse_query
-from engine.sql.settings_text import parse_reset, parse_set
+from engine.statements.compatibility.grammar import parse_invalidate, parse_msck, parse_refresh
+from engine.statements.describe.grammar import parse_describe
+from engine.statements.explain.grammar import parse_explain
+from engine.statements.session.grammar import parse_reset, parse_set, parse_set_catalog, parse_use
+from engine.statements.show.grammar import parse_show
 from engine.statements.statement import AnyStatement, Statement
+from engine.statements.volumes.grammar import parse_get, parse_list
 
 """Characters of a statement; a longer one is data, which belongs into a table."""
 

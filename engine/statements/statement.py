@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-from engine.statements.alters import AlterTable
-from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
-from engine.statements.catalog import (
-    AlterCatalog,
-    AlterView,
-    CommentOn,
-    CreateCatalog,
-    CreateSchema,
-    CreateView,
-    DropCatalog,
-    DropSchema,
-    DropView,
-)
-from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.explains import ExplainWrite
-from engine.statements.foreign import Refresh, ShowAbsent
-from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
-from engine.statements.maintenance import (
-    AnalyzeTable,
-    GenerateManifest,
-    Optimize,
-    Reorg,
-    RepairTable,
-    RestoreTable,
-    Vacuum,
-)
-from engine.statements.merges import Merge
-from engine.statements.policies import PolicyStatement
-from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import CreateToken, RevokeToken, RightQuestion, RightStatement, ShowTokens
-from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.shows import (
+from engine.statements.alter_table.statement import AlterTable
+from engine.statements.comments.statement import CommentOn
+from engine.statements.compatibility.statement import Refresh, ShowAbsent
+from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.describe.statement import (
     DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
     DescribeSchema,
     DescribeTable,
+)
+from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
+from engine.statements.grants.statement import RightQuestion, RightStatement
+from engine.statements.insert.statement import Insert, MultiInsert
+from engine.statements.listings.statement import (
     FindColumns,
     FindFunctions,
     FindKeys,
@@ -51,6 +32,23 @@ from engine.statements.shows import (
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
+)
+from engine.statements.maintenance.statement import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merge.statement import Merge
+from engine.statements.policies.statement import PolicyStatement
+from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
+from engine.statements.row_changes.statement import Delete, TruncateTable, Update
+from engine.statements.select.statement import DescribeQuery, Query
+from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.show.statement import (
     ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
@@ -63,8 +61,9 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.volumes import (
+from engine.statements.tokens.statement import CreateToken, RevokeToken, ShowTokens
+from engine.statements.views.statement import AlterView, CreateView, DropView
+from engine.statements.volumes.statement import (
     ChangeFile,
     DescribeVolume,
     GetFile,
@@ -72,7 +71,6 @@ from engine.statements.volumes import (
     ShowVolumes,
     VolumeDefinition,
 )
-from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs

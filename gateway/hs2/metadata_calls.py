@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.runtime.results import ResultStream
-from engine.statements.shows import (
+from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
-    ShowCatalogs,
 )
+from engine.statements.show.statement import ShowCatalogs
 from engine.statements.statement import Statement
 from gateway.hs2 import metadata
 from gateway.hs2.gen import ttypes as t

@@ -20,7 +20,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
-from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
 from engine.statements.statement import Statement
 from tests.engine.lake_sessions import refuse
 

@@ -22,7 +22,6 @@ from catalog.files import LocalTree
 from catalog.memory_store import MemoryStore
 from catalog.names import quote
 from engine.answers.answers import answer
-from engine.answers.drops import drop_table
 from engine.bind.sources import Sources
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.delta_format import DeltaFormat
@@ -31,6 +30,7 @@ from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.plans.reads import CommandPlan
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
+from engine.statements.containers.execution import drop_table
 from engine.table.formats import formats_of
 from tests.engine.planned import make_table, planned
 from tests.feature_tables import FEATURE_TABLES

@@ -40,15 +40,15 @@ from engine.runtime.results import (
     sql_field,
     string_rows,
 )
-from engine.statements.shows import (
+from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
-    ShowCatalogs,
 )
+from engine.statements.show.statement import ShowCatalogs
 from engine.statements.statement import Statement
 
 Answer = Callable[[StatementContext], ResultStream]

@@ -23,17 +23,7 @@ from engine.storage.storage import Storage
 from engine.table.definition_changes import SetProperty
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.row_files import FilePredicate
-from tests.interleave.histories import (
-    PARTITIONS,
-    SCHEMA,
-    Effect,
-    File,
-    Op,
-    State,
-    file_of,
-    parse_file,
-    sorted_files,
-)
+from tests.interleave.histories import PARTITIONS, SCHEMA, Effect, File, Op, State, file_of, parse_file, sorted_files
 from tests.interleave.storages import DictStorage
 
 _FOLDER = "data/"

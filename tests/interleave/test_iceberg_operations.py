@@ -28,7 +28,7 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, TableMetadata, parse_metadata
 from engine.iceberg.transaction.transaction import IcebergCommit, IcebergTransaction
-from engine.statements.alters import ChangeReference, ReferenceAction
+from engine.statements.alter_table.statement import ChangeReference, ReferenceAction
 from engine.storage.storage import Storage
 from engine.table.definition_changes import AddColumn
 from engine.table.operations import CommitDescription, TableOperation

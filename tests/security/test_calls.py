@@ -21,7 +21,7 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.policy_errors import PolicyForbidsStatement
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement
-from engine.statements.calls.procedures import Call
+from engine.statements.procedures.statement import Call
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 

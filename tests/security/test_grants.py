@@ -13,7 +13,7 @@ from catalog.privileges import Privilege
 from catalog.right_changes import CreateFunction
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
-from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
 from tests.security.guarded_lake import GuardedLake
 
 READ = "SELECT * FROM shop.t"

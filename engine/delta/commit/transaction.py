@@ -60,15 +60,7 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import (
-    Add,
-    AddCdcFile,
-    DomainMetadata,
-    Metadata,
-    Protocol,
-    Remove,
-    SetTransaction,
-)
+from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL

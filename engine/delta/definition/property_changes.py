@@ -47,12 +47,7 @@ from engine.delta.spec.properties import (
     canonical_key,
     parse_setting,
 )
-from engine.delta.spec.protocols import (
-    READER_VERSION_MAX,
-    WRITER_VERSION_MAX,
-    protocol_features,
-    remove_feature,
-)
+from engine.delta.spec.protocols import READER_VERSION_MAX, WRITER_VERSION_MAX, protocol_features, remove_feature
 from engine.errors.key_errors import KeyNameTaken, SeveralPrimaryKeys
 from engine.table.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property, keys_of, primary_key, property_of
 

@@ -17,10 +17,10 @@ from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec.features import find_feature
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
 from engine.errors.table_errors import naming
-from engine.plan.ddl.alter_history import compact, operation_of
-from engine.plan.ddl.alters import altered, changes_of, described
 from engine.plans.ddl import AlterPlan
-from engine.statements.alters import AlterTable, DropFeature, SetProperties, UnsetProperties
+from engine.statements.alter_table.planning import altered, changes_of, described
+from engine.statements.alter_table.planning_history import compact, operation_of
+from engine.statements.alter_table.statement import AlterTable, DropFeature, SetProperties, UnsetProperties
 from engine.table.definition_changes import SetProperty
 from engine.table.operations import TableOperation
 

@@ -15,9 +15,9 @@ from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.errors.copy_errors import CloneOfItself, CloneSourceNotSupported
 from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.table_errors import naming
-from engine.plan.ddl.table_ddl import free_name, new_entry, tolerated
 from engine.plans.ddl import CreateTablePlan
-from engine.statements.tables import CloneTable, CreateMode
+from engine.statements.create_table.planning import free_name, new_entry, tolerated
+from engine.statements.create_table.statement import CloneTable, CreateMode
 from engine.table.operations import CommitDescription, TableOperation
 
 

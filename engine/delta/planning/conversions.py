@@ -14,10 +14,10 @@ from engine.delta.schema.schema_errors import MappingModeNotChangeable
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, default_properties
 from engine.errors.copy_errors import FilesNotShareable, PartitionsOfTableSaid
 from engine.errors.table_errors import naming
-from engine.plan.ddl.new_tables import table_schema
-from engine.plan.ddl.table_ddl import new_entry
 from engine.plans.ddl import CreateTablePlan
-from engine.statements.copies import ConvertTable
+from engine.statements.create_table.planning import new_entry
+from engine.statements.create_table.planning_definition import table_schema
+from engine.statements.create_table.statement import ConvertTable
 from engine.table.definition_changes import set_properties
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.operations import CommitDescription, TableOperation

@@ -11,9 +11,9 @@ from engine.bind.bound import BoundStatement
 from engine.delta.definition.like_tables import define_like, define_like_other
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.plan.ddl.table_ddl import plan_create_like
 from engine.plans.ddl import CreateTablePlan
-from engine.statements.tables import CreateTableLike
+from engine.statements.create_table.planning import plan_create_like
+from engine.statements.create_table.statement import CreateTableLike
 from engine.table.snapshot import TableSnapshot
 
 

@@ -25,7 +25,7 @@ from engine.errors.table_errors import naming
 from engine.formats.planning import RowPlan
 from engine.plan.rules.conditions import own_condition, own_condition_check
 from engine.sql.expressions import Expression, one_line
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance.statement import Optimize, Reorg
 from engine.table.operations import CommitDescription, Json, TableOperation
 from engine.types.column_paths import Path, field_at, format_name
 

@@ -27,13 +27,12 @@ from engine.delta.planning.restore import plan_restore
 from engine.delta.planning.vacuum import plan_vacuum
 from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import RowPlan
-from engine.plan.ddl.table_ddl import free_name
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
-from engine.statements.alters import AlterTable
-from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
-from engine.statements.copies import ConvertTable
-from engine.statements.maintenance import (
+from engine.statements.alter_table.statement import AlterTable
+from engine.statements.create_table.planning import free_name
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
+from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,
     Optimize,
@@ -42,8 +41,8 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
 from engine.statements.statement import FormatStatement
-from engine.statements.tables import CloneTable, CreateTableLike
 from engine.table.formats import DEFAULT_FORMAT
 
 

@@ -10,7 +10,7 @@ from engine.errors.table_errors import naming
 from engine.plan.reads.scans import read_scan
 from engine.plans.reads import ReadPlan
 from engine.sql.query.composed import Names
-from engine.statements.maintenance import AnalyzeTable, RepairTable
+from engine.statements.maintenance.statement import AnalyzeTable, RepairTable
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.scan import Scan
 from engine.types.schema import DataType, DecimalType, PrimitiveType

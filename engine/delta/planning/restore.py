@@ -10,8 +10,8 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.enforce.append_only import ensure_rows_may_go
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
-from engine.statements.maintenance import RestoreTable
-from engine.statements.queries import AsOfTimestamp
+from engine.statements.maintenance.statement import RestoreTable
+from engine.statements.select.statement import AsOfTimestamp
 from engine.table.operations import CommitDescription, Json, TableOperation
 
 

@@ -26,9 +26,9 @@ from engine.delta.delta_format import delta_snapshot
 from engine.delta.planning.plans import BackfillPlan
 from engine.delta.spec.properties import FEATURE_PREFIX, ROW_TRACKING, canonical_key
 from engine.errors.table_errors import naming
-from engine.plan.ddl.alter_history import HistoryOperation, compact
 from engine.plans.ddl import AlterPlan
-from engine.statements.alters import SetProperties
+from engine.statements.alter_table.planning_history import HistoryOperation, compact
+from engine.statements.alter_table.statement import SetProperties
 from engine.table.definition_changes import set_properties
 from engine.table.operations import CommitDescription, TableOperation
 

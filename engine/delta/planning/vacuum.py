@@ -15,7 +15,7 @@ from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
 from engine.errors.maintenance_errors import RetentionNegative, RetentionTooShort
 from engine.errors.table_errors import naming
 from engine.runtime.settings import RETENTION_CHECK
-from engine.statements.maintenance import Vacuum
+from engine.statements.maintenance.statement import Vacuum
 from engine.table.operations import CommitDescription, Json, TableOperation
 
 

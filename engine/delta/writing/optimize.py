@@ -45,15 +45,7 @@ from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
 from engine.table.operations import with_metrics
-from engine.table.rearrangement import (
-    Considered,
-    Job,
-    Moved,
-    Rearrangement,
-    in_steps,
-    merging_jobs,
-    sorting_jobs,
-)
+from engine.table.rearrangement import Considered, Job, Moved, Rearrangement, in_steps, merging_jobs, sorting_jobs
 from engine.types.column_paths import format_name
 from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.write.staged_files import drop_told

@@ -14,11 +14,7 @@ from engine.delta.maintenance.missing_files import MissingFile, find_missing, mi
 from engine.delta.maintenance.missing_stats import complete_stats
 from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
-from engine.delta.snapshot.column_statistics import (
-    drop_distinct_counts,
-    read_distinct_counts,
-    write_distinct_counts,
-)
+from engine.delta.snapshot.column_statistics import drop_distinct_counts, read_distinct_counts, write_distinct_counts
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import StatisticsNotWritten
 from engine.errors.conflict_errors import ConcurrentDrop

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.iceberg.commit.updates import (
-    AssertRefSnapshotId,
-    RemoveSnapshotRef,
-    Requirement,
-    SetSnapshotRef,
-    Update,
-)
+from engine.iceberg.commit.updates import AssertRefSnapshotId, RemoveSnapshotRef, Requirement, SetSnapshotRef, Update
 from engine.iceberg.spec.errors import IcebergSnapshotNotFound
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergReferenceNotFound
 from engine.iceberg.transaction.errors import IcebergReferenceRefused
-from engine.statements.alters import ChangeReference, ReferenceAction
+from engine.statements.alter_table.statement import ChangeReference, ReferenceAction
 
 _NONE = -1
 

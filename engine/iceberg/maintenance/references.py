@@ -16,7 +16,7 @@ from engine.iceberg.snapshot.metadata_tables import ancestry
 from engine.iceberg.spec.errors import IcebergSnapshotNotFound
 from engine.iceberg.spec.metadata import MAIN, Reference, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused, IcebergReferenceNotFound
-from engine.statements.calls.procedures import (
+from engine.statements.procedures.statement import (
     FastForward,
     RollbackToSnapshot,
     RollbackToTimestamp,

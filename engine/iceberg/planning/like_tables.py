@@ -6,9 +6,9 @@ from engine.bind.bound import BoundStatement
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.like_tables import define_like, define_like_other
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.plan.ddl.table_ddl import plan_create_like
 from engine.plans.ddl import CreateTablePlan
-from engine.statements.tables import CreateTableLike
+from engine.statements.create_table.planning import plan_create_like
+from engine.statements.create_table.statement import CreateTableLike
 from engine.table.snapshot import TableSnapshot
 
 

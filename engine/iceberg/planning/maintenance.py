@@ -13,8 +13,8 @@ from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.planning.procedures import ensure_not_static
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.procedure_errors import IcebergStatementRefused
-from engine.statements.calls.procedures import Procedure, RewriteDataFiles, SetCurrentSnapshot
-from engine.statements.maintenance import (
+from engine.statements.create_table.statement import CloneTable
+from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,
     Optimize,
@@ -23,8 +23,8 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.procedures.statement import Procedure, RewriteDataFiles, SetCurrentSnapshot
 from engine.statements.statement import MaintenanceStatement
-from engine.statements.tables import CloneTable
 from engine.types.column_paths import format_name
 
 _REWRITE = "CALL system.rewrite_data_files writes files again that have deleted rows."

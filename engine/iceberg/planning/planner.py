@@ -11,12 +11,12 @@ from engine.iceberg.planning.plans import IcebergPlan, ReferencePlan
 from engine.iceberg.planning.procedures import plan_call, plan_register
 from engine.iceberg.planning.snapshots import plan_snapshot
 from engine.iceberg.snapshot.snapshot import FORMAT
-from engine.plan.ddl.alters import described
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
-from engine.statements.alters import AlterTable, ChangeReference
-from engine.statements.calls.procedures import Call, RegisterTable, SnapshotTable
-from engine.statements.maintenance import (
+from engine.statements.alter_table.planning import described
+from engine.statements.alter_table.statement import AlterTable, ChangeReference
+from engine.statements.create_table.statement import CloneTable, CreateTableLike
+from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,
     Optimize,
@@ -25,8 +25,8 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
 from engine.statements.statement import FormatStatement
-from engine.statements.tables import CloneTable, CreateTableLike
 from engine.table.operations import TableOperation
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from catalog.entries import TableEntry
 from engine.bind.bound import BoundTable
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.statements.alters import ChangeReference
-from engine.statements.calls.procedures import Procedure
+from engine.statements.alter_table.statement import ChangeReference
+from engine.statements.procedures.statement import Procedure
 from engine.table.operations import CommitDescription
 
 

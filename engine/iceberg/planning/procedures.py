@@ -16,8 +16,8 @@ from engine.iceberg.planning.plans import CallPlan, RegisterPlan
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergTableIsStatic, IcebergTableNotFound
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
-from engine.plan.ddl.table_ddl import free_name, new_entry
-from engine.statements.calls.procedures import (
+from engine.statements.create_table.planning import free_name, new_entry
+from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
     Call,

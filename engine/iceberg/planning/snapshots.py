@@ -10,8 +10,8 @@ from engine.errors.table_errors import naming
 from engine.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
-from engine.plan.ddl.table_ddl import free_name, new_entry
-from engine.statements.calls.procedures import SnapshotTable
+from engine.statements.create_table.planning import free_name, new_entry
+from engine.statements.procedures.statement import SnapshotTable
 from engine.table.operations import CommitDescription, TableOperation
 
 NAME = "snapshot"

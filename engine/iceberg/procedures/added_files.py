@@ -45,7 +45,7 @@ from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, ResultStream, small_result
-from engine.statements.calls.procedures import AddFiles
+from engine.statements.procedures.statement import AddFiles
 from engine.storage.storage import Storage, open_storage
 from engine.table.definition_changes import SetProperty
 from engine.table.operations import CommitDescription, TableOperation

@@ -7,7 +7,7 @@ from engine.iceberg.maintenance.references import ReferenceProcedure, ancestors_
 from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.procedures.commits import commit
 from engine.runtime.results import BIGINT, STRING, ResultStream, small_result
-from engine.statements.calls.procedures import AncestorsOf, FastForward
+from engine.statements.procedures.statement import AncestorsOf, FastForward
 
 
 def move_branch(plan: CallPlan, procedure: ReferenceProcedure, run: Run) -> ResultStream:

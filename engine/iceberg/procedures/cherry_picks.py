@@ -31,7 +31,7 @@ from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, ResultStream, small_result
-from engine.statements.calls.procedures import CherrypickSnapshot, PublishChanges
+from engine.statements.procedures.statement import CherrypickSnapshot, PublishChanges
 
 _APPEND = "append"
 _INHERITED = ("snapshot_id", "sequence_number", "file_sequence_number", "first_row_id")

@@ -38,7 +38,7 @@ from engine.iceberg.snapshot.snapshot import NO_VERSION
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergProcedureRefused
 from engine.runtime.results import BIGINT, ResultStream, small_result
-from engine.statements.calls.procedures import ExpireSnapshots
+from engine.statements.procedures.statement import ExpireSnapshots
 
 _ANSWER = {
     "deleted_data_files_count": FileKind.DATA,

@@ -11,7 +11,7 @@ from engine.iceberg.planning.plans import CallPlan
 from engine.iceberg.procedures.commits import begin, load
 from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer
 from engine.runtime.results import ResultStream, string_rows
-from engine.statements.calls.procedures import RemoveOrphanFiles
+from engine.statements.procedures.statement import RemoveOrphanFiles
 
 _DAY_MS = 24 * 3_600_000
 AGE_MS = 3 * _DAY_MS

@@ -40,10 +40,10 @@ from engine.plans.write_plan import AlongCurve, Arrangement, InOrder, TaskPerFil
 from engine.pruning.predicates import conjunction, conjuncts
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
-from engine.sql.ddl.partition_terms import parse_sort_terms
 from engine.sql.expressions import plain_condition
 from engine.sql.query.composed import Names
-from engine.statements.calls.procedures import RewriteDataFiles
+from engine.statements.create_table.grammar_partitions import parse_sort_terms
+from engine.statements.procedures.statement import RewriteDataFiles
 from engine.table.definition_changes import SortBy
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.rules import SortColumn

@@ -19,7 +19,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.writing.row_marks import MarkWriter
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
-from engine.statements.calls.procedures import RewriteManifests, RewritePositionDeleteFiles
+from engine.statements.procedures.statement import RewriteManifests, RewritePositionDeleteFiles
 from engine.write.staged_files import discard
 
 _MARKS = {

@@ -26,7 +26,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.plans.format_plan import FormatPlan
 from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
-from engine.statements.calls.procedures import (
+from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
     CherrypickSnapshot,

@@ -10,13 +10,35 @@ from functools import partial
 from types import MappingProxyType
 
 from catalog.privileges import Kind
-from engine.sql.calls.procedures import parse_call
-from engine.sql.ddl.alter_ddl import parse_alter_table
-from engine.sql.ddl.conversions import parse_convert
-from engine.sql.ddl.copies import parse_copy_into
-from engine.sql.ddl.function_ddl import parse_create_function, parse_drop_function
-from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
-from engine.sql.ddl.maintenance import (
+from engine.sql.dialect.cursor import Cursor
+from engine.statements.alter_table.grammar import parse_alter_table
+from engine.statements.comments.grammar import parse_comment_on
+from engine.statements.containers.grammar import (
+    parse_alter_catalog,
+    parse_create_catalog,
+    parse_create_schema,
+    parse_drop_catalog,
+    parse_drop_schema,
+)
+from engine.statements.copy_into.grammar import parse_copy_into
+from engine.statements.create_table.grammar import parse_create_external_table, parse_create_table, parse_drop_table
+from engine.statements.create_table.grammar_convert import parse_convert
+from engine.statements.create_table.statement import CreateMode
+from engine.statements.functions.grammar import parse_create_function, parse_drop_function
+from engine.statements.grants.grammar import (
+    parse_alter_group,
+    parse_create_group,
+    parse_create_location,
+    parse_deny,
+    parse_drop_group,
+    parse_drop_location,
+    parse_grant,
+    parse_revoke,
+    parse_role,
+)
+from engine.statements.insert.grammar import is_led_insert, parse_insert, parse_led_insert
+from engine.statements.insert.statement import Insert, MultiInsert
+from engine.statements.maintenance.grammar import (
     parse_analyze,
     parse_fsck,
     parse_generate,
@@ -25,49 +47,23 @@ from engine.sql.ddl.maintenance import (
     parse_restore,
     parse_vacuum,
 )
-from engine.sql.ddl.merges import parse_merge
-from engine.sql.ddl.object_ddl import (
-    parse_alter_catalog,
-    parse_comment_on,
-    parse_create_catalog,
-    parse_create_schema,
-    parse_create_view,
-    parse_drop_catalog,
-    parse_drop_schema,
-    parse_drop_table,
-    parse_drop_view,
-    parse_truncate_table,
-)
-from engine.sql.ddl.right_ddl import (
-    parse_alter_group,
-    parse_create_group,
-    parse_create_location,
-    parse_create_token,
-    parse_deny,
-    parse_drop_group,
-    parse_drop_location,
-    parse_grant,
-    parse_revoke,
-    parse_revoke_token,
-    parse_role,
-)
-from engine.sql.ddl.row_changes import parse_delete, parse_update
-from engine.sql.ddl.table_ddl import parse_create_external_table, parse_create_table
-from engine.sql.ddl.tag_ddl import parse_alter_object, parse_create_policy, parse_drop_policy
-from engine.sql.ddl.view_ddl import parse_alter_view
-from engine.sql.ddl.volume_ddl import (
+from engine.statements.merge.grammar import parse_merge
+from engine.statements.merge.statement import Merge
+from engine.statements.policies.grammar import parse_alter_object, parse_create_policy, parse_drop_policy
+from engine.statements.procedures.grammar import parse_call
+from engine.statements.row_changes.grammar import parse_delete, parse_truncate_table, parse_update
+from engine.statements.row_changes.statement import Delete, Update
+from engine.statements.select.statement import Span
+from engine.statements.statement import WriteStatement
+from engine.statements.tokens.grammar import parse_create_token, parse_revoke_token
+from engine.statements.views.grammar import parse_alter_view, parse_create_view, parse_drop_view
+from engine.statements.volumes.grammar import (
     parse_alter_volume,
     parse_create_volume,
     parse_drop_volume,
     parse_put,
     parse_remove,
 )
-from engine.sql.dialect.cursor import Cursor
-from engine.statements.merges import Merge
-from engine.statements.queries import Span
-from engine.statements.statement import WriteStatement
-from engine.statements.tables import CreateMode
-from engine.statements.writes import Delete, Insert, MultiInsert, Update
 
 _TEMPORARY: tuple[tuple[str, ...], ...] = ((), ("TEMP",), ("TEMPORARY",))
 _CREATE: tuple[tuple[str, ...], ...] = (("CREATE",), ("CREATE", "OR", "REPLACE"))

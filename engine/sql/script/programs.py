@@ -11,11 +11,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.parser import guarded, parse_tokens, parse_unguarded
-from engine.sql.script.identifier_clauses import parse_named_by_expressions, with_literal_names
-from engine.sql.script.scripts import parse_script
-from engine.sql.script.variables import parse_declare, parse_drop_variable, parse_execute_immediate, parse_set_variables
+from engine.statements.scripting.grammar import parse_script
+from engine.statements.scripting.grammar_identifiers import parse_named_by_expressions, with_literal_names
+from engine.statements.scripting.grammar_immediate import parse_execute_immediate
+from engine.statements.scripting.statement import Executable, NamedByExpressions
 from engine.statements.statement import AnyStatement
-from engine.statements.variables import Executable, NamedByExpressions
+from engine.statements.variables.grammar import parse_declare, parse_drop_variable, parse_set_variables
 
 
 def parse_program(text: str) -> Executable:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.answers.lists import list_objects
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement
-from engine.statements.shows import ListColumns
+from engine.statements.listings.execution import list_objects
+from engine.statements.listings.statement import ListColumns
 from tests.engine.plan.lake import PlanningLake
 
 ALIKE, OTHER = "k INT NOT NULL, s STRING COMMENT 'a text'", "x DECIMAL(9, 2)"

@@ -22,8 +22,8 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.results import BIGINT, Repeatable, ResultStream, small_result
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
-from engine.statements.queries import Query
-from engine.statements.rights import GrantRights, RevokeRights
+from engine.statements.grants.statement import GrantRights, RevokeRights
+from engine.statements.select.statement import Query
 
 ANN = Identity("ann")
 DEFAULTS: Mapping[str, str] = MappingProxyType({})

@@ -12,8 +12,8 @@ from engine.plans.ddl import AlterPlan
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.plans.writes import DeletePlan
-from engine.statements.alters import AlterTable
-from engine.statements.maintenance import Optimize
+from engine.statements.alter_table.statement import AlterTable
+from engine.statements.maintenance.statement import Optimize
 from engine.statements.statement import FormatStatement
 from tests.engine.plan.lake import PlanningLake
 

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.sql.script.programs import parse_program
-from engine.statements.calls.procedures import (
+from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
     Call,

@@ -6,7 +6,7 @@ import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
 from engine.sql.parser import parse
-from engine.statements.queries import Query
+from engine.statements.select.statement import Query
 
 
 @pytest.mark.parametrize(

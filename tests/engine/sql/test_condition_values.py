@@ -9,7 +9,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.variables import RowValue
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
-from engine.statements.writes import Insert, ReplaceOn, ReplaceWhere
+from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceWhere
 
 P = Parameter
 CASES = [

@@ -7,9 +7,9 @@ import pytest
 from catalog.errors import SqlError
 from engine.bind.source_files import glob
 from engine.sql.script.programs import parse_program
-from engine.statements.copies import ConvertTable, CopyInto, Validation
-from engine.statements.queries import AsOfVersion
-from engine.statements.tables import CloneTable, CreateMode
+from engine.statements.copy_into.statement import CopyInto, Validation
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateMode
+from engine.statements.select.statement import AsOfVersion
 from engine.table.scan import FileFormat, FileKind
 
 GLOBS = [

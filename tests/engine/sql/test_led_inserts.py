@@ -6,7 +6,7 @@ import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
 from engine.sql.script.programs import parse_program
-from engine.statements.writes import Insert, MultiInsert
+from engine.statements.insert.statement import Insert, MultiInsert
 
 
 @pytest.mark.parametrize(

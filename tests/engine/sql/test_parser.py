@@ -22,19 +22,14 @@ from engine.sql.dialect.errors import (
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS
 from engine.sql.parser import parse
-from engine.statements.foreign import Absent, Refresh, ShowAbsent
-from engine.statements.queries import DescribeQuery, Explain, ExplainMode, Query
-from engine.statements.rights import PrincipalName, SecurableName, ShowGrants
-from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.shows import (
-    DescribeDetail,
-    DescribeHistory,
-    DescribeSchema,
-    DescribeTable,
-    FindColumns,
-    FindFunctions,
-    FindSchemas,
-    FindTables,
+from engine.statements.compatibility.statement import Absent, Refresh, ShowAbsent
+from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeSchema, DescribeTable
+from engine.statements.explain.statement import Explain, ExplainMode
+from engine.statements.grants.statement import PrincipalName, SecurableName, ShowGrants
+from engine.statements.listings.statement import FindColumns, FindFunctions, FindSchemas, FindTables
+from engine.statements.select.statement import DescribeQuery, Query
+from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.show.statement import (
     ShowCatalogs,
     ShowColumns,
     ShowCreateTable,

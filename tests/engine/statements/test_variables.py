@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.sql.script.programs import parse_program
-from engine.statements.variables import may_answer_rows
+from engine.statements.scripting.statement import may_answer_rows
 
 WITHOUT = [
     "INSERT INTO t VALUES (1)",

@@ -10,7 +10,7 @@ from engine.delta.planning.plans import RewritePlan, TruncateHistoryPlan
 from engine.delta.spec.actions import DomainMetadata
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.plans.ddl import AlterPlan
-from engine.statements.alters import DropFeature
+from engine.statements.alter_table.statement import DropFeature
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake, data_file, shown_columns
 

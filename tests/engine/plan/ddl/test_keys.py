@@ -9,10 +9,10 @@ import pytest
 
 from catalog.errors import SqlError
 from catalog.names import TableName
-from engine.plan.ddl.keys import new_keys, with_not_nulls
-from engine.plan.ddl.new_tables import table_schema
 from engine.sql.script.programs import parse_program
-from engine.statements.tables import CreateTable
+from engine.statements.create_table.planning_definition import table_schema
+from engine.statements.create_table.planning_keys import new_keys, with_not_nulls
+from engine.statements.create_table.statement import CreateTable
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey
 from engine.types.schema import StructType
 

@@ -7,7 +7,7 @@ import pytest
 from engine.bind.bound import BoundFiles
 from engine.plan.rules.file_columns import columns_plan, with_columns
 from engine.sql.script.programs import parse_program
-from engine.statements.copies import CopyInto
+from engine.statements.copy_into.statement import CopyInto
 from engine.table.scan import NO_FILES, FileFormat
 from engine.types.sql_types import format_sql_type
 from tests.engine.plan.lake import PlanningLake, bound_table, query_columns

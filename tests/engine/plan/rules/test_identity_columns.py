@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.plan.ddl.new_tables import table_schema
 from engine.plan.rules.identity_columns import ensure_no_identity_partition, identity_metadata
 from engine.sql.script.programs import parse_program
-from engine.statements.tables import ColumnDef, CreateTable
+from engine.statements.create_table.planning_definition import table_schema
+from engine.statements.create_table.statement import ColumnDef, CreateTable
 from engine.types.schema import PrimitiveType
 
 LONG = PrimitiveType.LONG

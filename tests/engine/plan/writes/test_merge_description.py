@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from engine.plan.writes.merge_description import describe_merge
 from engine.sql.script.programs import parse_program
-from engine.statements.merges import Merge
+from engine.statements.merge.planning_history import describe_merge
+from engine.statements.merge.statement import Merge
 from engine.table.operations import TableOperation
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.sql.script.programs import parse_program
-from engine.statements.alters import (
+from engine.statements.alter_table.statement import (
     AddColumns,
     AddConstraint,
     AlterColumn,
@@ -23,7 +23,7 @@ from engine.statements.alters import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.tables import After, Check, ColumnDef, First, Position
+from engine.statements.create_table.statement import After, Check, ColumnDef, First, Position
 
 
 def _column(name: str, sql_type: str, **clauses: object) -> ColumnDef:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
 from engine.sql.script.programs import parse_program
-from engine.statements.alters import (
+from engine.statements.alter_table.statement import (
     AlterTable,
     ChangeIdentifierFields,
     ChangePartitionField,
@@ -16,7 +16,7 @@ from engine.statements.alters import (
     ReferenceAction,
     WriteOrdered,
 )
-from engine.statements.tables import CreateTable
+from engine.statements.create_table.statement import CreateTable
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 DAY_MS = 86_400_000

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.sql.script.programs import parse_program
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance.statement import Optimize, Reorg
 
 STATEMENTS: list[tuple[str, Optimize | Reorg]] = [
     ("OPTIMIZE t", Optimize(table_parts=("t",))),

@@ -8,10 +8,10 @@ from catalog.errors import SqlError
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.composed import Names
 from engine.sql.script.programs import parse_program
-from engine.statements.explains import ExplainWrite
-from engine.statements.merges import ClauseKind, DeleteAction, Merge, SetAction, StarAction
-from engine.statements.queries import TargetQuery
-from engine.statements.writes import Assignment, Delete, Update
+from engine.statements.explain.statement import ExplainWrite
+from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, SetAction, StarAction
+from engine.statements.row_changes.statement import Assignment, Delete, Update
+from engine.statements.select.statement import TargetQuery
 
 
 def shown(query: TargetQuery) -> str:

@@ -11,22 +11,10 @@ from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause, U
 from engine.sql.parser import parse
 from engine.sql.query.splice import splice
 from engine.sql.script.programs import parse_program
-from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
-from engine.statements.catalog import (
-    AlterView,
-    Commentable,
-    CommentOn,
-    CreateCatalog,
-    CreateSchema,
-    CreateView,
-    DropCatalog,
-    DropSchema,
-    DropView,
-    ViewColumn,
-)
-from engine.statements.queries import Query
-from engine.statements.statement import Statement, WriteStatement
-from engine.statements.tables import (
+from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
+from engine.statements.comments.statement import Commentable, CommentOn
+from engine.statements.containers.statement import CreateCatalog, CreateSchema, DropCatalog, DropSchema
+from engine.statements.create_table.statement import (
     Check,
     ColumnDef,
     CreateMode,
@@ -35,7 +23,11 @@ from engine.statements.tables import (
     DropTable,
     Identity,
 )
-from engine.statements.writes import Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere, TruncateTable
+from engine.statements.insert.statement import Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere
+from engine.statements.row_changes.statement import TruncateTable
+from engine.statements.select.statement import Query
+from engine.statements.statement import Statement, WriteStatement
+from engine.statements.views.statement import AlterView, CreateView, DropView, ViewColumn
 from tests.examples import examples
 
 ONE = Query(text="select 1")

@@ -12,7 +12,7 @@ from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.parser import parse
 from engine.sql.query.bodies import free_names, inlined_call, is_of_row, parse_body, with_defaults
 from engine.sql.query.splice import splice
-from engine.statements.queries import Query
+from engine.statements.select.statement import Query
 
 CALLS = [
     ("SELECT f(1, g(x, 2))", [("f(1, g(x, 2))", ["1", "g(x, 2)"], True), ("g(x, 2)", ["x", "2"], False)]),

@@ -7,7 +7,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.sql.parser import parse
 from engine.sql.query.splice import splice
-from engine.statements.queries import ChangeRange, Query, Relation
+from engine.statements.select.statement import ChangeRange, Query, Relation
 
 
 def _relations(text: str) -> tuple[Relation, ...]:

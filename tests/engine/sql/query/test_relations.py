@@ -16,7 +16,7 @@ from engine.sql.dialect.errors import (
 )
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.parser import parse
-from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
+from engine.statements.select.statement import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
 
 _GRAMMAR = {
     *("any", "between", "case", "cast", "exists", "extract", "in", "not", "overlay"),

@@ -7,14 +7,12 @@ import pytest
 from catalog.errors import SqlError
 from engine.sql.dialect.errors import StatementSyntaxError
 from engine.sql.script.programs import parse_program
-from engine.sql.script.scripts import NESTING_MAX
-from engine.sql.script.variables import markers
-from engine.statements.queries import Query
-from engine.statements.variables import (
+from engine.statements.insert.statement import Insert
+from engine.statements.scripting.grammar import NESTING_MAX
+from engine.statements.scripting.grammar_immediate import markers
+from engine.statements.scripting.statement import (
     Choice,
     Compound,
-    DeclareVariables,
-    DropVariable,
     ExecuteImmediate,
     For,
     HandlerKind,
@@ -22,9 +20,9 @@ from engine.statements.variables import (
     Leave,
     Loop,
     Script,
-    SetVariables,
 )
-from engine.statements.writes import Insert
+from engine.statements.select.statement import Query
+from engine.statements.variables.statement import DeclareVariables, DropVariable, SetVariables
 
 
 def test_a_script_is_a_tree_of_blocks() -> None:

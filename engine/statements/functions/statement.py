@@ -1,0 +1,52 @@
+"""Statements about SQL functions. Values before names are bound; types and expressions are text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.select.statement import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    name: str
+    sql_type: str
+    default: str | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateFunction:
+    """`CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] f (parameters) [RETURNS type] … RETURN body`
+
+    `probe` is a query that evaluates the body over parameters of their types. Its first column has the type of the
+    function, which is that of the body if `returns` is None.
+    """
+
+    function_parts: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    returns: str | None
+    body: str
+    probe: Query
+    or_replace: bool = False
+    temporary: bool = False
+    if_not_exists: bool = False
+    deterministic: bool | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFunction:
+    """`DROP [TEMPORARY] FUNCTION [IF EXISTS] f`"""
+
+    function_parts: tuple[str, ...]
+    temporary: bool = False
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeFunction:
+    """`DESCRIBE FUNCTION [EXTENDED] f`"""
+
+    function_parts: tuple[str, ...]
+    extended: bool = False
