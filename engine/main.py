@@ -49,6 +49,7 @@ from engine.iceberg.commit.metadata_files import metadata_times
 from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.planning.planner import IcebergPlanner
 from engine.iceberg.procedures.writer import IcebergWriter
+from engine.pipeline import EngineSources, parse_statement, run_statement
 from engine.runtime.activity import ActivitySource
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
@@ -66,18 +67,17 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
-from engine.statement import EngineSources, parse_statement, run_statement
-from engine.statements.scripting.errors import PositionalScriptParameters
+from engine.statements.base import Statement
+from engine.statements.registry import may_answer_rows
 from engine.statements.scripting.statement import (
     Executable,
     ExecuteImmediate,
     NamedByExpressions,
+    RunnableStatement,
     Script,
-    may_answer_rows,
 )
+from engine.statements.scripting.statement_errors import PositionalScriptParameters
 from engine.statements.session.statement import UseCatalog, UseSchema
-from engine.statements.statement import Statement
-from engine.statements.variables.statement import RoadStatement
 from engine.statements.volumes.statement import ChangeFile
 from engine.storage.storage import Storage, open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
@@ -395,7 +395,7 @@ class LakeSession:
     def _road(self, context: StatementContext, *, is_script: bool = False) -> Road:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
-        def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
+        def take(statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
             # what is read of it, and when, is up to the statement around it
             own = replace(context, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
@@ -409,7 +409,7 @@ class LakeSession:
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
 
     def _take(
-        self, statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
+        self, statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
     ) -> Step:
         """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
         before = replace(

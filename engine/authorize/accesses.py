@@ -23,29 +23,20 @@ from engine.bind.bound import (
     Target,
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
-from engine.statements.comments.statement import CommentOn
-from engine.statements.grants.statement import RightQuestion
-from engine.statements.statement import AnsweredStatement
-from engine.statements.variables.statement import SingleStatement
-from engine.statements.volumes.statement import (
-    ChangeFile,
-    DescribeVolume,
-    DropVolume,
-    GetFile,
-    ListVolume,
-    RenameVolume,
-)
 
 _TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
 
 
-def access_of(authorized: AuthorizedStatement) -> StatementAccess:
-    """The objects in the order of the statement; what views read comes behind them."""
+def access_of(authorized: AuthorizedStatement, own_use: Use) -> StatementAccess:
+    """The objects in the order of the statement; what views read comes after them.
+
+    `own_use` is what happens to the object that the statement is about.
+    """
     bound = authorized.bound
-    use = Use.DESCRIBE if isinstance(bound.statement, AnsweredStatement) else Use.READ
+    use = Use.DESCRIBE if own_use is Use.DESCRIBE else Use.READ
     found = [
         *_target(bound.target),
-        *_securable(bound),
+        *_securable(bound, own_use),
         *_relations(bound.relations, use, None),
         *_functions(bound.functions, None),
     ]
@@ -67,26 +58,13 @@ def _target(target: Target | None) -> Iterator[Access]:
             assert_never(target)
 
 
-def _securable(bound: BoundStatement) -> Iterator[Access]:
+def _securable(bound: BoundStatement, use: Use) -> Iterator[Access]:
     """What privileges are about, or an owner."""
     entry = bound.securable
     if entry is None:
         return
-    use = _securable_use(bound.statement)
     name = "" if isinstance(entry, ServerEntry) else str(entry.name)
     yield Access(name=name, kind=kind_of(entry).value, use=use)
-
-
-def _securable_use(statement: SingleStatement) -> Use:
-    match statement:
-        case ListVolume() | DescribeVolume():
-            return Use.DESCRIBE
-        case GetFile():
-            return Use.READ
-        case ChangeFile() | DropVolume() | RenameVolume() | CommentOn():
-            return Use.WRITE
-        case _:
-            return Use.DESCRIBE if isinstance(statement, RightQuestion) else Use.GRANT
 
 
 def _functions(functions: Iterable[BoundFunction], via_view: str | None) -> Iterator[Access]:

@@ -56,8 +56,8 @@ from engine.errors.table_errors import naming
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
-from engine.sql.parser import parse
-from engine.statements.create_table.keys import ForeignKeyDef, KeyDef
+from engine.sql.parser import parse_stored_query
+from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef
 from engine.statements.select.statement import ChangeRange, Query, Relation, TimeTravel
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
@@ -263,12 +263,12 @@ class Binder:
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
         if found.foreign is not None and not found.text:
             raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
-        query = parse(found.text)
-        if isinstance(found, FileView) and isinstance(query, Query):
+        query = parse_stored_query(found.text)
+        if query is None:
+            raise ViewNotAQuery(str(found.name))
+        if isinstance(found, FileView):
             files = bind_files_at(found.files, found.schema, self.view, self.files)
             return BoundView(entry=found, query=query, relations=(files,))
-        if not isinstance(query, Query):
-            raise ViewNotAQuery(str(found.name))
         try:
             within = self._view_inside((*inside, found))
             query, functions = self.functions.in_query(

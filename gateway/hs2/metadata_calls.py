@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.runtime.results import ResultStream
+from engine.statements.base import Statement
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
@@ -16,7 +17,6 @@ from engine.statements.listings.statement import (
     ListTables,
 )
 from engine.statements.show.statement import ShowCatalogs
-from engine.statements.statement import Statement
 from gateway.hs2 import metadata
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.metadata import Shape, parse_catalog, parse_pattern, parse_table_types

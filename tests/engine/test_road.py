@@ -20,8 +20,8 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
+from engine.statements.base import Statement
 from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
-from engine.statements.statement import Statement
 from tests.engine.lake_sessions import refuse
 
 pytestmark = pytest.mark.spark

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from catalog.tokens import TokenStore
+from engine.pipeline import parse_statement
 from engine.runtime.identity import Identity, Method, Scope
-from engine.statement import parse_statement
 from engine.statements.tokens.statement import CreateToken, RevokeToken, ShowTokens
 from tests.engine.bare_lake import BareLake
 

@@ -40,6 +40,7 @@ from engine.runtime.results import (
     sql_field,
     string_rows,
 )
+from engine.statements.base import Statement
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
@@ -49,7 +50,6 @@ from engine.statements.listings.statement import (
     ListTables,
 )
 from engine.statements.show.statement import ShowCatalogs
-from engine.statements.statement import Statement
 
 Answer = Callable[[StatementContext], ResultStream]
 CATALOG = "spark_catalog"

@@ -26,7 +26,7 @@ from engine.delta.planning.repairs import plan_analyze, plan_manifest, plan_repa
 from engine.delta.planning.restore import plan_restore
 from engine.delta.planning.vacuum import plan_vacuum
 from engine.errors.statement_errors import StatementNotSupported
-from engine.formats.planning import RowPlan
+from engine.formats.planning import FormatStatement, RowPlan
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.statements.alter_table.statement import AlterTable
@@ -42,7 +42,6 @@ from engine.statements.maintenance.statement import (
     Vacuum,
 )
 from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
-from engine.statements.statement import FormatStatement
 from engine.table.formats import DEFAULT_FORMAT
 
 

@@ -17,6 +17,7 @@ from engine.statements.create_table.statement import CloneTable
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,
+    MaintenanceStatement,
     Optimize,
     Reorg,
     RepairTable,
@@ -24,7 +25,6 @@ from engine.statements.maintenance.statement import (
     Vacuum,
 )
 from engine.statements.procedures.statement import Procedure, RewriteDataFiles, SetCurrentSnapshot
-from engine.statements.statement import MaintenanceStatement
 from engine.types.column_paths import format_name
 
 _REWRITE = "CALL system.rewrite_data_files writes files again that have deleted rows."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
-from engine.formats.planning import RowPlan
+from engine.formats.planning import FormatStatement, RowPlan
 from engine.iceberg.planning.like_tables import plan_create_table_like
 from engine.iceberg.planning.maintenance import plan_maintenance
 from engine.iceberg.planning.plans import IcebergPlan, ReferencePlan
@@ -26,7 +26,6 @@ from engine.statements.maintenance.statement import (
     Vacuum,
 )
 from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
-from engine.statements.statement import FormatStatement
 from engine.table.operations import TableOperation
 
 

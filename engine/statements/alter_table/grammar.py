@@ -35,6 +35,7 @@ from engine.statements.alter_table.statement import (
     UnsetProperties,
     WriteOrdered,
 )
+from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import (
     read_clustering,
     read_column,
@@ -49,8 +50,8 @@ from engine.statements.create_table.grammar_clauses import (
     take_position,
 )
 from engine.statements.create_table.grammar_partitions import read_term, read_write_order
-from engine.statements.create_table.keys import AddKey, DropKey
 from engine.statements.create_table.statement import Check, ColumnDef
+from engine.statements.create_table.statement_keys import AddKey, DropKey
 from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags
@@ -297,3 +298,8 @@ _OTHER_CHANGES = (
     *(("DISABLE", "PREDICTIVE"), ("ENABLE", "PREDICTIVE"), ("INHERIT", "PREDICTIVE")),
 )
 """Changes that are known and not made here."""
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {("ALTER", "TABLE"): parse_alter_table}
+)

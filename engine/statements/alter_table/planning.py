@@ -53,10 +53,10 @@ from engine.statements.alter_table.statement import (
     UnsetProperties,
     WriteOrdered,
 )
-from engine.statements.create_table.keys import AddKey, DropKey
 from engine.statements.create_table.planning import spelled_columns
 from engine.statements.create_table.planning_definition import plan_expression_checks
 from engine.statements.create_table.planning_keys import added_key, dropped_key
+from engine.statements.create_table.statement_keys import AddKey, DropKey
 from engine.table import definition_changes as changes
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange
@@ -69,7 +69,7 @@ from engine.types.schema_changes import resolve_path
 
 def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan | SyncIdentityPlan:
     """Raises for what the table, or this release, cannot do."""
-    table = _table(bound)
+    table = altered_table(bound)
     match statement.changes[0]:
         case RenameTable(table_parts=parts):
             return _renamed(bound, table, parts)
@@ -83,7 +83,7 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
             return altered(bound, table, statement.changes)
 
 
-def _table(bound: BoundStatement) -> BoundTable:
+def altered_table(bound: BoundStatement) -> BoundTable:
     assert isinstance(bound.target, BoundTable)
     return bound.target
 

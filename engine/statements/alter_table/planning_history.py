@@ -24,8 +24,8 @@ from engine.statements.alter_table.statement import (
     UnsetProperties,
     WriteOrdered,
 )
-from engine.statements.create_table.keys import AddKey, DropKey, ForeignKeyDef
 from engine.statements.create_table.statement import After, First, Position
+from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef
 from engine.table.keys import KEY_PREFIX
 from engine.table.snapshot import TableSnapshot
 from engine.types.schema import (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.create_table.keys import AddKey, DropKey
+from engine.statements.base import Statement
 from engine.statements.create_table.statement import Check, ColumnDef, Position, Properties
+from engine.statements.create_table.statement_keys import AddKey, DropKey
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
@@ -168,7 +169,7 @@ TableChange = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTable:
+class AlterTable(Statement):
     """`ALTER TABLE t …`: several changes only for a list of ALTER COLUMN."""
 
     table_parts: tuple[str, ...]

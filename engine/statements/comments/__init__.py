@@ -1,1 +1,1 @@
-"""TODO."""
+"""COMMENT ON."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
@@ -48,3 +48,6 @@ def parse_comment_on(cursor: Cursor) -> CommentOn:
                 raise cursor.fail("the column before this needs its table")
     cursor.read("IS")
     return CommentOn(kind=kind, parts=parts, comment=None if cursor.take("NULL") else cursor.read_string())
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], CommentOn]] = MappingProxyType({("COMMENT", "ON"): parse_comment_on})

@@ -8,7 +8,7 @@ from catalog.volume_changes import SetVolumeComment
 from engine.bind.bound import BoundStatement
 from engine.plans.ddl import AlterPlan, CatalogPlan
 from engine.statements.alter_table import planning_history as alter_history
-from engine.statements.alter_table.planning import _table, changed, described
+from engine.statements.alter_table.planning import altered_table, changed, described
 from engine.statements.alter_table.statement import AlterColumn
 from engine.statements.comments.statement import Commentable, CommentOn
 from engine.statements.create_table.planning_definition import COMMENT
@@ -30,7 +30,7 @@ def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> Catalo
 
 def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
     """COMMENT ON a table or a column; NULL takes the comment away."""
-    table = _table(bound)
+    table = altered_table(bound)
     if statement.kind is Commentable.COLUMN:
         path = (statement.parts[-1],)
         change: DefinitionChange = changes.SetColumnMetadata(path=path, key=COMMENT, value=statement.comment)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.statements.base import Statement
+
 
 class Commentable(StrEnum):
     CATALOG = "CATALOG"
@@ -15,7 +17,7 @@ class Commentable(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOn:
+class CommentOn(Statement):
     """`COMMENT ON kind name IS 'comment'|NULL`; for a column the last of `parts` is its name."""
 
     kind: Commentable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engine.bind.bound import Outcome
+from engine.bind.bound import BoundStatement, Outcome
 from engine.runtime.results import empty_result, string_rows
 from engine.statements.compatibility.statement import Absent, ForeignStatement, Refresh
 
@@ -21,7 +21,7 @@ _COLUMNS: Mapping[Absent, tuple[str, ...]] = MappingProxyType(
 """Hive's."""
 
 
-def answer_foreign(statement: ForeignStatement) -> Outcome:
+def answer_foreign(_: BoundStatement, statement: ForeignStatement) -> Outcome:
     """No rows; a table that the statement names was found when it was bound."""
     if isinstance(statement, Refresh):
         return Outcome(result=empty_result())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import read_table
 from engine.statements.compatibility.statement import Absent, Refresh, ShowAbsent
@@ -55,3 +58,21 @@ def _of_table(cursor: Cursor) -> Refresh:
     if cursor.words(1) == ["TABLE"] and cursor.count > 1 and cursor.words(2)[1:] != ["."]:
         cursor.read("TABLE")
     return Refresh(table_parts=read_table(cursor))
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Refresh | ShowAbsent]] = MappingProxyType(
+    {
+        ("INVALIDATE",): parse_invalidate,
+        ("MSCK",): parse_msck,
+        ("REFRESH",): parse_refresh,
+        ("SHOW", "LOCKS"): show_locks,
+        ("SHOW", "TRANSACTIONS"): lambda _: ShowAbsent(kind=Absent.TRANSACTIONS),
+        ("SHOW", "COMPACTIONS"): lambda _: ShowAbsent(kind=Absent.COMPACTIONS),
+        ("SHOW", "INDEX"): show_indexes,
+        ("SHOW", "INDEXES"): show_indexes,
+        ("SHOW", "FORMATTED", "INDEX"): show_indexes,
+        ("SHOW", "FORMATTED", "INDEXES"): show_indexes,
+        ("SHOW", "CURRENT", "ROLES"): lambda _: ShowAbsent(kind=Absent.ROLES),
+        ("SHOW", "ROLES"): lambda _: ShowAbsent(kind=Absent.ROLES),
+    }
+)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.statements.base import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refresh:
+class Refresh(Statement):
     """`REFRESH [TABLE] t | 'path' | FUNCTION f`, `INVALIDATE METADATA [t]`, `MSCK [REPAIR TABLE] t …`
 
     `table_parts` is None where no table is named.
@@ -31,7 +33,7 @@ class Absent(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowAbsent:
+class ShowAbsent(Statement):
     """`SHOW LOCKS|TRANSACTIONS|INDEX|ROLES …`; `table_parts` is the table that the statement names, if any."""
 
     kind: Absent

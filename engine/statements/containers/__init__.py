@@ -1,1 +1,1 @@
-"""TODO."""
+"""Catalogs and schemas."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from catalog.privileges import Kind
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.query.names import read_catalog, read_schema
+from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema
+from engine.statements.base import Statement
 from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
 from engine.statements.create_table.grammar_clauses import read_properties, take_if_exists, take_if_not_exists
 from engine.statements.create_table.statement import Properties
@@ -78,3 +82,14 @@ def parse_drop_catalog(cursor: Cursor) -> DropCatalog:
 
 def _take_cascade(cursor: Cursor) -> bool:
     return cursor.take_any("CASCADE", "RESTRICT") == "CASCADE"
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("CREATE", "CATALOG"): parse_create_catalog,
+        ("ALTER", "CATALOG"): parse_alter_catalog,
+        ("DROP", "CATALOG"): parse_drop_catalog,
+        **{("CREATE", word): parse_create_schema for word in SCHEMA_WORDS},
+        **{("DROP", word): parse_drop_schema for word in SCHEMA_WORDS},
+    }
+)

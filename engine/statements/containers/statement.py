@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
 from engine.statements.create_table.statement import Properties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateSchema:
+class CreateSchema(Statement):
     schema_parts: tuple[str, ...]
     if_not_exists: bool = False
     comment: str | None = None
@@ -21,14 +22,14 @@ class CreateSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropSchema:
+class DropSchema(Statement):
     schema_parts: tuple[str, ...]
     if_exists: bool = False
     cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateCatalog:
+class CreateCatalog(Statement):
     """`CREATE CATALOG [IF NOT EXISTS] c [USING provider] [COMMENT 'c'] [OPTIONS (…)]`"""
 
     catalog: str
@@ -39,7 +40,7 @@ class CreateCatalog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterCatalog:
+class AlterCatalog(Statement):
     """`ALTER CATALOG c [SET] OPTIONS (…)`: others stay."""
 
     catalog: str
@@ -47,7 +48,7 @@ class AlterCatalog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropCatalog:
+class DropCatalog(Statement):
     catalog: str
     if_exists: bool = False
     cascade: bool = False

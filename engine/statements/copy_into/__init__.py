@@ -1,1 +1,1 @@
-"""TODO."""
+"""COPY INTO: files that are there, loaded once."""

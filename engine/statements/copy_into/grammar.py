@@ -6,7 +6,7 @@ the query is read as any other; that name is all that the query may read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
@@ -165,3 +165,6 @@ def _take_files(cursor: Cursor) -> tuple[tuple[str, ...], str | None]:
 
 def _take_options(cursor: Cursor, clause: str) -> Properties:
     return read_properties(cursor) if cursor.take(clause) else ()
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], CopyInto]] = MappingProxyType({("COPY", "INTO"): parse_copy_into})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
 from engine.statements.insert.statement import Insert
 from engine.statements.select.statement import Query
 from engine.table.scan import FileFormat
@@ -26,7 +27,7 @@ class FilesAt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopyInto:
+class CopyInto(Statement):
     """`COPY INTO t [BY POSITION | (columns)] FROM 'path' | (SELECT … FROM 'path') FILEFORMAT = kind …`
 
     `source` reads one relation, the files at `path`; it is all of their columns where `is_whole`.

@@ -1,1 +1,1 @@
-"""TODO."""
+"""CREATE TABLE, its copies and conversions, and DROP TABLE."""

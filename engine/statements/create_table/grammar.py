@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.time_travel import read_table_version
+from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import (
     read_clustering,
     read_column,
@@ -17,8 +21,8 @@ from engine.statements.create_table.grammar_clauses import (
     take_if_exists,
     take_if_not_exists,
 )
+from engine.statements.create_table.grammar_convert import parse_convert
 from engine.statements.create_table.grammar_partitions import is_column, is_term_only, read_term, read_write_order
-from engine.statements.create_table.keys import KeyDef
 from engine.statements.create_table.statement import (
     Check,
     CloneTable,
@@ -28,6 +32,7 @@ from engine.statements.create_table.statement import (
     CreateTableLike,
     DropTable,
 )
+from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.functions.grammar_calls import read_row_filter
 from engine.types.partition_terms import PartitionTerm
 
@@ -242,3 +247,15 @@ def parse_drop_table(cursor: Cursor) -> DropTable:
     if_exists = take_if_exists(cursor)
     table = read_table(cursor)
     return DropTable(table_parts=table, if_exists=if_exists, purge=cursor.take("PURGE"))
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("CONVERT", "TO", "DELTA"): parse_convert,
+        ("CREATE", "EXTERNAL", "TABLE"): parse_create_external_table,
+        ("CREATE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE),
+        ("CREATE", "OR", "REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE_OR_REPLACE),
+        ("REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.REPLACE),
+        ("DROP", "TABLE"): parse_drop_table,
+    }
+)

@@ -11,8 +11,8 @@ from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.sql.dialect.type_text import NoType, ensure_is_type
 from engine.statements.create_table.grammar_keys import take_key
-from engine.statements.create_table.keys import KeyDef
 from engine.statements.create_table.statement import After, Check, ColumnDef, First, Identity, Position, Properties
+from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.functions.grammar_calls import read_mask
 
 _NO_UNIQUE = "It would not be enforced; declare a PRIMARY KEY, which tells as much to those who read it."

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlglot.errors import TokenError
-
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
+from engine.sql.dialect.tokens import TokenError
 from engine.types.partition_terms import IDENTITY, PartitionTerm, SortTerm
 
 _SPELLINGS = {"years": "year", "months": "month", "days": "day", "date": "day", "hours": "hour", "date_hour": "hour"}

@@ -21,7 +21,7 @@ from engine.errors.key_errors import (
 )
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alter_table.statement import DropConstraint
-from engine.statements.create_table.keys import AddKey, DropKey, ForeignKeyDef, KeyDef, PrimaryKeyDef
+from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef, KeyDef, PrimaryKeyDef
 from engine.table import definition_changes as changes
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField, StructType

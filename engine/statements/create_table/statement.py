@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.create_table.keys import KeyDef
+from engine.statements.base import Statement
+from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.policies.statement import NewPolicy
 from engine.statements.select.statement import Query, TimeTravel
 from engine.types.partition_terms import PartitionTerm, SortTerm
@@ -76,7 +77,7 @@ Properties = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable:
+class CreateTable(Statement):
     """`[CREATE [OR]] [REPLACE] TABLE t [(columns)] [USING p] … [AS query]`
 
     `partitioned_by` are column names, those that were given with a type are in `columns` too; where one of the terms is
@@ -128,7 +129,7 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTableLike:
+class CreateTableLike(Statement):
     """`CREATE TABLE [IF NOT EXISTS] t LIKE source …`"""
 
     table_parts: tuple[str, ...]
@@ -140,7 +141,7 @@ class CreateTableLike:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CloneTable:
+class CloneTable(Statement):
     """`[CREATE [OR]] [REPLACE] TABLE t SHALLOW|DEEP CLONE source [AS OF …] [TBLPROPERTIES …] [LOCATION …]`"""
 
     mode: CreateMode
@@ -153,14 +154,14 @@ class CloneTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropTable:
+class DropTable(Statement):
     table_parts: tuple[str, ...]
     if_exists: bool = False
     purge: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertTable:
+class ConvertTable(Statement):
     """``CONVERT TO DELTA parquet.`path` [NO STATISTICS] [PARTITIONED BY (column type, …)]``
 
     `path` is None where a table is named by `table_parts`.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.bodies import is_known_function
-from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
+from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
+from engine.statements.base import Statement
 from engine.statements.describe.statement import (
     DescribeCatalog,
     DescribeDetail,
@@ -18,8 +22,6 @@ from engine.statements.functions.grammar_calls import read_function
 from engine.statements.functions.statement import DescribeFunction
 from engine.statements.policies.grammar import parse_describe_policy
 from engine.statements.select.statement import DescribeQuery
-from engine.statements.show.grammar import _SCHEMA_WORDS
-from engine.statements.statement import Statement
 from engine.statements.volumes.statement import DescribeVolume
 
 
@@ -42,7 +44,7 @@ def parse_describe(cursor: Cursor) -> Statement:
         cursor.read("CATALOG")
         extended = _take_before_name(cursor, "EXTENDED")
         return DescribeCatalog(catalog=read_catalog(cursor), extended=extended)
-    for word in _SCHEMA_WORDS:
+    for word in SCHEMA_WORDS:
         if _is_word_with_name(cursor, word):
             cursor.read(word)
             extended = _take_before_name(cursor, "EXTENDED")
@@ -93,3 +95,8 @@ def _read_limit(cursor: Cursor) -> int:
     if limit is None:
         raise cursor.fail("a whole number is expected after LIMIT")
     return limit
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {("DESC",): parse_describe, ("DESCRIBE",): parse_describe}
+)

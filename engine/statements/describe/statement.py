@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeTable:
+class DescribeTable(Statement):
     """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column] [AS JSON]`; metadata calls may ask for an older `version`."""
 
     table_parts: tuple[str, ...]
@@ -17,13 +19,13 @@ class DescribeTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeSchema:
+class DescribeSchema(Statement):
     schema_parts: tuple[str, ...]
     extended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeCatalog:
+class DescribeCatalog(Statement):
     """`DESCRIBE CATALOG [EXTENDED] c`"""
 
     catalog: str
@@ -31,7 +33,7 @@ class DescribeCatalog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeHistory:
+class DescribeHistory(Statement):
     """`DESCRIBE HISTORY t|'/path' [LIMIT n]`; a path is `("delta", path)`."""
 
     table_parts: tuple[str, ...]
@@ -39,7 +41,7 @@ class DescribeHistory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeDetail:
+class DescribeDetail(Statement):
     """`DESCRIBE DETAIL t|'/path'`; a path is `("delta", path)`."""
 
     table_parts: tuple[str, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.statements.base import Statement
 from engine.statements.insert.statement import Insert
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.statement import Delete, Update
@@ -12,7 +13,7 @@ from engine.statements.select.statement import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainWrite:
+class ExplainWrite(Statement):
     """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …|MERGE …`: nothing runs."""
 
     mode: ExplainMode
@@ -28,6 +29,6 @@ class ExplainMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explain:
+class Explain(Statement):
     mode: ExplainMode
     inner: Query

@@ -1,1 +1,1 @@
-"""TODO."""
+"""SQL functions of the catalog and of sessions."""

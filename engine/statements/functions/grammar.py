@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
@@ -9,6 +13,7 @@ from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.bodies import is_called_by_name, is_known_function, parse_body
 from engine.sql.query.names import ensure_temporary
 from engine.sql.query.query import parse_query
+from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import read_type, take_if_exists, take_if_not_exists
 from engine.statements.functions.grammar_calls import read_function
 from engine.statements.functions.statement import CreateFunction, DropFunction, Parameter
@@ -131,3 +136,22 @@ def _read_temporary(cursor: Cursor) -> tuple[str, ...]:
     parts = read_function(cursor)
     ensure_temporary(parts, "function")
     return parts[-1:]
+
+
+_TEMPORARY: tuple[tuple[str, ...], ...] = ((), ("TEMP",), ("TEMPORARY",))
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        **{
+            (*create, *temporary, "FUNCTION"): partial(
+                parse_create_function, or_replace="REPLACE" in create, temporary=bool(temporary)
+            )
+            for create in (("CREATE",), ("CREATE", "OR", "REPLACE"))
+            for temporary in _TEMPORARY
+        },
+        **{
+            ("DROP", *temporary, "FUNCTION"): partial(parse_drop_function, temporary=bool(temporary))
+            for temporary in _TEMPORARY
+        },
+    }
+)

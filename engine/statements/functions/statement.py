@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
 from engine.statements.select.statement import Query
 
 
@@ -16,7 +17,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateFunction:
+class CreateFunction(Statement):
     """`CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] f (parameters) [RETURNS type] … RETURN body`
 
     `probe` is a query that evaluates the body over parameters of their types. Its first column has the type of the
@@ -36,7 +37,7 @@ class CreateFunction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropFunction:
+class DropFunction(Statement):
     """`DROP [TEMPORARY] FUNCTION [IF EXISTS] f`"""
 
     function_parts: tuple[str, ...]
@@ -45,7 +46,7 @@ class DropFunction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeFunction:
+class DescribeFunction(Statement):
     """`DESCRIBE FUNCTION [EXTENDED] f`"""
 
     function_parts: tuple[str, ...]

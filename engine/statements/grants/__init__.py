@@ -1,1 +1,1 @@
-"""TODO."""
+"""Privileges, owners, groups and external locations."""

@@ -6,11 +6,15 @@ is. What is not granted is denied, so there is no DENY. No other system has toke
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from catalog.privileges import Kind, PrincipalKind, Privilege
 from catalog.right_errors import PrivilegeUnknown
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause
-from engine.sql.query.names import read_catalog, read_schema, read_table
+from engine.sql.query.names import read_catalog, read_schema, read_table, take_pattern
+from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import take_if_exists, take_if_not_exists
 from engine.statements.grants.statement import (
     AlterGroup,
@@ -94,15 +98,15 @@ def show_groups(cursor: Cursor) -> ShowGroups:
         kind = PrincipalKind.GROUP if cursor.take("GROUP") else PrincipalKind.USER
         cursor.take("USER")
         member = PrincipalName(name=cursor.read_name(), kind=kind)
-    return ShowGroups(member=member, pattern=_take_pattern(cursor))
+    return ShowGroups(member=member, pattern=take_pattern(cursor))
 
 
 def show_users(cursor: Cursor) -> ShowUsers:
-    return ShowUsers(pattern=_take_pattern(cursor))
+    return ShowUsers(pattern=take_pattern(cursor))
 
 
 def show_locations(cursor: Cursor) -> ShowLocations:
-    return ShowLocations(pattern=_take_pattern(cursor))
+    return ShowLocations(pattern=take_pattern(cursor))
 
 
 def read_parts(cursor: Cursor, kind: Kind) -> tuple[str, ...]:
@@ -236,5 +240,22 @@ def read_securable(cursor: Cursor, follower: str) -> SecurableName:
     return SecurableName(kind=Kind.TABLE, parts=read_table(cursor))
 
 
-def _take_pattern(cursor: Cursor) -> str | None:
-    return cursor.read_string() if cursor.take("LIKE") else cursor.take_string()
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("ALTER", "GROUP"): parse_alter_group,
+        ("CREATE", "EXTERNAL", "LOCATION"): parse_create_location,
+        ("CREATE", "GROUP"): parse_create_group,
+        ("CREATE", "ROLE"): parse_role,
+        ("DENY",): parse_deny,
+        ("DROP", "EXTERNAL", "LOCATION"): parse_drop_location,
+        ("DROP", "GROUP"): parse_drop_group,
+        ("DROP", "ROLE"): parse_role,
+        ("GRANT",): parse_grant,
+        ("REVOKE",): parse_revoke,
+        ("SHOW", "EXTERNAL", "LOCATIONS"): show_locations,
+        ("SHOW", "GRANT"): show_grants,
+        ("SHOW", "GRANTS"): show_grants,
+        ("SHOW", "GROUPS"): show_groups,
+        ("SHOW", "USERS"): show_users,
+    }
+)

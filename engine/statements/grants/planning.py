@@ -44,8 +44,6 @@ from engine.statements.grants.statement import (
     RevokeRights,
     RightStatement,
 )
-from engine.statements.policies.planning_tags import plan_tags
-from engine.statements.policies.statement import AlterTags, CreatePolicy, DropPolicy
 
 _NOT_IN_FORCE = (
     "Warning: this server authenticates nobody (authentication.methods is anonymous), so privileges and owners do not "
@@ -85,8 +83,6 @@ def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan
             without = (LocationNotFound,) if statement.if_exists else ()
             change = None if bound.securable is None else DropLocationChange(name)
             return CatalogPlan(change=change, tolerated=without, condition=bound.condition)
-        case AlterTags() | CreatePolicy() | DropPolicy():
-            return plan_tags(bound, statement)
         case _:
             assert_never(statement)
 

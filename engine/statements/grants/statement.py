@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.privileges import Kind, PrincipalKind, Privilege
-from engine.statements.policies.statement import TagQuestion, TagStatement
+from engine.statements.base import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class PrincipalName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrantRights:
+class GrantRights(Statement):
     """`GRANT privileges ON securable TO principal`"""
 
     privileges: tuple[Privilege, ...]
@@ -39,7 +39,7 @@ class GrantRights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RevokeRights:
+class RevokeRights(Statement):
     """`REVOKE privileges ON securable FROM principal`"""
 
     privileges: tuple[Privilege, ...]
@@ -48,7 +48,7 @@ class RevokeRights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterOwner:
+class AlterOwner(Statement):
     """`ALTER kind name [SET] OWNER TO principal`"""
 
     securable: SecurableName
@@ -56,7 +56,7 @@ class AlterOwner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowGrants:
+class ShowGrants(Statement):
     """`SHOW GRANTS [principal] [ON securable]`"""
 
     principal: PrincipalName | None = None
@@ -64,7 +64,7 @@ class ShowGrants:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateGroup:
+class CreateGroup(Statement):
     """`CREATE GROUP g [WITH [USER u, …] [GROUP h, …]]`"""
 
     name: str
@@ -73,7 +73,7 @@ class CreateGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterGroup:
+class AlterGroup(Statement):
     """`ALTER GROUP g ADD|DROP [USER u, …] [GROUP h, …]`"""
 
     name: str
@@ -82,13 +82,13 @@ class AlterGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropGroup:
+class DropGroup(Statement):
     name: str
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowGroups:
+class ShowGroups(Statement):
     """`SHOW GROUPS [WITH USER u | GROUP h] [LIKE 'pattern']`"""
 
     member: PrincipalName | None = None
@@ -96,14 +96,14 @@ class ShowGroups:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowUsers:
+class ShowUsers(Statement):
     """`SHOW USERS [LIKE 'pattern']`"""
 
     pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateLocation:
+class CreateLocation(Statement):
     """`CREATE EXTERNAL LOCATION [IF NOT EXISTS] name URL 'path' [COMMENT 'c']`"""
 
     name: str
@@ -113,13 +113,13 @@ class CreateLocation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropLocation:
+class DropLocation(Statement):
     name: str
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowLocations:
+class ShowLocations(Statement):
     """`SHOW EXTERNAL LOCATIONS [LIKE 'pattern']`"""
 
     pattern: str | None = None
@@ -128,18 +128,7 @@ class ShowLocations:
 GrantQuestion = ShowGrants | ShowGroups | ShowUsers | ShowLocations
 """Statements that answer what is granted, and to whom."""
 
-RightQuestion = GrantQuestion | TagQuestion
-"""With those that answer which policies there are."""
-
 RightStatement = (
-    GrantRights
-    | RevokeRights
-    | AlterOwner
-    | CreateGroup
-    | AlterGroup
-    | DropGroup
-    | CreateLocation
-    | DropLocation
-    | TagStatement
+    GrantRights | RevokeRights | AlterOwner | CreateGroup | AlterGroup | DropGroup | CreateLocation | DropLocation
 )
 """Statements that change it."""

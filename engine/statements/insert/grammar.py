@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-
-from sqlglot.tokenizer_core import Token, TokenType
+from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, each_token, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
 from engine.statements.create_table.grammar_clauses import read_name_list
@@ -231,3 +231,8 @@ def _num_rows(tokens: Sequence[Token]) -> int:
         is_comma = is_values and token.token_type == TokenType.COMMA
         rows += depth == 0 and (is_comma or token.token_type in _SET_OPERATIONS)
     return rows
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Insert | MultiInsert]] = MappingProxyType(
+    {("INSERT",): parse_insert}
+)

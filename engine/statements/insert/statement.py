@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
 from engine.statements.select.statement import Query, Span
 
 
@@ -60,7 +61,7 @@ class Defaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert:
+class Insert(Statement):
     """`INSERT [WITH SCHEMA EVOLUTION] INTO|OVERWRITE t [PARTITION …] [BY NAME | (columns)] [REPLACE …] query`
 
     `source` has its own text; a WITH clause before INSERT is part of it.

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The lists that drivers ask for."""

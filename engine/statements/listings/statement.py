@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindSchemas:
+class FindSchemas(Statement):
     """`SHOW SCHEMAS IN CATALOG c | ALL CATALOGS [LIKE 'pattern']`, as the Databricks clients list schemas."""
 
     catalog: str | None = None
@@ -14,7 +16,7 @@ class FindSchemas:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindTables:
+class FindTables(Statement):
     """`SHOW TABLES IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [[TABLE] LIKE 'p']`; `catalog` None for all."""
 
     catalog: str | None = None
@@ -23,7 +25,7 @@ class FindTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindColumns:
+class FindColumns(Statement):
     """`SHOW COLUMNS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [TABLE LIKE 'p'] [LIKE 'p']`, as `FindTables`."""
 
     catalog: str | None = None
@@ -33,7 +35,7 @@ class FindColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindFunctions:
+class FindFunctions(Statement):
     """`SHOW FUNCTIONS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [LIKE 'p']`: those of schemas, not Spark's."""
 
     catalog: str | None = None
@@ -42,7 +44,7 @@ class FindFunctions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindKeys:
+class FindKeys(Statement):
     """The columns of the primary key of a table, or of its foreign keys.
 
     `SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} t`, or `IN CATALOG c IN SCHEMA s IN TABLE t`
@@ -53,7 +55,7 @@ class FindKeys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListSchemas:
+class ListSchemas(Statement):
     """Metadata call: JDBC patterns (`%`, `_`, backslash escapes), None matches all."""
 
     catalog: str | None = None
@@ -61,7 +63,7 @@ class ListSchemas:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListTables:
+class ListTables(Statement):
     """Metadata call; `types` among TABLE and VIEW, empty for all."""
 
     catalog: str | None = None
@@ -71,7 +73,7 @@ class ListTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListColumns:
+class ListColumns(Statement):
     """Metadata call."""
 
     catalog: str | None = None
@@ -81,7 +83,7 @@ class ListColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListFiles:
+class ListFiles(Statement):
     """Metadata call: the `limit` largest data files of a table, of its newest version or an older one."""
 
     table_parts: tuple[str, ...]
@@ -90,7 +92,7 @@ class ListFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListFunctions:
+class ListFunctions(Statement):
     """Metadata call. Spark's own functions, which are in no schema, are listed with any, as the stock server does."""
 
     catalog: str | None = None
@@ -103,14 +105,14 @@ TablePattern = tuple[str | None, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListPrimaryKeys:
+class ListPrimaryKeys(Statement):
     """Metadata call: the columns of primary keys, in their order."""
 
     table: TablePattern = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListForeignKeys:
+class ListForeignKeys(Statement):
     """Metadata call: the columns of foreign keys of the tables `child` that reference tables `parent`."""
 
     parent: TablePattern = (None, None, None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import (
     GenerateModeNotSupported,
@@ -10,6 +13,7 @@ from engine.sql.dialect.errors import (
     UnsupportedStatement,
 )
 from engine.sql.query.names import read_table, read_table_or_path
+from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import read_dotted_list
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
@@ -151,3 +155,16 @@ def _read_hours(cursor: Cursor) -> float:
         raise cursor.fail("a number of hours is expected") from None
     cursor.read("HOURS")
     return hours
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("ANALYZE", "TABLE"): parse_analyze,
+        ("FSCK", "REPAIR", "TABLE"): parse_fsck,
+        ("GENERATE",): parse_generate,
+        ("OPTIMIZE",): parse_optimize,
+        ("REORG", "TABLE"): parse_reorg,
+        ("RESTORE",): parse_restore,
+        ("VACUUM",): parse_vacuum,
+    }
+)

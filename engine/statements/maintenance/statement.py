@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
 from engine.statements.select.statement import TimeTravel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vacuum:
+class Vacuum(Statement):
     """`VACUUM t|'/path' [LITE|FULL] [RETAIN n HOURS] [DRY RUN]`; a path is `("delta", path)`."""
 
     table_parts: tuple[str, ...]
@@ -19,7 +20,7 @@ class Vacuum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreTable:
+class RestoreTable(Statement):
     """`RESTORE [TABLE] t|'/path' [TO] VERSION|TIMESTAMP AS OF …`; a path is `("delta", path)`."""
 
     table_parts: tuple[str, ...]
@@ -27,7 +28,7 @@ class RestoreTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairTable:
+class RepairTable(Statement):
     """`FSCK REPAIR TABLE t|'/path' [DRY RUN]`"""
 
     table_parts: tuple[str, ...]
@@ -35,14 +36,14 @@ class RepairTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateManifest:
+class GenerateManifest(Statement):
     """`GENERATE symlink_format_manifest FOR TABLE t|'/path'`"""
 
     table_parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalyzeTable:
+class AnalyzeTable(Statement):
     """`ANALYZE TABLE t COMPUTE [DELTA] STATISTICS [NOSCAN | FOR COLUMNS a, b | FOR ALL COLUMNS]`
 
     `columns` are those whose distinct values are counted: the named ones, of all columns none is named, None: of none.
@@ -55,7 +56,7 @@ class AnalyzeTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Optimize:
+class Optimize(Statement):
     """`OPTIMIZE t [FULL] [WHERE condition] [ZORDER BY (columns)]`; the condition is over partition columns."""
 
     table_parts: tuple[str, ...]
@@ -67,8 +68,11 @@ class Optimize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reorg:
+class Reorg(Statement):
     """`REORG TABLE t [WHERE condition] APPLY (PURGE)`; the condition is over partition columns."""
 
     table_parts: tuple[str, ...]
     condition: str | None = None
+
+
+MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable

@@ -7,8 +7,9 @@ of the source that it matches are for the first clause of their kind whose condi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
@@ -216,3 +217,6 @@ class _MergeComposer:
         source = composed.own("(SELECT 1)")
         composed.own(f" AS {quote(self.source_alias)}")
         return source
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Merge]] = MappingProxyType({("MERGE",): parse_merge})

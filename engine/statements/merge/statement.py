@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from catalog.names import fold
+from engine.statements.base import Statement
 from engine.statements.row_changes.statement import Assignment
 from engine.statements.select.statement import Query, TargetQuery
 
@@ -48,7 +49,7 @@ class MergeClause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
+class Merge(Statement):
     """`MERGE [WITH SCHEMA EVOLUTION] INTO t [AS alias] USING source [AS source_alias] ON condition clauses`
 
     `source` is all of the source, `is_table` whether that is a table and nothing else; `source_parts` is its name if it

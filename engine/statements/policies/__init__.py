@@ -1,1 +1,1 @@
-"""TODO."""
+"""Row filters, column masks, tags, and policies by tag."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
 from catalog.named_policies import ColumnMatch, PolicyKind
 from catalog.names import fold, quote
 from catalog.policies import PolicyArgument
@@ -11,6 +15,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.query import parse_query
+from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import take_if_exists
 from engine.statements.functions.grammar_calls import read_arguments, read_function
 from engine.statements.grants.grammar import read_parts, read_principal, read_securable, take_owner
@@ -238,3 +243,19 @@ def _call(
 
 def _dotted(parts: tuple[str, ...]) -> str:
     return ".".join(map(quote, parts))
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        **{
+            ("ALTER", *kind.value.split()): partial(parse_alter_object, kind=kind)
+            for kind in (Kind.SCHEMA, Kind.FUNCTION, Kind.LOCATION)
+        },
+        ("ALTER", "DATABASE"): partial(parse_alter_object, kind=Kind.SCHEMA),
+        ("CREATE", "POLICY"): partial(parse_create_policy, or_replace=False),
+        ("CREATE", "OR", "REPLACE", "POLICY"): partial(parse_create_policy, or_replace=True),
+        ("DROP", "POLICY"): parse_drop_policy,
+        ("SHOW", "POLICIES"): partial(show_policies, effective=False),
+        ("SHOW", "EFFECTIVE", "POLICIES"): partial(show_policies, effective=True),
+    }
+)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from catalog.named_policies import ColumnMatch, PolicyKind
 from catalog.policies import PolicyArgument
 from catalog.tags import AllOf, TagCondition, TagPairs
+from engine.statements.base import Statement
 from engine.statements.grants.statement import PrincipalName, SecurableName
 from engine.statements.select.statement import Query
 
@@ -21,7 +22,7 @@ class PolicyCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterRowFilter:
+class AlterRowFilter(Statement):
     """`ALTER TABLE t SET ROW FILTER f ON (…)`, or `DROP ROW FILTER`, which `call` is None for."""
 
     table_parts: tuple[str, ...]
@@ -29,7 +30,7 @@ class AlterRowFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterColumnMask:
+class AlterColumnMask(Statement):
     """`ALTER TABLE t ALTER COLUMN c SET MASK f [USING COLUMNS (…)]`, or `DROP MASK`, which `call` is None for."""
 
     table_parts: tuple[str, ...]
@@ -50,7 +51,7 @@ PolicyStatement = AlterRowFilter | AlterColumnMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTags:
+class AlterTags(Statement):
     """`ALTER kind name [ALTER COLUMN c] SET TAGS ('key' = 'value', …) | UNSET TAGS ('key', …)`"""
 
     securable: SecurableName
@@ -60,7 +61,7 @@ class AlterTags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatePolicy:
+class CreatePolicy(Statement):
     """`CREATE [OR REPLACE] POLICY p ON kind name … FOR TABLES …`; `arguments` name aliases of columns."""
 
     name: str
@@ -78,7 +79,7 @@ class CreatePolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropPolicy:
+class DropPolicy(Statement):
     """`DROP POLICY [IF EXISTS] p ON kind name`"""
 
     name: str
@@ -87,7 +88,7 @@ class DropPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowPolicies:
+class ShowPolicies(Statement):
     """`SHOW [EFFECTIVE] POLICIES ON kind name`; the effective ones are also those of what the object lies in."""
 
     securable: SecurableName
@@ -95,7 +96,7 @@ class ShowPolicies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribePolicy:
+class DescribePolicy(Statement):
     """`DESCRIBE POLICY p ON kind name`"""
 
     name: str

@@ -1,1 +1,1 @@
-"""TODO."""
+"""CALL: Iceberg's procedures."""

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from sqlglot.errors import TokenError
-
 from catalog.names import fold
 from engine.errors.procedure_errors import (
     ArgumentGivenTwice,
@@ -26,8 +24,10 @@ from engine.errors.procedure_errors import (
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.tokens import TokenError
 from engine.sql.query.names import read_table
 from engine.sql.query.relations import is_file_name
+from engine.statements.base import Statement
 from engine.statements.procedures.grammar_arguments import BOOLEAN, INT, LONG, LONGS, MAP, TEXT, TIME, Kind
 from engine.statements.procedures.statement import (
     AddFiles,
@@ -244,3 +244,6 @@ def _parse_table(text: str, name: str, parameter: str = _TABLE) -> tuple[str, ..
     except SyntaxFailure as failure:
         raise WrongArgument(name, parameter, f"{text!r} is not the name of a table, since {failure.reason}") from None
     return parts
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType({("CALL",): parse_call})

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from engine.statements.base import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AncestorsOf:
@@ -133,7 +135,7 @@ Procedure = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Statement):
     """`CALL [catalog.]system.procedure(table => 't', …)`
 
     The table is looked up in the `catalog` (None: the current one) that the procedure is named with.
@@ -158,7 +160,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotTable:
+class SnapshotTable(Statement):
     """`CALL [catalog.]system.snapshot(source_table => 's', table => 't', location => '/path', properties => map(…))`"""
 
     catalog: str | None
@@ -169,7 +171,7 @@ class SnapshotTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterTable:
+class RegisterTable(Statement):
     """`CALL [catalog.]system.register_table(table => 't', metadata_file => '/path')`"""
 
     catalog: str | None

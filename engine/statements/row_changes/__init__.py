@@ -1,1 +1,1 @@
-"""TODO."""
+"""DELETE, UPDATE and TRUNCATE TABLE."""

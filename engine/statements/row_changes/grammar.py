@@ -6,7 +6,9 @@ expressions: so these may have subqueries, whose tables are bound like those of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
@@ -146,3 +148,8 @@ def parse_truncate_table(cursor: Cursor) -> TruncateTable:
     if cursor.take("PARTITION"):
         raise UnsupportedClause("PARTITION in TRUNCATE TABLE", "Use DELETE FROM with a condition on the partition.")
     return TruncateTable(table_parts=table)
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Delete | Update | TruncateTable]] = MappingProxyType(
+    {("DELETE", "FROM"): parse_delete, ("UPDATE",): parse_update, ("TRUNCATE", "TABLE"): parse_truncate_table}
+)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
 from engine.statements.select.statement import TargetQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
+class Delete(Statement):
     """`DELETE FROM t [AS alias] [WHERE condition]`; `rows` are those that it means."""
 
     table_parts: tuple[str, ...]
@@ -27,7 +28,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
+class Update(Statement):
     """`UPDATE t [AS alias] SET assignments [WHERE condition]`; `values` has a column for each assignment."""
 
     table_parts: tuple[str, ...]
@@ -39,5 +40,5 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TruncateTable:
+class TruncateTable(Statement):
     table_parts: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""TODO."""
+"""SQL scripts, EXECUTE IMMEDIATE and the IDENTIFIER clause."""

@@ -10,22 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from sqlglot.tokenizer_core import Token, TokenType
-
 from engine.errors.cursor_errors import CursorAlreadyExists, CursorAtWrongPlace
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.query import parse_query
-from engine.statements.scripting.errors import (
-    ConditionAtWrongPlace,
-    DropVariableInScript,
-    DuplicateCondition,
-    HandlerAtWrongPlace,
-    LocalVariableReplaced,
-    ScriptTooDeep,
-    VariableNotAtBeginning,
-    VariableOutsideBlock,
-)
 from engine.statements.scripting.grammar_cursors import parse_cursor_statement, parse_declare_cursor
 from engine.statements.scripting.grammar_declarations import (
     Declared,
@@ -49,11 +38,21 @@ from engine.statements.scripting.statement import (
     Leave,
     Loop,
     NamedByExpressions,
+    RunnableStatement,
     Script,
     ScriptPart,
 )
+from engine.statements.scripting.statement_errors import (
+    ConditionAtWrongPlace,
+    DropVariableInScript,
+    DuplicateCondition,
+    HandlerAtWrongPlace,
+    LocalVariableReplaced,
+    ScriptTooDeep,
+    VariableNotAtBeginning,
+    VariableOutsideBlock,
+)
 from engine.statements.select.statement import Query
-from engine.statements.statement import AnyStatement
 from engine.statements.variables.grammar import parse_declare, parse_set_variables, row_query
 from engine.statements.variables.statement import DeclareVariables
 
@@ -65,7 +64,7 @@ _LITERALS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIF
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
-ParseStatement = Callable[[str], AnyStatement | NamedByExpressions]
+ParseStatement = Callable[[str], RunnableStatement | NamedByExpressions]
 _Parsed = TypeVar("_Parsed")
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from engine.sql.dialect.cursor import Cursor
-from engine.statements.scripting.errors import (
+from engine.statements.scripting.statement import Handler
+from engine.statements.scripting.statement_errors import (
     DuplicateHandler,
     DuplicateSqlstateHandler,
     EndLabelAlone,
@@ -24,7 +25,6 @@ from engine.statements.scripting.errors import (
     LabelTaken,
     UnknownLabel,
 )
-from engine.statements.scripting.statement import Handler
 
 KNOWN_CONDITIONS = frozenset(files(__package__).joinpath("spark_conditions.tsv").read_text().split())
 """The names of Spark's errors, which a handler may be for; with and without what follows their dot."""

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sqlglot.tokenizer_core import Token, TokenType
-
 from catalog.names import quote
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
+from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.sql.query.splice import apply_edits
-from engine.statements.scripting.errors import IdentifierNotAName, IdentifierWithSubquery
 from engine.statements.scripting.statement import NamedByExpressions
+from engine.statements.scripting.statement_errors import IdentifierNotAName, IdentifierWithSubquery
 from engine.statements.select.statement import Span
 from engine.statements.variables.grammar import row_query
 

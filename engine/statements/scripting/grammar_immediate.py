@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from sqlglot.tokenizer_core import Token, TokenType
-
 from engine.errors.variable_errors import DuplicateArgument, SubqueryAsArgument
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
+from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.statements.scripting.statement import Argument, ExecuteImmediate
 from engine.statements.select.statement import Query
@@ -51,13 +50,6 @@ def markers(text: str) -> tuple[bool, bool]:
         for before, token in pairwise([nothing, *tokens])
     )
     return by_position, by_name
-
-
-def _is_dotted_name(text: str) -> bool:
-    cursor = Cursor(text, tokenize(text))
-    if cursor.is_name():
-        cursor.read_names()
-    return cursor.is_done
 
 
 def _split(tokens: Sequence[Token]) -> list[list[Token]]:

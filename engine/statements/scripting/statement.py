@@ -1,32 +1,20 @@
-"""Define the statements that hold others: EXECUTE IMMEDIATE, the IDENTIFIER clause, SQL scripts."""
+"""Define the statements that hold others: EXECUTE IMMEDIATE, the IDENTIFIER clause, SQL scripts.
+
+What they hold runs statement by statement (`engine/script`), each through the pipeline by itself.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.alter_table.statement import AlterTable
-from engine.statements.comments.statement import CommentOn
-from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
-from engine.statements.create_table.statement import CreateTable, CreateTableLike, DropTable
-from engine.statements.functions.statement import CreateFunction, DropFunction
-from engine.statements.grants.statement import (
-    AlterGroup,
-    AlterOwner,
-    CreateGroup,
-    CreateLocation,
-    DropGroup,
-    DropLocation,
-    GrantRights,
-    RevokeRights,
-)
-from engine.statements.insert.statement import Insert, MultiInsert
-from engine.statements.merge.statement import Merge
-from engine.statements.row_changes.statement import Delete, TruncateTable, Update
+from engine.statements.base import Statement
+from engine.statements.insert.statement import MultiInsert
 from engine.statements.select.statement import Query, Span
-from engine.statements.session.statement import ResetSetting, UseCatalog, UseSchema
-from engine.statements.variables.statement import DeclareVariables, DropVariable, Names, RoadStatement, SetVariables
-from engine.statements.views.statement import AlterView, CreateView, DropView
+from engine.statements.variables.statement import Names
+
+RunnableStatement = Statement | MultiInsert
+"""What runs by itself: MultiInsert holds several INSERTs of one source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +167,7 @@ CursorStatement = DeclareCursor | OpenCursor | FetchCursor | CloseCursor
 
 
 ScriptPart = (
-    RoadStatement
+    RunnableStatement
     | ExecuteImmediate
     | NamedByExpressions
     | CursorStatement
@@ -199,20 +187,5 @@ class Script:
     body: Compound
 
 
-Executable = RoadStatement | ExecuteImmediate | NamedByExpressions | Script
+Executable = RunnableStatement | ExecuteImmediate | NamedByExpressions | Script
 """What a text of SQL may be."""
-
-
-_WITHOUT_ROWS = (
-    *(Insert, MultiInsert, Delete, Update, Merge, TruncateTable),
-    *(CreateTable, CreateTableLike, AlterTable, DropTable, CreateView, AlterView, DropView, CommentOn),
-    *(CreateSchema, DropSchema, CreateCatalog, AlterCatalog, DropCatalog, UseSchema, UseCatalog, ResetSetting),
-    *(DeclareVariables, SetVariables, DropVariable),
-    *(GrantRights, RevokeRights, AlterOwner, CreateGroup, AlterGroup, DropGroup, CreateLocation, DropLocation),
-    *(CreateFunction, DropFunction),
-)
-
-
-def may_answer_rows(statement: Executable) -> bool:
-    """Whether `statement` may have a result set; what a text inside of it answers is not known before it runs."""
-    return not isinstance(statement, _WITHOUT_ROWS)

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from catalog.names import TableName
 from engine.pruning.predicates import Predicate
+from engine.statements.base import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Qualifier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Statement):
     """A call of a function that is none of Spark's: `span` is its name, arguments and parentheses.
 
     `is_column`: it is all of a selected column that has no alias, and is what this is called by.
@@ -172,7 +173,7 @@ class NeededRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Statement):
     """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
 
     `relations` and `qualifiers` are in the order of the text. `engine.sql.query.splice` puts other names in their
@@ -209,7 +210,7 @@ class TargetQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeQuery:
+class DescribeQuery(Statement):
     """`DESCRIBE [QUERY] SELECT …`: the columns of the result, nothing runs."""
 
     inner: Query

@@ -1,1 +1,1 @@
-"""TODO."""
+"""USE, SET and RESET."""

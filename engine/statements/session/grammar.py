@@ -7,14 +7,15 @@ becomes a value of `spark.sql.session.timeZone`, as in Spark.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
+from engine.runtime.settings import TIME_ZONE
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import InvalidSetSyntax, UnsupportedStatement
-from engine.sql.query.names import read_catalog, read_schema
+from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema
+from engine.statements.base import Statement
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.show.grammar import _SCHEMA_WORDS
-
-TIME_ZONE = "spark.sql.session.timeZone"
 
 _KEY = r"(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w.:\\-]+))"
 _ASSIGNMENT = re.compile(rf"(?s)\s*{_KEY}\s*=(?P<value>.*)")
@@ -99,7 +100,7 @@ def _offset(interval: re.Match[str]) -> str:
 def parse_use(cursor: Cursor) -> UseSchema | UseCatalog:
     """`USE [CATALOG|SCHEMA|DATABASE|NAMESPACE] name`"""
     word = next(iter(cursor.words(1)), "")
-    if word in ("CATALOG", *_SCHEMA_WORDS):
+    if word in ("CATALOG", *SCHEMA_WORDS):
         cursor.take(word)
         if cursor.is_done:
             return UseSchema(parts=(word.lower(),))
@@ -112,3 +113,11 @@ def parse_use(cursor: Cursor) -> UseSchema | UseCatalog:
 def parse_set_catalog(cursor: Cursor) -> UseCatalog:
     """What follows `SET CATALOG`: a name, or a string."""
     return UseCatalog(catalog=read_catalog(cursor))
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {("USE",): parse_use, ("SET", "CATALOG"): parse_set_catalog}
+)
+
+RAW_HEADS: Mapping[str, Callable[[str], Statement]] = MappingProxyType({"SET": parse_set, "RESET": parse_reset})
+"""First word → what reads the raw text after it."""

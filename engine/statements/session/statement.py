@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UseSchema:
+class UseSchema(Statement):
     """`USE [SCHEMA|DATABASE] a[.b]`: one part is a schema (or, for plain `USE`, a catalog); two are catalog.schema."""
 
     parts: tuple[str, ...]
@@ -14,20 +16,20 @@ class UseSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UseCatalog:
+class UseCatalog(Statement):
     """`USE CATALOG c`, `SET CATALOG c`."""
 
     catalog: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetSetting:
+class SetSetting(Statement):
     key: str
     value: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowSettings:
+class ShowSettings(Statement):
     """`SET` (key None: all), `SET -v`, `SET key`."""
 
     key: str | None = None
@@ -35,7 +37,7 @@ class ShowSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResetSetting:
+class ResetSetting(Statement):
     """`RESET` (key None: all), `RESET key`."""
 
     key: str | None = None

@@ -1,7 +1,6 @@
-"""The statements that are no queries: SHOW, DESCRIBE, USE, EXPLAIN, read word by word with a cursor.
+"""Parse SHOW of names, columns, properties, partitions and definitions.
 
-Each function begins after the first word of its statement and leaves nothing over. Grammar: Spark's, Delta's `DESCRIBE
-HISTORY|DETAIL`, and what Databricks' clients send beyond it (`USE CATALOG`, `SHOW … IN ALL CATALOGS`).
+Grammar: Spark's, and what Databricks' clients send beyond it (`SHOW … IN ALL CATALOGS`).
 """
 
 from __future__ import annotations
@@ -13,12 +12,9 @@ from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
-from engine.sql.query.names import read_catalog, read_schema, read_table
-from engine.statements.compatibility.grammar import show_indexes, show_locks
-from engine.statements.compatibility.statement import Absent, ShowAbsent
-from engine.statements.grants.grammar import show_grants, show_groups, show_locations, show_users
+from engine.sql.query.names import read_catalog, read_schema, read_table, take_pattern, take_schema
+from engine.statements.base import Statement
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindKeys, FindSchemas, FindTables
-from engine.statements.policies.grammar import show_policies
 from engine.statements.show.statement import (
     ShowCatalogs,
     ShowColumns,
@@ -32,51 +28,14 @@ from engine.statements.show.statement import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.statement import Statement
-from engine.statements.tokens.statement import ShowTokens
-from engine.statements.volumes.statement import ShowVolumes
-
-_OTHER_SHOWS = tuple(
-    (word,)
-    for word in (
-        *(
-            "CACHED",
-            "CATALOG",
-            "COLLATION",
-            "COLLATIONS",
-            "CONNECTIONS",
-            "CONF",
-            "CREATE",
-            "CREDENTIALS",
-            "CURRENT",
-            "EXTERNAL",
-        ),
-        *("IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "PRINCIPALS", "PROCEDURES"),
-        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE"),
-    )
-)
-_SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
-
-
-def parse_show(cursor: Cursor) -> Statement:
-    """`SHOW …`, by the table of its kinds."""
-    for words, parse in _SHOWS.items():
-        if cursor.take(*words):
-            return parse(cursor)
-    word = next(iter(cursor.words(1)), "")
-    if (word,) in _OTHER_SHOWS:
-        raise UnsupportedStatement(f"SHOW {word}")
-    if not word.isalpha():
-        raise cursor.fail("what to show is expected")
-    raise cursor.fail_among((*_SHOWS, *_OTHER_SHOWS))
 
 
 def _show_schemas(cursor: Cursor) -> ShowSchemas | FindSchemas:
     is_wide, catalog = _take_catalogs(cursor)
     if is_wide:
-        return FindSchemas(catalog=catalog, pattern=_take_pattern(cursor))
+        return FindSchemas(catalog=catalog, pattern=take_pattern(cursor))
     catalog = read_catalog(cursor) if cursor.take_any("FROM", "IN") else None
-    return ShowSchemas(catalog=catalog, pattern=_take_pattern(cursor))
+    return ShowSchemas(catalog=catalog, pattern=take_pattern(cursor))
 
 
 def _show_tables(cursor: Cursor) -> ShowTables | FindTables:
@@ -85,15 +44,15 @@ def _show_tables(cursor: Cursor) -> ShowTables | FindTables:
         return FindTables(
             catalog=catalog,
             schema_pattern=_take_named_pattern(cursor, "SCHEMA"),
-            table_pattern=_take_named_pattern(cursor, "TABLE") or _take_pattern(cursor),
+            table_pattern=_take_named_pattern(cursor, "TABLE") or take_pattern(cursor),
         )
-    statement = ShowTables(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
+    statement = ShowTables(schema_parts=take_schema(cursor), pattern=take_pattern(cursor))
     _refuse_json(cursor)
     return statement
 
 
 def _show_table_extended(cursor: Cursor) -> ShowTableExtended:
-    schema = _take_schema(cursor)
+    schema = take_schema(cursor)
     cursor.read("LIKE")
     pattern = cursor.read_string()
     if cursor.take("PARTITION"):
@@ -108,11 +67,7 @@ def _refuse_json(cursor: Cursor) -> None:
 
 
 def _show_views(cursor: Cursor) -> ShowViews:
-    return ShowViews(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
-
-
-def _show_volumes(cursor: Cursor) -> ShowVolumes:
-    return ShowVolumes(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
+    return ShowViews(schema_parts=take_schema(cursor), pattern=take_pattern(cursor))
 
 
 def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
@@ -140,9 +95,9 @@ def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) 
     is_wide, catalog = _take_catalogs(cursor)
     if is_wide:
         schemas = _take_named_pattern(cursor, "SCHEMA")
-        return FindFunctions(catalog=catalog, schema_pattern=schemas, pattern=_take_pattern(cursor))
-    schema = _take_schema(cursor)
-    pattern = _take_pattern(cursor)
+        return FindFunctions(catalog=catalog, schema_pattern=schemas, pattern=take_pattern(cursor))
+    schema = take_schema(cursor)
+    pattern = take_pattern(cursor)
     if pattern is None and cursor.is_name():
         pattern = cursor.read_names()[-1]
     return ShowFunctions(schema_parts=schema, pattern=pattern, builtin=builtin, user=user)
@@ -204,54 +159,6 @@ def _show_create_table(cursor: Cursor) -> ShowCreateTable:
     return ShowCreateTable(table_parts=table)
 
 
-_SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
-    {
-        ("CATALOGS",): lambda cursor: ShowCatalogs(pattern=_take_pattern(cursor)),
-        ("SCHEMAS",): _show_schemas,
-        ("DATABASES",): _show_schemas,
-        ("NAMESPACES",): _show_schemas,
-        ("TABLES",): _show_tables,
-        ("TABLE", "EXTENDED"): _show_table_extended,
-        ("VIEWS",): _show_views,
-        ("VOLUMES",): _show_volumes,
-        ("COLUMNS",): _show_columns,
-        ("FUNCTIONS",): _show_functions,
-        ("ALL", "FUNCTIONS"): _show_functions,
-        ("USER", "FUNCTIONS"): lambda cursor: _show_functions(cursor, builtin=False),
-        ("SYSTEM", "FUNCTIONS"): lambda cursor: _show_functions(cursor, user=False),
-        ("CURRENT", "NAMESPACE"): lambda _: ShowCurrentNamespace(),
-        ("TBLPROPERTIES",): _show_tblproperties,
-        ("PARTITIONS",): _show_partitions,
-        ("CREATE", "TABLE"): _show_create_table,
-        ("KEYS",): _show_keys,
-        ("PRIMARY", "KEYS"): _show_keys,
-        ("FOREIGN", "KEYS"): lambda cursor: replace(_show_keys(cursor), foreign=True),
-        ("LOCKS",): show_locks,
-        ("TRANSACTIONS",): lambda _: ShowAbsent(kind=Absent.TRANSACTIONS),
-        ("COMPACTIONS",): lambda _: ShowAbsent(kind=Absent.COMPACTIONS),
-        ("INDEX",): show_indexes,
-        ("INDEXES",): show_indexes,
-        ("FORMATTED", "INDEX"): show_indexes,
-        ("FORMATTED", "INDEXES"): show_indexes,
-        ("CURRENT", "ROLES"): lambda _: ShowAbsent(kind=Absent.ROLES),
-        ("ROLES",): lambda _: ShowAbsent(kind=Absent.ROLES),
-        ("GRANT",): show_grants,
-        ("GRANTS",): show_grants,
-        ("GROUPS",): show_groups,
-        ("USERS",): show_users,
-        ("TOKENS",): lambda _: ShowTokens(),
-        ("EXTERNAL", "LOCATIONS"): show_locations,
-        ("POLICIES",): partial(show_policies, effective=False),
-        ("EFFECTIVE", "POLICIES"): partial(show_policies, effective=True),
-    }
-)
-
-
-def _take_schema(cursor: Cursor) -> tuple[str, ...]:
-    """`FROM|IN schema`, or () for the current one."""
-    return read_schema(cursor) if cursor.take_any("FROM", "IN") else ()
-
-
 def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
     """`IN ALL CATALOGS` (True, None), `IN CATALOG c` (True, c), or neither (False, None)."""
     for word in ("IN", "FROM"):
@@ -263,11 +170,31 @@ def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
     return False, None
 
 
-def _take_pattern(cursor: Cursor) -> str | None:
-    """`[LIKE] 'pattern'`"""
-    return cursor.read_string() if cursor.take("LIKE") else cursor.take_string()
-
-
 def _take_named_pattern(cursor: Cursor, word: str) -> str | None:
     """`SCHEMA LIKE 'pattern'`"""
     return cursor.read_string() if cursor.take(word, "LIKE") else None
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("SHOW", "CATALOGS"): lambda cursor: ShowCatalogs(pattern=take_pattern(cursor)),
+        ("SHOW", "SCHEMAS"): _show_schemas,
+        ("SHOW", "DATABASES"): _show_schemas,
+        ("SHOW", "NAMESPACES"): _show_schemas,
+        ("SHOW", "TABLES"): _show_tables,
+        ("SHOW", "TABLE", "EXTENDED"): _show_table_extended,
+        ("SHOW", "VIEWS"): _show_views,
+        ("SHOW", "COLUMNS"): _show_columns,
+        ("SHOW", "FUNCTIONS"): _show_functions,
+        ("SHOW", "ALL", "FUNCTIONS"): _show_functions,
+        ("SHOW", "USER", "FUNCTIONS"): partial(_show_functions, builtin=False),
+        ("SHOW", "SYSTEM", "FUNCTIONS"): partial(_show_functions, user=False),
+        ("SHOW", "CURRENT", "NAMESPACE"): lambda _: ShowCurrentNamespace(),
+        ("SHOW", "TBLPROPERTIES"): _show_tblproperties,
+        ("SHOW", "PARTITIONS"): _show_partitions,
+        ("SHOW", "CREATE", "TABLE"): _show_create_table,
+        ("SHOW", "KEYS"): _show_keys,
+        ("SHOW", "PRIMARY", "KEYS"): _show_keys,
+        ("SHOW", "FOREIGN", "KEYS"): lambda cursor: replace(_show_keys(cursor), foreign=True),
+    }
+)

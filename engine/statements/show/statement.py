@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCatalogs:
+class ShowCatalogs(Statement):
     pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowSchemas:
+class ShowSchemas(Statement):
     """`SHOW SCHEMAS|DATABASES [IN catalog] [LIKE 'pattern']`."""
 
     catalog: str | None = None
@@ -24,7 +26,7 @@ class ShowSchemas:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTables:
+class ShowTables(Statement):
     """`SHOW TABLES [IN schema] [LIKE 'pattern']`; `schema_parts` is empty for the current schema."""
 
     schema_parts: tuple[str, ...] = ()
@@ -32,7 +34,7 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTableExtended:
+class ShowTableExtended(Statement):
     """`SHOW TABLE EXTENDED [IN schema] LIKE 'pattern'`."""
 
     pattern: str
@@ -40,18 +42,18 @@ class ShowTableExtended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowViews:
+class ShowViews(Statement):
     schema_parts: tuple[str, ...] = ()
     pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowColumns:
+class ShowColumns(Statement):
     table_parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowFunctions:
+class ShowFunctions(Statement):
     """`SHOW [SYSTEM|USER|ALL] FUNCTIONS [IN schema] [LIKE 'pattern']`: `builtin` those of Spark, `user` the others."""
 
     schema_parts: tuple[str, ...] = ()
@@ -61,12 +63,12 @@ class ShowFunctions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCurrentNamespace:
+class ShowCurrentNamespace(Statement):
     """`SHOW CURRENT NAMESPACE`: the session's catalog and schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTblProperties:
+class ShowTblProperties(Statement):
     """`SHOW TBLPROPERTIES t [('key')]`."""
 
     table_parts: tuple[str, ...]
@@ -74,7 +76,7 @@ class ShowTblProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowPartitions:
+class ShowPartitions(Statement):
     """`SHOW PARTITIONS t [PARTITION (column = 'value', …)]`: `spec` has the columns and their values as text."""
 
     table_parts: tuple[str, ...]
@@ -82,5 +84,5 @@ class ShowPartitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCreateTable:
+class ShowCreateTable(Statement):
     table_parts: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Personal access tokens."""

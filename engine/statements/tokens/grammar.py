@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
-from engine.statements.tokens.statement import CreateToken, RevokeToken
+from engine.statements.tokens.statement import CreateToken, RevokeToken, ShowTokens, TokenStatement
 
 _SECONDS: Mapping[str, int] = MappingProxyType({"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400})
 
@@ -29,3 +29,12 @@ def _read_lifetime_s(cursor: Cursor) -> int:
     if count is None or unit is None:
         raise cursor.fail("a whole number of SECONDS, MINUTES, HOURS or DAYS is expected after LIFETIME")
     return count * _SECONDS[unit.removesuffix("S")]
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], TokenStatement]] = MappingProxyType(
+    {
+        ("CREATE", "TOKEN"): parse_create_token,
+        ("REVOKE", "TOKEN"): parse_revoke_token,
+        ("SHOW", "TOKENS"): lambda _: ShowTokens(),
+    }
+)

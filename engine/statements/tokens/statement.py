@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateToken:
+class CreateToken(Statement):
     """`CREATE TOKEN [COMMENT 'text'] [LIFETIME n SECONDS|MINUTES|HOURS|DAYS] [READ ONLY]`"""
 
     comment: str = ""
@@ -15,14 +17,14 @@ class CreateToken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RevokeToken:
+class RevokeToken(Statement):
     """`REVOKE TOKEN 'id'`"""
 
     token_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTokens:
+class ShowTokens(Statement):
     """`SHOW TOKENS`"""
 
 

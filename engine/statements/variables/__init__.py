@@ -1,1 +1,1 @@
-"""TODO."""
+"""Session variables."""

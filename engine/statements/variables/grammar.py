@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot.tokenizer_core import Token, TokenType
-
 from catalog.names import quote
 from engine.errors.expression_errors import DefaultWithSubquery
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.errors import InvalidSetSyntax, UnsupportedStatement
+from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.sql.query.query import parse_query
-from engine.statements.scripting.grammar_immediate import _is_dotted_name
 from engine.statements.select.statement import Query
 from engine.statements.variables.statement import DeclareVariables, DropVariable, Names, SetVariables
 
@@ -119,3 +117,10 @@ def _without_parentheses(tokens: list[Token]) -> list[Token]:
             is_whole = index == len(tokens) - 1 and index > 1 and tokens[1].text.upper() not in QUERY_HEADS
             return tokens[1:-1] if is_whole else tokens
     return tokens
+
+
+def _is_dotted_name(text: str) -> bool:
+    cursor = Cursor(text, tokenize(text))
+    if cursor.is_name():
+        cursor.read_names()
+    return cursor.is_done

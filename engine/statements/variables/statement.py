@@ -1,24 +1,21 @@
-"""Statements about variables, and those that hold others: EXECUTE IMMEDIATE, the IDENTIFIER clause, SQL scripts.
+"""Define the statements about session variables, and the queries of one row that scripts evaluate.
 
-Values before names are bound. The first family takes the road of every statement. The second never does: what it holds
-is run statement by statement (`engine/script`), each down the road by itself. All expressions are queries of one row,
-so that nothing is evaluated that was not bound, authorised and guarded.
+All expressions are queries of one row, so that nothing is evaluated that was not bound, authorized and guarded.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.insert.statement import MultiInsert
+from engine.statements.base import Statement
 from engine.statements.select.statement import Query
-from engine.statements.statement import OneStatement
 
 Names = tuple[str, ...]
 """A dotted name, its parts as written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclareVariables:
+class DeclareVariables(Statement):
     """`DECLARE [OR REPLACE] [VARIABLE] names [type] [DEFAULT|= expression]`, as the text that Spark reads."""
 
     text: str
@@ -26,7 +23,7 @@ class DeclareVariables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetVariables:
+class SetVariables(Statement):
     """`SET VARIABLE (targets) = (source)`: the one row of `source`, or NULLs if it has none."""
 
     targets: tuple[Names, ...]
@@ -34,7 +31,7 @@ class SetVariables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropVariable:
+class DropVariable(Statement):
     """`DROP TEMPORARY VARIABLE [IF EXISTS] name`"""
 
     parts: Names
@@ -42,14 +39,7 @@ class DropVariable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateQuery:
+class EvaluateQuery(Statement):
     """The rows of a query, as values for variables and parameters; no text says it."""
 
     query: Query
-
-
-VariableStatement = DeclareVariables | SetVariables | DropVariable | EvaluateQuery
-SingleStatement = OneStatement | VariableStatement
-"""All that is bound, authorised, planned and executed by itself."""
-
-RoadStatement = SingleStatement | MultiInsert

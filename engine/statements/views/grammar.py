@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
 from catalog.privileges import Kind
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
@@ -9,6 +13,7 @@ from engine.sql.query.names import ensure_temporary, read_table
 from engine.sql.query.query import parse_query
 from engine.statements.alter_table.grammar import read_unset_properties
 from engine.statements.alter_table.statement import RenameTable, SetProperties
+from engine.statements.base import Statement
 from engine.statements.copy_into.grammar import file_format, file_kind, file_query
 from engine.statements.copy_into.statement import FilesAt
 from engine.statements.create_table.grammar_clauses import read_properties, take_if_exists, take_if_not_exists
@@ -143,3 +148,28 @@ def _take_view_columns(cursor: Cursor) -> tuple[ViewColumn, ...]:
 def parse_drop_view(cursor: Cursor) -> DropView:
     if_exists = take_if_exists(cursor)
     return DropView(view_parts=read_table(cursor), if_exists=if_exists)
+
+
+_TEMPORARY = (("TEMP",), ("TEMPORARY",))
+_CREATE = (("CREATE",), ("CREATE", "OR", "REPLACE"))
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        **{
+            (*create, *temporary, "VIEW"): partial(
+                parse_create_view, or_replace="REPLACE" in create, temporary=bool(temporary)
+            )
+            for create in _CREATE
+            for temporary in ((), *_TEMPORARY)
+        },
+        **{
+            (*create, "GLOBAL", *temporary, "VIEW"): partial(
+                parse_create_view, or_replace="REPLACE" in create, temporary=True, shared=True
+            )
+            for create in _CREATE
+            for temporary in _TEMPORARY
+        },
+        ("ALTER", "VIEW"): parse_alter_view,
+        ("DROP", "VIEW"): parse_drop_view,
+    }
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
+from engine.statements.base import Statement
 from engine.statements.copy_into.statement import FilesAt
 from engine.statements.create_table.statement import Properties
 from engine.statements.select.statement import Query
@@ -19,7 +20,7 @@ class ViewColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView:
+class CreateView(Statement):
     """`CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] … AS query`
 
     `files`: it is `CREATE TEMPORARY VIEW v USING format OPTIONS (path …)`, and the query reads these. `temporary`: it
@@ -41,7 +42,7 @@ class CreateView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterView:
+class AlterView(Statement):
     """`ALTER VIEW v` with any change but its query; None is `WITH SCHEMA TYPE EVOLUTION`, which all views have."""
 
     view_parts: tuple[str, ...]
@@ -49,6 +50,6 @@ class AlterView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropView:
+class DropView(Statement):
     view_parts: tuple[str, ...]
     if_exists: bool = False

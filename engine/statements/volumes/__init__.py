@@ -1,1 +1,1 @@
-"""TODO."""
+"""Volumes and the files in them."""

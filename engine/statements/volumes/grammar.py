@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
 from catalog.privileges import Kind
 from engine.errors.volume_errors import EmptyLocalFile
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedStatement
-from engine.sql.query.names import read_table
+from engine.sql.query.names import read_table, take_pattern, take_schema
+from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import take_if_exists, take_if_not_exists
 from engine.statements.grants.statement import AlterOwner
 from engine.statements.policies.grammar import parse_alter_object
 from engine.statements.policies.statement import AlterTags
-from engine.statements.volumes.statement import ChangeFile, CreateVolume, DropVolume, GetFile, ListVolume, RenameVolume
+from engine.statements.volumes.statement import (
+    ChangeFile,
+    CreateVolume,
+    DropVolume,
+    GetFile,
+    ListVolume,
+    RenameVolume,
+    ShowVolumes,
+)
 from engine.storage.volume_files import FileOperation
 
 _RESOURCES = ("FILE", "FILES", "JAR", "JARS", "ARCHIVE", "ARCHIVES")
@@ -89,3 +102,22 @@ def _read_local(cursor: Cursor) -> str:
     if not local:
         raise EmptyLocalFile()
     return local
+
+
+def show_volumes(cursor: Cursor) -> ShowVolumes:
+    return ShowVolumes(schema_parts=take_schema(cursor), pattern=take_pattern(cursor))
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("ALTER", "VOLUME"): parse_alter_volume,
+        ("CREATE", "VOLUME"): parse_create_volume,
+        ("CREATE", "EXTERNAL", "VOLUME"): partial(parse_create_volume, external=True),
+        ("DROP", "VOLUME"): parse_drop_volume,
+        ("GET",): parse_get,
+        ("LIST",): parse_list,
+        ("PUT",): parse_put,
+        ("REMOVE",): parse_remove,
+        ("SHOW", "VOLUMES"): show_volumes,
+    }
+)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.base import Statement
 from engine.storage.volume_files import FileOperation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateVolume:
+class CreateVolume(Statement):
     """`CREATE [EXTERNAL] VOLUME [IF NOT EXISTS] v [LOCATION 'p'] [COMMENT 'c']`; external with `location` only."""
 
     volume_parts: tuple[str, ...]
@@ -18,13 +19,13 @@ class CreateVolume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropVolume:
+class DropVolume(Statement):
     volume_parts: tuple[str, ...]
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameVolume:
+class RenameVolume(Statement):
     """`ALTER VOLUME v RENAME TO w`"""
 
     volume_parts: tuple[str, ...]
@@ -32,7 +33,7 @@ class RenameVolume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowVolumes:
+class ShowVolumes(Statement):
     """`SHOW VOLUMES [IN schema] [LIKE 'pattern']`"""
 
     schema_parts: tuple[str, ...] = ()
@@ -40,12 +41,12 @@ class ShowVolumes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeVolume:
+class DescribeVolume(Statement):
     volume_parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListVolume:
+class ListVolume(Statement):
     """`LIST '/Volumes/c/s/v/folder' [LIMIT n]`; the Files API lists names `after` that of the last page's last row."""
 
     path: str
@@ -54,7 +55,7 @@ class ListVolume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetFile:
+class GetFile(Statement):
     """`GET '/Volumes/c/s/v/file' TO 'local'`"""
 
     path: str
@@ -62,7 +63,7 @@ class GetFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeFile:
+class ChangeFile(Statement):
     """`PUT 'local' INTO '/Volumes/c/s/v/file' [OVERWRITE]` and `REMOVE '/Volumes/c/s/v/file'`.
 
     Folders are made and removed by the Files API alone.

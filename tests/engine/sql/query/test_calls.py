@@ -9,9 +9,9 @@ import pytest
 from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.names import SchemaName, TableName
 from engine.sql.dialect.errors import BodyNotPossible
-from engine.sql.parser import parse
 from engine.sql.query.bodies import free_names, inlined_call, is_of_row, parse_body, with_defaults
 from engine.sql.query.splice import splice
+from engine.statements.parse import parse
 from engine.statements.select.statement import Query
 
 CALLS = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.parser import parse
 from engine.sql.query.splice import splice
+from engine.statements.parse import parse
 from engine.statements.select.statement import ChangeRange, Query, Relation
 
 

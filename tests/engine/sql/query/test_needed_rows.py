@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.pruning.predicates import Column, Compare, In, Literal, Operator, Or, Predicate
-from engine.sql.parser import parse
+from engine.statements.parse import parse
 from engine.statements.select.statement import NeededRows, Query
 from engine.types.schema import PrimitiveType
 

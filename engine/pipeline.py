@@ -19,13 +19,14 @@ from typing import assert_never
 
 from catalog.errors import CatalogBusy, SqlError, TableAlreadyExists
 from catalog.remote import look_again, one_look
-from engine.analyze.analyze import analyze
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.analyze.analyzer import Analyzer
 from engine.authorize.accesses import access_of
 from engine.authorize.authorize import authorize
-from engine.authorize.policies import answers_work, hides_texts, hides_work
+from engine.authorize.policies import hides_texts, hides_work
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
-from engine.bind.bound import BoundStatement, BoundTable, FreeName, Outcome
+from engine.bind.bound import AuthorizedStatement, BoundStatement, BoundTable, FreeName, Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
@@ -38,7 +39,6 @@ from engine.exec.session import ExecSession
 from engine.execute.execute import execute
 from engine.formats.planning import FormatPlanners, follow_up_of
 from engine.formats.writing import FormatWriters
-from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
     CreateTableAsPlan,
@@ -59,16 +59,18 @@ from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.sql.parameters import with_condition_values
-from engine.sql.script.programs import parse_program
-from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateMode, CreateTable
+from engine.statements.base import Statement
+from engine.statements.create_table.statement import ConvertTable, CreateTable
 from engine.statements.explain.statement import ExplainWrite
 from engine.statements.insert.statement import Insert, MultiInsert
 from engine.statements.maintenance.statement import Vacuum
 from engine.statements.merge.statement import Merge
+from engine.statements.parse import parse
+from engine.statements.registry import spec_of
 from engine.statements.row_changes.statement import Delete, Update
-from engine.statements.scripting.statement import Executable
+from engine.statements.scripting.statement import Executable, RunnableStatement
 from engine.statements.select.statement import Query
-from engine.statements.variables.statement import RoadStatement, SingleStatement
+from engine.statements.spec import Retry
 from engine.statements.views.statement import CreateView
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
@@ -96,12 +98,39 @@ def parse_statement(text: str) -> Executable:
             return _remembered(text)
         if text.lstrip()[:6].upper() in _REMEMBERED_WRITES:
             return _remembered_write(text)
-    return parse_program(text)
+    return parse(text)
 
 
-_remembered = lru_cache(_REMEMBERED_MAX)(parse_program)
-_remembered_write = lru_cache(_REMEMBERED_WRITES_MAX)(parse_program)
+_remembered = lru_cache(_REMEMBERED_MAX)(parse)
+_remembered_write = lru_cache(_REMEMBERED_WRITES_MAX)(parse)
 """Statements are values, which depend on nothing but the text."""
+
+
+def bind_statement(statement: Statement, binder: Binder) -> BoundStatement | Unevaluated:
+    """Resolve the names of `statement`, or return the expressions whose values `binder` has to know first."""
+    return bind(statement, spec_of(statement).bind, binder)
+
+
+def authorize_statement(bound: BoundStatement) -> AuthorizedStatement:
+    """Check the privileges that the statement requires, and what it would do to protected tables."""
+    statement, spec = bound.statement, spec_of(bound.statement)
+    required = partial(spec.required_privileges, bound, statement)
+    return authorize(bound, required, spec.policy_effects(bound, statement), is_read_only=spec.is_read_only)
+
+
+def analyze_statement(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
+    """Find the columns of the statement's query if its plan depends on them; no job runs."""
+    bound = authorized.bound
+    return spec_of(bound.statement).analyze(bound, bound.statement, analyzer)
+
+
+def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Plan:
+    """Decide what to read and to write, on the pinned snapshots alone.
+
+    Raises for what the table, or this release, cannot do.
+    """
+    statement = analyzed.bound.statement
+    return spec_of(statement).plan(analyzed, statement, planners)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +142,7 @@ class EngineSources(Sources):
 
 
 def run_statement(
-    statement: RoadStatement,
+    statement: RunnableStatement,
     state: SessionState,
     sources: EngineSources,
     executor: ExecSession,
@@ -131,7 +160,7 @@ def run_statement(
 
 
 def _run(
-    statement: RoadStatement,
+    statement: RunnableStatement,
     state: SessionState,
     sources: EngineSources,
     executor: ExecSession,
@@ -147,7 +176,7 @@ def _run(
     own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
     run = Run(
         executor=executor,
-        context=replace(context, variables=state.visible, caches_results=_caches(state)),
+        context=replace(context, variables=state.visible, caches_results=_caches(state, statement)),
         parameters=own,
         turns=sources.turns,
     )
@@ -165,14 +194,16 @@ def _run(
         raise
 
 
-def _told(statement: RoadStatement, outcome: Outcome, context: StatementContext) -> Outcome:
+def _told(statement: RunnableStatement, outcome: Outcome, context: StatementContext) -> Outcome:
     """Without rows about work that is not to be told."""
-    if not (context.profile.hides_work and answers_work(statement)):
+    if isinstance(statement, MultiInsert) or not (context.profile.hides_work and spec_of(statement).reports_work):
         return outcome
     return replace(outcome, result=outcome.result.limited(0))
 
 
-def _caches(state: SessionState) -> bool:
+def _caches(state: SessionState, statement: RunnableStatement) -> bool:
+    if isinstance(statement, MultiInsert) or not spec_of(statement).caches_result:
+        return False
     return state.value(RESULT_CACHE) != "false"
 
 
@@ -193,7 +224,7 @@ class _Subject:
     format: str | None = None
 
 
-def _run_pinned(statement: RoadStatement, way: _Way, parameters: Sequence[Parameter]) -> Outcome:
+def _run_pinned(statement: RunnableStatement, way: _Way, parameters: Sequence[Parameter]) -> Outcome:
     """The statement, whose tables are known to those who remove files until it has its rows or its commit."""
     if not isinstance(statement, MultiInsert):
         return _completed(statement, _planned(statement, way), way)
@@ -205,7 +236,7 @@ def _run_pinned(statement: RoadStatement, way: _Way, parameters: Sequence[Parame
     return one_by_one(statement.inserts, finish)
 
 
-def _completed(statement: SingleStatement, plan: Plan, way: _Way, *, is_part: bool = False) -> Outcome:
+def _completed(statement: Statement, plan: Plan, way: _Way, *, is_part: bool = False) -> Outcome:
     """The outcome of `plan`, with the compaction that its table asks for.
 
     It may fail, and be cancelled, without changing the outcome of what is committed.
@@ -224,7 +255,7 @@ def _completed(statement: SingleStatement, plan: Plan, way: _Way, *, is_part: bo
     return outcome
 
 
-def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: bool = False) -> Outcome:
+def _carried(statement: Statement, first: Plan, way: _Way, *, is_part: bool = False) -> Outcome:
     """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it. `is_part`: of several
     INSERTs that read one version of their source.
     """
@@ -250,9 +281,10 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
                     raise tried.repeats_error
 
     def may_run_again(error: SqlError) -> bool:
+        retry = spec_of(statement).retry(statement)
         if isinstance(error, TableAlreadyExists):
-            return _replaces(statement)  # another one made it since
-        return _may_run_again(tried, error, is_part=is_part)
+            return retry is Retry.LOST_RACE_OR_NAME  # another one made it since
+        return retry is not Retry.NEVER and _may_run_again(tried, error, is_part=is_part)
 
     locked = _table_to_lock(first)
     if locked is None:
@@ -262,7 +294,7 @@ def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: boo
         return policy.run_again(once, may_run_again)
 
 
-def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:
+def _step_by_step(statement: Statement, first: FormatPlan, way: _Way) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
     policy = way.run.retries
     fresh: Plan | None = first
@@ -281,7 +313,7 @@ def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> O
             return outcome
 
 
-def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
+def _bound(statement: Statement, way: _Way) -> BoundStatement:
     """The statement with what it names, none of it newer than the rights and policies that it is judged by.
 
     What this server knows of the catalog is used, and compared with the store when the tables have been looked at:
@@ -291,7 +323,7 @@ def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
     binder = Binder(way.state, way.sources, is_known=True)
     for _ in range(_BINDINGS_MAX):
         try:
-            while isinstance(bound := bind(statement, binder), Unevaluated):
+            while isinstance(bound := bind_statement(statement, binder), Unevaluated):
                 binder.values[bound.expressions] = way.run.values_of(bound.expressions)
         except SqlError:
             way.subject.format = _format_of(statement, binder, None)
@@ -308,7 +340,7 @@ def _bound(statement: SingleStatement, way: _Way) -> BoundStatement:
     raise CatalogBusy(_BINDINGS_MAX)
 
 
-def _format_of(statement: SingleStatement, binder: Binder, bound: BoundStatement | None) -> str | None:
+def _format_of(statement: Statement, binder: Binder, bound: BoundStatement | None) -> str | None:
     """The format of the table that the statement writes or makes, or of all tables that it reads; None for several.
 
     CONVERT TO DELTA is about Delta, whatever the table is.
@@ -326,7 +358,7 @@ def _format_of(statement: SingleStatement, binder: Binder, bound: BoundStatement
             return next(iter(formats)) if len(formats) == 1 else None
 
 
-def _planned(statement: SingleStatement, way: _Way) -> Plan:
+def _planned(statement: Statement, way: _Way) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
     run, cancel, began_ms = way.run, way.run.context.cancel, way.run.context.now_ms()
     cancel.reopen()  # behind the commit of another statement or step, or an attempt that was lost
@@ -336,12 +368,12 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
     bound = _bound(statement, way)
     cancel.ensure_live()
     enter(Stage.AUTHORIZE)
-    authorized = authorize(bound)
-    run.context.on_authorized(access_of(authorized))
+    authorized = authorize_statement(bound)
+    run.context.on_authorized(access_of(authorized, spec_of(statement).use))
     if hides_work(authorized.bound):
         run.context.profile.hide_work(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)
-    analyzed = analyze(authorized, run)
+    analyzed = analyze_statement(authorized, run)
     analyzed = replace(analyzed, bound=with_marks(analyzed.bound, run))
     cancel.ensure_live()
     enter(Stage.PLAN)
@@ -416,11 +448,6 @@ def _may_run_again(plan: Plan, error: SqlError, *, is_part: bool) -> bool:
     if is_part:  # the source would be read at another version than by the other INSERTs
         return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None
     return _is_lost_race(error)
-
-
-def _replaces(statement: SingleStatement) -> bool:
-    """CREATE OR REPLACE."""
-    return isinstance(statement, CreateTable | CloneTable) and statement.mode is CreateMode.CREATE_OR_REPLACE
 
 
 def _is_lost_race(error: SqlError) -> bool:
