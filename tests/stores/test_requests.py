@@ -168,6 +168,28 @@ def test_six_files_are_removed_by_one_request(server: Server) -> None:
         assert len(sent) <= 6, sent
 
 
+def test_statements_on_an_iceberg_table_take_as_many_requests_as_said(server: Server) -> None:
+    server.run("CREATE TABLE s.other (id BIGINT) USING iceberg")
+    counts = {"CREATE TABLE": len(server.requests("CREATE TABLE s.a (id BIGINT) USING iceberg"))}
+    server.run("INSERT INTO s.a VALUES (0)")
+    inserts = [len(server.requests(f"INSERT INTO s.a VALUES ({number})")) for number in range(1, 13)]
+    counts["INSERT"] = max(inserts)
+    reader = server.other()
+    for state in ("cold", "warm"):
+        found, sent = reader.rows("SELECT sum(id + 1) FROM s.a WHERE id + 1 > 0")
+        assert found == [(91,)]
+        counts[f"{state} SELECT of 13 files"] = len(sent)
+    assert counts == ICEBERG_REQUESTS
+
+
+ICEBERG_REQUESTS = {
+    "CREATE TABLE": 10,
+    "INSERT": 18,
+    "cold SELECT of 13 files": 18,
+    "warm SELECT of 13 files": 3,
+}
+"""As they are. Each version of these 13 has a manifest of its own."""
+
 VACUUM_REQUESTS = (
     "LIST log: the table is bound",
     "LIST generations: the catalog",
