@@ -129,14 +129,14 @@ class IcebergFormat:
             return self._rest_metadata(location)
         if not is_metadata_file(location):
             storage = self._open(location)
-            return load_newest(storage, lambda name: self._read(storage, name))
+            return load_newest(storage, lambda name, status: self._read(storage, name, status))
         try:
             return self._read(self._open(folder_of(location)), location)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise IcebergTableNotFound(location) from error
 
-    def _read(self, storage: Storage, name: str) -> _Found:
-        status = storage.stat(name)
+    def _read(self, storage: Storage, name: str, known: FileStatus | None = None) -> _Found:
+        status = known or storage.stat(name)
         metadata = self._decoded.get(
             ("metadata", storage.root, name, status),
             lambda: parse_metadata(storage.read_bytes(name), name, storage.root),

@@ -17,6 +17,7 @@ missing, and nothing else.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,8 +25,10 @@ from dataclasses import replace
 from catalog.entries import TableEntry
 from catalog.files import METADATA_FOLDER, is_metadata
 from catalog.names import matches_all
+from catalog.view import CatalogView
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
+from engine.concurrency.retry import RetryPolicy
 from engine.concurrency.table_locks import file_lock
 from engine.concurrency.table_pins import Pin
 from engine.delta.commit.transaction import Committed, Transaction
@@ -53,29 +56,37 @@ from engine.exec.run import Run
 from engine.runtime.results import string_rows
 from engine.storage.storage import FolderListing
 from engine.table.formats import DEFAULT_FORMAT
-from engine.table.operations import CommitDescription, with_metrics
+from engine.table.operations import with_metrics
 from engine.write.staged_write import StagedWrite
 
 logger = logging.getLogger(__name__)
 
 _UNIFORM = "delta.universalFormat.enabledFormats"
 
+_FEW = 1_000
+"""Files that are removed at once, so that the second commit follows shortly on the first."""
+
+_JUST_S = 1.0
+"""How long a look at the log counts as one just before a commit, in seconds."""
+
 
 @contextmanager
 def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
     """The commit that ends it; of a dry run, the files alone."""
     table = plan.table
-    with sources.locks.hold(file_lock(table.snapshot.table_root), run.context.cancel), naming(table.label):
+    lock = sources.locks.hold(file_lock(table.snapshot.table_root), run.context.cancel)
+    with lock as has_waited, naming(table.label):
         now_ms = run.context.now_ms()  # before anything is looked at: what begins later is younger
         pins = sources.pins.of(table.entry.location)
-        snapshot = delta_snapshot(sources.formats[table.entry.format].load(table.entry.location)).listing_once()
+        snapshot, seen_s = delta_snapshot(table.snapshot).advance_once(), time.monotonic()
         root = snapshot.storage.list_folder("")
         _ensure_own_folder(snapshot, root, table.label)
         retained = _retained(now_ms - plan.retention_ms, pins)
         needed = NeededFiles(snapshot.storage)
         needed.add_own(snapshot, retained)
         own = needed.count
-        _add_others(needed, snapshot, now_ms, sources, run)
+        view = sources.catalog.view() if has_waited else sources.catalog.known_view()  # as it was bound by just now
+        _add_others(needed, snapshot, now_ms, sources, run, view)
         check = run.context.cancel.ensure_live
         if plan.lite:
             unused = find_removed(snapshot, needed, retained.since_ms, check)
@@ -87,16 +98,16 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
                 outcome=_answer(sorted(map(snapshot.storage.path_of, names) if plan.tells_place else names))
             )
             return
-        begun = _begin(plan, snapshot, unused, sources)
+        begun = _begin(plan, snapshot, unused, run, seen_s)
         count = _remove(plan, snapshot, unused, sources, run, begun)
         done = last_expired(snapshot, retained)
         if done is not None and needed.count == own:  # a file that only others need has to be found again
-            note_vacuum(snapshot.storage, done)
+            note_vacuum(snapshot.storage, done, snapshot.list_log())
         end = with_metrics(plan.end, numDeletedFiles=count, numVacuumedDirectories=unused.num_folders)
         end = replace(end, parameters={"status": "COMPLETED"})
         yield StagedWrite(
             outcome=_answer([table.entry.location if plan.tells_place else table.label]),
-            transaction=Transaction.on(snapshot, end, table=table.label).after(begun),
+            transaction=Transaction.on(snapshot, end, table=table.label).after(begun).only_telling(),
             label=table.label,
         )
 
@@ -110,12 +121,19 @@ def _ensure_own_folder(snapshot: Snapshot, root: FolderListing, label: str) -> N
         raise FolderOfTwoTables(label, "VACUUM", f"iceberg.`{snapshot.table_root}`", f"its folder {METADATA_FOLDER}")
 
 
-def _begin(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources) -> Committed | None:
-    """Commits that files will be removed; None on a full disk, so that VACUUM can make the room that commits need."""
+def _begin(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, run: Run, seen_s: float) -> Committed | None:
+    """Commits that files will be removed; None on a full disk, so that VACUUM can make the room that commits need.
+
+    Whether the table is still there is left to the second commit, where the log was seen just now (`seen_s`, on the
+    monotonic clock) and few files are removed in between.
+    """
     num_files = len(unused.files) + len(unused.empty_folders)
     begin = with_metrics(plan.begin, numFilesToDelete=num_files, sizeOfDataToDelete=unused.num_bytes)
+    transaction = Transaction.on(snapshot, begin, table=plan.table.label)
+    if num_files <= _FEW and time.monotonic() - seen_s < _JUST_S:
+        transaction = transaction.only_telling(is_told_again=True)
     try:
-        return _commit(plan, snapshot, begin, sources)
+        return transaction.commit(_policy(run))
     except LogWriteFailed as error:
         if not is_disk_full(error):
             raise
@@ -132,21 +150,15 @@ def _remove(
         if removed.failed:
             raise FilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
     except Exception:
-        _commit(plan, snapshot, replace(plan.end, parameters={"status": "FAILED"}), sources, begun)
+        failed = Transaction.on(snapshot, replace(plan.end, parameters={"status": "FAILED"}), table=plan.table.label)
+        sources.after_commit(failed.after(begun).only_telling().commit(_policy(run)))
         raise
     return removed.count
 
 
-def _commit(
-    plan: VacuumPlan,
-    snapshot: Snapshot,
-    description: CommitDescription,
-    sources: Sources,
-    before: Committed | None = None,
-) -> Committed:
-    committed = Transaction.on(snapshot, description, table=plan.table.label).after(before).commit()
-    sources.after_commit(committed)
-    return committed
+def _policy(run: Run) -> RetryPolicy:
+    """Of the commits that are made although the statement is cancelled."""
+    return RetryPolicy(turns=run.turns)
 
 
 def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
@@ -157,14 +169,15 @@ def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
     )
 
 
-def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: Sources, run: Run) -> None:
+def _add_others(
+    needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: Sources, run: Run, view: CatalogView
+) -> None:
     """What other tables retain of this one's files: the clones that the catalog has recorded, and tables that others
     made so, which are known by their live files. A table that cannot be read retains nothing.
 
     Recorded clones are always loaded. Of the other tables those are that this server has not looked at before, or that
     have new files outside of their folder since; of the rest the log is listed from where it was looked at.
     """
-    view = sources.catalog.view()
     own_files = OwnFiles(sources.own_files)
     recorded, delta = view.clones_of(snapshot.table_root), sources.formats[DEFAULT_FORMAT]
     tables = view.find_relations(None, matches_all, matches_all)

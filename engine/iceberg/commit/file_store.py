@@ -74,8 +74,8 @@ class FileMetadataStore:
         """Raises as `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
         return load_newest(self.storage, self._load)
 
-    def _load(self, name: str) -> LoadedMetadata:
-        stamp = self.storage.stat(name)
+    def _load(self, name: str, status: FileStatus | None) -> LoadedMetadata:
+        stamp = status or self.storage.stat(name)
         value = parse_json(self.storage.read_bytes(name), name)
         metadata = read_metadata(value, name, self.storage.root)
         ensure_whole(value, name)
