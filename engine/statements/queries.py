@@ -102,7 +102,10 @@ class Qualifier:
 class Call:
     """A call of a function that is none of Spark's: `span` is its name, arguments and parentheses.
 
-    `is_column`: it is all of a selected column that has no alias, and is what this is called by.
+    `names` has for each argument the parameter that it names (`f(x => 1)`), or None; the spans of arguments are those
+    of the values. `places` are the numbers of their parameters, once the function is known. `is_column`: it is all of a
+    selected column that has no alias, and is what this is called by. `is_table`: it is in FROM, where `is_aliased` says
+    whether an alias is written.
     """
 
     name_parts: tuple[str, ...]
@@ -121,7 +124,11 @@ class RelationName:
 Piece = str | int | RelationName
 
 
+    names: tuple[str | None, ...] = ()
+    places: tuple[int, ...] = ()
 @dataclass(frozen=True, slots=True, kw_only=True)
+    is_table: bool = False
+    is_aliased: bool = False
 class InlinedCall:
     """What comes in the place of a call: texts, numbers of its arguments, whose own texts come there, and relations."""
 

@@ -67,7 +67,9 @@ def read_names(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> Query:
     """The query with its relations, qualifiers and calls. Raises `SqlError` for what is refused by name."""
     walker = _Walker(text)
     walker.query(tree, _Place(frozenset(), None))
-    return replace(walker.result(), calls=read_calls(tokens, walker.calls, walker.columns) if walker.calls else ())
+    if not walker.calls:
+        return walker.result()
+    return replace(walker.result(), calls=read_calls(tokens, walker.calls, walker.columns, walker.table_calls))
 
 
 class _Walker:
@@ -78,6 +80,8 @@ class _Walker:
         self.calls: list[int] = []
         self.columns: set[int] = set()
 
+        self.table_calls: dict[int, bool] = {}
+        """Offsets of calls in FROM, and whether they have an alias."""
     def result(self) -> Query:
         """Relations in the order of the text, and the qualifiers that point to them."""
         order = sorted(range(len(self._relations)), key=lambda index: self._relations[index].span.start)
@@ -173,6 +177,8 @@ class _Walker:
                 sources.append(_Source(node.alias.lower()))
                 later.extend(_children(node, apart=frozenset({"alias", "joins", "laterals", "pivots"})))
             case exp.Subquery(this=exp.Table() | exp.Subquery() as wrapped) if _is_relation(wrapped):
+            case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
+                sources.append(self._called(node))
                 self._wrapped(node, wrapped, inside, later)
             case exp.Subquery():
                 self.query(node, beside)
@@ -182,7 +188,7 @@ class _Walker:
                 sources.append(_Source(node.alias.lower()))
             case exp.Lateral():
                 later.append(node.this)
-                sources.append(_Source(node.alias.lower()))
+                sources.append(_Source(node.alias.lower()) if node.args.get("view") else self._called(node))
             case _:
                 raise UnsupportedClause(f"{node.key.upper()} in FROM", "Name a table, a subquery or a function.")
         for pivot in node.args.get("pivots") or ():
@@ -205,6 +211,14 @@ class _Walker:
 
     def _table(self, node: exp.Table, ctes: frozenset[str]) -> _Source:
         """A named thing of FROM: a CTE in sight, or a table."""
+    def _called(self, node: exp.Expr) -> _Source:
+        """A function in FROM; one of the catalog is called by its name where it has no alias."""
+        function = node.this.expression if isinstance(node.this, exp.Dot) else node.this
+        if not isinstance(function, exp.Anonymous):
+            return _Source(node.alias.lower())
+        self.table_calls[function.meta.get(CALL_AT, -1)] = bool(node.alias)
+        return _Source((node.alias or function.name).lower())
+
         parts, _ = table_name(node)
         if len(parts) == 1 and parts[0].lower() in ctes:
             if has_time_travel(node):
