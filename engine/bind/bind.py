@@ -329,7 +329,7 @@ def _query_of(statement: Query | Explain | DescribeQuery | SetVariables | Evalua
 def _viewed(statement: CreateView, binder: Binder) -> tuple[BoundRelation, ...]:
     if statement.files is None:
         return binder.relations(statement.query.relations, binder.state.current)
-    return (bind_files_at(statement.files, None, binder.view, binder.files),)
+    return (bind_files_at(statement.files, binder.view, binder.files),)
 
 
 def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundRelation, ...]:

@@ -26,8 +26,7 @@ from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
-from engine.statements.copies import FilesAt
-from engine.statements.queries import Query
+from engine.statements.queries import FilesAt, Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import TableFormat
@@ -309,6 +308,15 @@ def tables_of(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
                 pass
             case _:
                 assert_never(relation)
+
+
+def files_of(relations: Iterable[BoundRelation]) -> Iterator[BoundFiles]:
+    """The files that are named, and those that views name."""
+    for relation in relations:
+        if isinstance(relation, BoundFiles):
+            yield relation
+        elif isinstance(relation, BoundView):
+            yield from files_of(relation.relations)
 
 
 def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:

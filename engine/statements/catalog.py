@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
-from engine.statements.copies import FilesAt
-from engine.statements.queries import Query
+from engine.statements.queries import FilesAt, Query
 from engine.statements.tables import Properties
 
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from catalog.names import TableName
 from engine.pruning.predicates import Predicate
+from engine.table.scan import FileFormat
+from engine.types.schema import StructType
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,23 @@ class ChangeRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilesAt:
+    """Files at a path. `recursive`: also those of all folders below it. Without `schema` Spark finds their columns."""
+
+    path: str
+    format: FileFormat
+    recursive: bool = False
+    schema: StructType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """One place in a query that names a table (not a CTE, not a function), or the changes of one.
+    """One place in a query that names a table (not a CTE, not a function), the changes of one, or files.
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
-    and its time travel clause, or the whole call of `table_changes`, nothing else. `alias` is the written alias, or
-    None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar allows none
-    (`TABLE t`) and where no qualifier can refer to the relation.
+    and its time travel clause, or the whole call of `table_changes` or `read_files`, nothing else. `alias` is the
+    written alias, or None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar
+    allows none (`TABLE t`) and where no qualifier can refer to the relation.
     """
 
     name_parts: tuple[str, ...]
@@ -65,6 +77,7 @@ class Relation:
     alias_at: int | None = None
     time_travel: TimeTravel | None = None
     changes: ChangeRange | None = None
+    files: FilesAt | None = None
     functions: tuple[TableName, ...] = ()
     """Of the catalog: it is named in the body of the last one, which the others call, outermost first. Then it has no
     place in the text itself.
@@ -111,7 +124,11 @@ class Call:
     name_parts: tuple[str, ...]
     span: Span
     arguments: tuple[Span, ...]
+    names: tuple[str | None, ...] = ()
+    places: tuple[int, ...] = ()
     is_column: bool = False
+    is_table: bool = False
+    is_aliased: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +141,7 @@ class RelationName:
 Piece = str | int | RelationName
 
 
-    names: tuple[str | None, ...] = ()
-    places: tuple[int, ...] = ()
 @dataclass(frozen=True, slots=True, kw_only=True)
-    is_table: bool = False
-    is_aliased: bool = False
 class InlinedCall:
     """What comes in the place of a call: texts, numbers of its arguments, whose own texts come there, and relations."""
 

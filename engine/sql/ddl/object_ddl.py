@@ -7,10 +7,11 @@ from types import MappingProxyType
 
 from catalog.privileges import Kind
 from engine.sql.ddl.clauses import read_properties, take_if_exists, take_if_not_exists
-from engine.sql.ddl.copies import file_format, file_kind, file_query
+from engine.sql.ddl.copies import file_query
 from engine.sql.ddl.tag_ddl import parse_alter_object
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
+from engine.sql.query.file_formats import file_format, file_kind
 from engine.sql.query.names import ensure_temporary, read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import parse_query
 from engine.statements.catalog import (
@@ -25,7 +26,7 @@ from engine.statements.catalog import (
     DropView,
     ViewColumn,
 )
-from engine.statements.copies import FilesAt
+from engine.statements.queries import FilesAt
 from engine.statements.rights import AlterOwner, AlterTags
 from engine.statements.tables import DropTable, Properties
 from engine.statements.writes import TruncateTable

@@ -27,6 +27,7 @@ from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
+from engine.sql.query.file_calls import is_file_call, read_file_call
 from engine.sql.query.hints import HintName, hint_names
 from engine.sql.query.relations import has_time_travel, read_relation, table_name
 from engine.statements.queries import Candidate, Qualifier, Query, Relation, Span
@@ -79,9 +80,9 @@ class _Walker:
         self._qualifiers: dict[int, Qualifier] = {}
         self.calls: list[int] = []
         self.columns: set[int] = set()
-
         self.table_calls: dict[int, bool] = {}
         """Offsets of calls in FROM, and whether they have an alias."""
+
     def result(self) -> Query:
         """Relations in the order of the text, and the qualifiers that point to them."""
         order = sorted(range(len(self._relations)), key=lambda index: self._relations[index].span.start)
@@ -173,12 +174,13 @@ class _Walker:
             case exp.Table() if is_change_feed(node):
                 self._relations.append(read_change_feed(node, self._text))
                 sources.append(_Source(node.alias.lower()))
-            case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
+            case exp.Table() if is_file_call(node):
+                self._relations.append(read_file_call(node))
                 sources.append(_Source(node.alias.lower()))
-                later.extend(_children(node, apart=frozenset({"alias", "joins", "laterals", "pivots"})))
-            case exp.Subquery(this=exp.Table() | exp.Subquery() as wrapped) if _is_relation(wrapped):
             case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
                 sources.append(self._called(node))
+                later.extend(_children(node, apart=frozenset({"alias", "joins", "laterals", "pivots"})))
+            case exp.Subquery(this=exp.Table() | exp.Subquery() as wrapped) if _is_relation(wrapped):
                 self._wrapped(node, wrapped, inside, later)
             case exp.Subquery():
                 self.query(node, beside)
@@ -209,8 +211,6 @@ class _Walker:
             self._expression(expression, hidden)
         inside.scope.sources.append(_Source(node.alias.lower()))
 
-    def _table(self, node: exp.Table, ctes: frozenset[str]) -> _Source:
-        """A named thing of FROM: a CTE in sight, or a table."""
     def _called(self, node: exp.Expr) -> _Source:
         """A function in FROM; one of the catalog is called by its name where it has no alias."""
         function = node.this.expression if isinstance(node.this, exp.Dot) else node.this
@@ -219,6 +219,8 @@ class _Walker:
         self.table_calls[function.meta.get(CALL_AT, -1)] = bool(node.alias)
         return _Source((node.alias or function.name).lower())
 
+    def _table(self, node: exp.Table, ctes: frozenset[str]) -> _Source:
+        """A named thing of FROM: a CTE in sight, or a table."""
         parts, _ = table_name(node)
         if len(parts) == 1 and parts[0].lower() in ctes:
             if has_time_travel(node):
