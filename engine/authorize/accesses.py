@@ -24,7 +24,19 @@ from engine.bind.bound import (
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
 from engine.statements.catalog import CommentOn
-from engine.statements.rights import RightQuestion
+from engine.statements.functions import DescribeFunction, DropFunction
+from engine.statements.rights import (
+    AlterOwner,
+    AlterTags,
+    CreatePolicy,
+    DescribePolicy,
+    DropLocation,
+    DropPolicy,
+    GrantRights,
+    RevokeRights,
+    ShowGrants,
+    ShowPolicies,
+)
 from engine.statements.statement import AnsweredStatement
 from engine.statements.variables import SingleStatement
 from engine.statements.volumes import ChangeFile, DescribeVolume, DropVolume, GetFile, ListVolume, RenameVolume
@@ -71,15 +83,20 @@ def _securable(bound: BoundStatement) -> Iterator[Access]:
 
 
 def _securable_use(statement: SingleStatement) -> Use:
+    """Raises `TypeError` for a statement that has no use here: none is taken for another one's."""
     match statement:
-        case ListVolume() | DescribeVolume():
+        case ListVolume() | DescribeVolume() | DescribeFunction():
+            return Use.DESCRIBE
+        case ShowGrants() | ShowPolicies() | DescribePolicy():
             return Use.DESCRIBE
         case GetFile():
             return Use.READ
-        case ChangeFile() | DropVolume() | RenameVolume() | CommentOn():
+        case ChangeFile() | DropVolume() | RenameVolume() | CommentOn() | DropFunction() | DropLocation():
             return Use.WRITE
+        case GrantRights() | RevokeRights() | AlterOwner() | AlterTags() | CreatePolicy() | DropPolicy():
+            return Use.GRANT
         case _:
-            return Use.DESCRIBE if isinstance(statement, RightQuestion) else Use.GRANT
+            raise TypeError(f"no use of an object is known for {type(statement).__name__}")
 
 
 def _functions(functions: Iterable[BoundFunction], via_view: str | None) -> Iterator[Access]:
