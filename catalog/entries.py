@@ -152,8 +152,22 @@ class FunctionParameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionColumn:
+    """A column of a table function; `type` is SQL's."""
+
+    name: str
+    type: str
+    comment: str | None = None
+
+
+RETURNS_TABLE = "TABLE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionEntry:
     """A function of SQL: `body` is an expression over its parameters; names in it are looked up from `current`.
+
+    A table function has `table_columns`, its body is a query in parentheses, and `returns` is :data:`RETURNS_TABLE`.
 
     `columns` are, for each relation that the body reads, in their order, those of the names in it that were columns of
     the relation when the function was made, in lower case. A name that is no column any more would mean a parameter.
@@ -166,6 +180,7 @@ class FunctionEntry:
     body: str
     current: SchemaName
     columns: tuple[tuple[str, ...], ...] = ()
+    table_columns: tuple[FunctionColumn, ...] = ()
     deterministic: bool | None = None
     settings: tuple[tuple[str, str], ...] = ()
     owner: str | None = None

@@ -20,6 +20,7 @@ from catalog.entries import (
     CatalogEntry,
     CloneEntry,
     Entry,
+    FunctionColumn,
     FunctionEntry,
     FunctionParameter,
     GroupEntry,
@@ -93,7 +94,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "returns": entry.returns,
                 "body": entry.body,
                 **_current_json(entry.current),
-                **({"columns": list(map(list, entry.columns))} if entry.columns else {}),
+                **_function_columns_json(entry),
                 "deterministic": entry.deterministic,
                 **_settings_json(entry.settings),
                 **_common_json(entry),
@@ -129,6 +130,14 @@ def _times_json(entry: TableEntry | ViewEntry) -> dict[str, object]:
 
 def _settings_json(settings: tuple[tuple[str, str], ...]) -> dict[str, object]:
     return {"settings": dict(settings)} if settings else {}
+
+
+def _function_columns_json(entry: FunctionEntry) -> dict[str, object]:
+    found = {
+        "columns": list(map(list, entry.columns)),
+        "table_columns": list(map(asdict, entry.table_columns)),
+    }
+    return {key: value for key, value in found.items() if value}
 
 
 def _current_json(current: SchemaName) -> dict[str, object]:
@@ -239,6 +248,7 @@ def _function(fields: _Fields) -> FunctionEntry:
         body=fields.text("body"),
         current=fields.current(),
         columns=fields.text_lists("columns"),
+        table_columns=fields.function_columns("table_columns"),
         deterministic=fields.optional_flag("deterministic"),
         settings=fields.pairs("settings"),
         **fields.common(),
@@ -371,6 +381,12 @@ class _Fields:
                 default=item.optional_text("default"),
                 comment=item.optional_text("comment"),
             )
+            for item in self._objects(key)
+        )
+
+    def function_columns(self, key: str) -> tuple[FunctionColumn, ...]:
+        return tuple(
+            FunctionColumn(name=item.text("name"), type=item.text("type"), comment=item.optional_text("comment"))
             for item in self._objects(key)
         )
 

@@ -21,7 +21,7 @@ PATH_CHARS_MAX = 4096
 _VOLUMES = re.compile(r"(?:dbfs:)?/+Volumes(?=/|$)")
 _NAME_PARTS = 3
 _KIND_AND_PATH = 2
-READABLE_KINDS = frozenset({"parquet", "csv", "json"})
+READABLE_KINDS = frozenset({"parquet", "csv", "json", "orc"})
 """Kinds of files that queries read from volumes."""
 _UPWARD = frozenset({"", ".", ".."})
 

@@ -45,7 +45,7 @@ from engine.bind.information_rows import information_view
 from engine.bind.metadata_parts import branch_or_tag, relation_or_part
 from engine.bind.policies import bind_policies, ensure_same_columns, policed_at, policies_of
 from engine.bind.server_rows import server_rows
-from engine.bind.sight import is_hidden, path_owners, seen_by
+from engine.bind.sight import hides_files, is_hidden, path_owners, seen_by
 from engine.bind.source_files import bind_files_at, volume_files, volume_files_of
 from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
@@ -118,6 +118,8 @@ class Binder:
     def _named(
         self, each: Relation, current: SchemaName, inside: tuple[ViewEntry, ...], view: CatalogView | None = None
     ) -> NamedRelation | BoundChanges | BoundMetadata | BoundFiles:
+        if each.files is not None:
+            return bind_files_at(each.files, view or self._view_inside(inside), self.files)
         files = volume_files_of(each.name_parts)
         if files is not None and each.changes is None:
             if each.time_travel is not None:
@@ -267,7 +269,7 @@ class Binder:
         if query is None:
             raise ViewNotAQuery(str(found.name))
         if isinstance(found, FileView):
-            files = bind_files_at(found.files, found.schema, self.view, self.files)
+            files = bind_files_at(replace(found.files, schema=found.schema), self.view, self.files)
             return BoundView(entry=found, query=query, relations=(files,))
         try:
             within = self._view_inside((*inside, found))
@@ -279,7 +281,8 @@ class Binder:
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
-        hides = not is_temporary(found.name) and any(is_hidden(self.view, table) for table in tables_of(inner))
+        hides = any(is_hidden(self.view, table) for table in tables_of(inner)) or hides_files(self.view, inner)
+        hides &= not is_temporary(found.name)
         return BoundView(entry=found, query=query, relations=inner, functions=functions, is_hidden=hides)
 
     def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:

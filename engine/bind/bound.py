@@ -27,8 +27,7 @@ from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
 from engine.statements.base import Statement
-from engine.statements.copy_into.statement import FilesAt
-from engine.statements.select.statement import Query
+from engine.statements.select.statement import FilesAt, Query
 from engine.table.changes import TableChanges
 from engine.table.formats import TableFormat
 from engine.table.given_rows import GivenRows
@@ -309,6 +308,15 @@ def tables_of(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
                 pass
             case _:
                 assert_never(relation)
+
+
+def files_of(relations: Iterable[BoundRelation]) -> Iterator[BoundFiles]:
+    """The files that are named, and those that views name."""
+    for relation in relations:
+        if isinstance(relation, BoundFiles):
+            yield relation
+        elif isinstance(relation, BoundView):
+            yield from files_of(relation.relations)
 
 
 def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:

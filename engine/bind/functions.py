@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 from catalog.entries import FunctionEntry, owner_of
 from catalog.names import SchemaName, TableName, quote
-from catalog.privileges import Principal, group
+from catalog.privileges import Principal, group, user
 from catalog.right_errors import FunctionNotFound, ViewOwnerLacksPrivileges
 from catalog.rights import Login, caller_of, label_of, owning
 from catalog.view import CatalogView
@@ -28,9 +28,12 @@ from engine.errors.function_errors import (
     ArgumentNotOfRow,
     FunctionTooDeep,
     GroupNotLiteral,
+    NotScalarFunction,
+    NotTableFunction,
     RepeatedArgument,
     WrongNumberOfArguments,
 )
+from engine.errors.procedure_errors import ArgumentGivenTwice, MissingArgument, PositionalAfterNamed, UnknownArgument
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import captured_settings
 from engine.sql.dialect.errors import BodyNotPossible
@@ -48,10 +51,11 @@ from engine.sql.query.bodies import (
     mentioned_names,
     parse_body,
     parse_expression,
+    parse_table_body,
     repeats,
     separate_call,
     string_literal,
-    with_defaults,
+    with_arguments,
 )
 from engine.statements.insert.statement import ReplaceOn, ReplaceWhere
 from engine.statements.merge.statement import Merge, MergeClause
@@ -130,8 +134,9 @@ class Functions:
             temporary = self._state.temporary_function(call.name_parts) if sees_temporary else None
             entry = temporary or view.find_function(TableName.from_parts(call.name_parts, current))
             if entry is not None:
-                body, inner = self._body(query, call, entry, inside)
-                inlined.append(_called(call, entry, body, len(relations), settings))
+                placed = replace(call, places=_places(call, entry))
+                body, inner = self._body(query, placed, entry, inside)
+                inlined.append(self._called(placed, entry, body, len(relations), settings))
                 relations += [replace(each, functions=(entry.name, *each.functions)) for each in body[1].relations]
                 found.append(BoundFunction(entry=entry, functions=inner))
         changed = replace(query, inlined=tuple(inlined), relations=tuple(relations)) if inlined else query
@@ -158,11 +163,7 @@ class Functions:
         """The body, its query with its own calls inlined, and the functions that these call."""
         if entry.name in inside or len(inside) >= FUNCTION_DEPTH_MAX:
             raise FunctionTooDeep(str(entry.name), FUNCTION_DEPTH_MAX)
-        parameters, given = entry.parameters, len(call.arguments)
-        if given > len(parameters) or any(each.default is None for each in parameters[given:]):
-            least = sum(each.default is None for each in parameters)
-            raise WrongNumberOfArguments(str(entry.name), least, len(parameters), given)
-        body = parse_body(entry.body, [each.name for each in parameters], entry.name.table)
+        body = _parsed(entry)
         inner, functions = self.in_query(
             body.query,
             entry.current,
@@ -171,15 +172,31 @@ class Functions:
             (*inside, entry.name),
             sees_temporary=is_temporary(entry.name),
         )
-        for number, span in enumerate(call.arguments):
-            text, parameter = query.text[span.start : span.end], parameters[number].name
+        for number, span in zip(call.places, call.arguments, strict=True):
+            text, parameter = query.text[span.start : span.end], entry.parameters[number].name
             if repeats(body, number) and not is_deterministic(text):
                 raise RepeatedArgument(str(entry.name), parameter)
-            if (body.has_query or inner.relations) and not is_of_row(text):
+            is_in_row = not entry.table_columns and (body.has_query or bool(inner.relations))
+            if is_in_row and not is_of_row(text):
                 raise ArgumentNotOfRow(str(entry.name), parameter)
         if len(inner.inlined) < len(body.query.calls) and not self.tells_all(entry):
             raise ViewOwnerLacksPrivileges(label_of(entry))  # Spark would say the name of what is gone
         return (body, inner), functions
+
+    def _called(
+        self, call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int, settings: Settings
+    ) -> InlinedCall:
+        if entry.table_columns or entry.settings != settings:
+            is_hidden = bool(entry.table_columns) and self._is_hidden(entry, body[1])
+            return separate_call(call, entry, *body, first, is_hidden=is_hidden)
+        defaults = [each.default for each in entry.parameters]
+        return with_arguments(call, defaults, inlined_call(call, entry, *body, first))
+
+    def _is_hidden(self, entry: FunctionEntry, body: Query) -> bool:
+        """Whether the body may read what the session's principal may not read by itself."""
+        rights = self._view.rights
+        is_own = rights is None or is_temporary(entry.name) or owner_of(entry) == user(self._state.principal)
+        return bool(body.relations) and not is_own
 
     def as_owner(self, name: TableName) -> tuple[FunctionEntry, CatalogView]:
         """A function, whose body is being bound, and what its owner may know of."""
@@ -225,7 +242,8 @@ def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelati
         called, _ = functions.as_owner(path[0])
         parameters = [parameter.name for parameter in function.parameters]
         try:
-            ensure_body_known(function.name, function.body, parameters, pairs)
+            if not function.table_columns:
+                ensure_body_known(function.name, function.body, parameters, pairs)
             _ensure_columns_known(function, pairs)
         except BodyNotPossible:
             if functions.tells_all(called):
@@ -264,11 +282,39 @@ def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation
         raise BodyNotPossible(str(function.name), reason)
 
 
-def _called(call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int, settings: Settings) -> InlinedCall:
-    if entry.settings != settings:
-        return separate_call(call, entry, *body, first)
-    defaults = [each.default or "" for each in entry.parameters[len(call.arguments) :]]
-    return with_defaults(call, len(call.arguments), defaults, inlined_call(call, entry, *body, first))
+def _parsed(entry: FunctionEntry) -> Body:
+    if entry.table_columns:
+        return parse_table_body(entry.body, entry.name.table)
+    return parse_body(entry.body, [each.name for each in entry.parameters], entry.name.table)
+
+
+def _places(call: Call, entry: FunctionEntry) -> tuple[int, ...]:
+    """Returns the number of the parameter that each argument of `call` is for.
+
+    Raises for a call in FROM of a function that returns a value, and the other way round; for an argument too many, a
+    name that is none of a parameter, and a parameter without a default that has no argument.
+    """
+    function, parameters = str(entry.name), entry.parameters
+    if call.is_table != bool(entry.table_columns):
+        raise NotTableFunction(function) if call.is_table else NotScalarFunction(function)
+    folded = [each.name.lower() for each in parameters]
+    places: list[int] = []
+    for number, name in enumerate(call.names):
+        if name is None and any(call.names[:number]):
+            raise PositionalAfterNamed(function, next(filter(None, call.names)))
+        if name is not None and name.lower() not in folded:
+            raise UnknownArgument(function, name, ", ".join(each.name for each in parameters) or "none")
+        place = number if name is None else folded.index(name.lower())
+        if place in places:
+            raise ArgumentGivenTwice(function, parameters[place].name)
+        places.append(place)
+    required = [place for place, each in enumerate(parameters) if each.default is None]
+    missing = next((place for place in required if place not in places), None)
+    if len(places) > len(parameters) or (missing is not None and not any(call.names)):
+        raise WrongNumberOfArguments(function, len(required), len(parameters), len(places))
+    if missing is not None:
+        raise MissingArgument(function, parameters[missing].name)
+    return tuple(places)
 
 
 _TEXTS: dict[type, str] = {

@@ -9,6 +9,9 @@ not know of, are refused before anything is looked for there, so that the answer
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
 from catalog.entries import LocationEntry, Relation, VolumeEntry
 from catalog.errors import SqlError
 from catalog.names import TableName
@@ -20,7 +23,7 @@ from catalog.system_views import is_system_schema
 from catalog.view import CatalogView
 from catalog.volume_errors import VolumeFileNotAllowed, VolumeNotFound
 from catalog.volume_paths import VolumePath
-from engine.bind.bound import BoundTable, PathOwner
+from engine.bind.bound import BoundRelation, BoundTable, PathOwner, files_of
 from engine.errors.volume_errors import VolumePathNotFound
 from engine.runtime.identity import Identity, Method
 from engine.table.keys import ForeignKey, TableKey, is_key_property, property_of
@@ -104,14 +107,25 @@ def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> b
 
 def is_hidden(view: CatalogView, table: BoundTable) -> bool:
     """Whether the principal may not read the table by itself: it is in the text of a view or function."""
-    if view.rights is None:
+    return _may_not_read(view, (table.entry,) if table.name is not None else table.owners)
+
+
+def hides_files(view: CatalogView, relations: Iterable[BoundRelation]) -> bool:
+    """Whether a view with these relations reads files that the principal may not read by themselves."""
+    return any(_may_not_read(view, files.owners) for files in files_of(relations))
+
+
+_READING: Mapping[type, Privilege] = MappingProxyType(
+    {LocationEntry: Privilege.READ_FILES, VolumeEntry: Privilege.READ_VOLUME}
+)
+"""SELECT for all others."""
+
+
+def _may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
+    rights = view.rights
+    if rights is None:
         return False
-    entries = (table.entry,) if table.name is not None else table.owners
-    for entry in entries:
-        privilege = Privilege.READ_FILES if isinstance(entry, LocationEntry) else Privilege.SELECT
-        if view.rights.missing(privilege, entry) is not None:
-            return True
-    return False
+    return any(rights.missing(_READING.get(type(entry), Privilege.SELECT), entry) is not None for entry in entries)
 
 
 def visible_keys(view: CatalogView, table: BoundTable) -> tuple[TableKey, ...]:

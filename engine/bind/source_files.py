@@ -18,11 +18,11 @@ from catalog.volume_paths import VolumePath, is_volume_path, names_volume_files,
 from engine.bind.bound import BoundFiles, BoundTable, PathOwner
 from engine.bind.sight import free_path_owners, volume_location, volume_of_path
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound
-from engine.statements.copy_into.statement import CopyInto, FilesAt
+from engine.statements.copy_into.statement import CopyInto
 from engine.statements.create_table.statement import Properties
+from engine.statements.select.statement import FilesAt
 from engine.table.scan import NO_FILES, FileFormat, FileKind
 from engine.table.source_files import FileSource, FolderFile
-from engine.types.schema import StructType
 
 
 def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, source: FileSource) -> BoundFiles:
@@ -71,15 +71,18 @@ def _shown(files: BoundFiles, path: VolumePath, location: str) -> BoundFiles:
     return replace(files, path=str(path), shown_root=str(path) if is_folder else str(path).rpartition("/")[0])
 
 
-def bind_files_at(at: FilesAt, schema: StructType | None, view: CatalogView, source: FileSource) -> BoundFiles:
-    """The files of a view. Raises as :func:`bind_files`, and `InsufficientPermissions`."""
+def bind_files_at(at: FilesAt, view: CatalogView, source: FileSource) -> BoundFiles:
+    """The files of a view, or of a call of `read_files`.
+
+    Raises as :func:`bind_files`, and `InsufficientPermissions`.
+    """
     path, owners, location = _place(at.path, view)
     root, files = source.find(location)
     found = files if at.recursive else _of_folder(at.path, files)
     if not found:
         raise SourceNotFound(at.path)
     format_ = reading_format(at.format)
-    bound = BoundFiles(root=root, files=_table(found), format=format_, schema=schema, owners=owners)
+    bound = BoundFiles(root=root, files=_table(found), format=format_, schema=at.schema, owners=owners)
     return bound if path is None else _shown(bound, path, location)
 
 
@@ -95,7 +98,7 @@ def _place(path: str, view: CatalogView) -> tuple[VolumePath | None, tuple[PathO
 
 def reading_format(format_: FileFormat) -> FileFormat:
     """With what must not be lost unseen: columns that only some files have, headers in another order, broken rows."""
-    if format_.kind is FileKind.PARQUET:
+    if format_.kind in (FileKind.PARQUET, FileKind.ORC):
         return replace(format_, options=(("mergeSchema", "true"),))
     kept = {key.lower(): value for key, value in format_.options}
     own = {"enforceschema": "false"} if says(format_.options, "header") else {}

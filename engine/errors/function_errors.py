@@ -17,6 +17,25 @@ class WrongNumberOfArguments(SqlError, condition="WRONG_NUM_ARGS", sqlstate="426
 
 
 @dataclass(eq=False)
+class NotTableFunction(SqlError, condition="NOT_A_TABLE_FUNCTION", sqlstate="42887"):
+    function: str
+    template = "{function} returns a value and no table. Call it in an expression."
+
+
+@dataclass(eq=False)
+class NotScalarFunction(SqlError, condition="NOT_A_SCALAR_FUNCTION", sqlstate="42887"):
+    function: str
+    template = "{function} returns a table. Call it in FROM."
+
+
+@dataclass(eq=False)
+class RepeatedColumn(SqlError, condition="DUPLICATE_ROUTINE_RETURNS_COLUMNS", sqlstate="42711"):
+    function: str
+    name: str
+    template = "The table that {function} returns has two columns {name}. Name its columns in RETURNS TABLE (…)."
+
+
+@dataclass(eq=False)
 class PersistentFunctionExpected(SqlError, condition="EXPECT_PERSISTENT_FUNCTION_NOT_TEMP", sqlstate="42809"):
     name: str
     template = "{name} is a temporary function. Use DROP TEMPORARY FUNCTION."

@@ -16,17 +16,17 @@ class ProcedureNotFound(SqlError, condition="FAILED_TO_LOAD_ROUTINE", sqlstate="
 
 @dataclass(eq=False)
 class UnknownArgument(SqlError, condition="UNRECOGNIZED_PARAMETER_NAME", sqlstate="4274K"):
-    procedure: str
+    routine: str
     argument: str
     known: str
-    template = "The procedure {procedure} has no parameter {argument}; it has {known}."
+    template = "The routine {routine} has no parameter {argument}; it has {known}."
 
 
 @dataclass(eq=False)
 class MissingArgument(SqlError, condition="REQUIRED_PARAMETER_NOT_FOUND", sqlstate="4274K"):
-    procedure: str
+    routine: str
     argument: str
-    template = "The procedure {procedure} needs the argument {argument}: add {argument} => a value."
+    template = "The routine {routine} needs the argument {argument}: add {argument} => a value."
 
 
 @dataclass(eq=False)
@@ -40,17 +40,17 @@ class TooManyArguments(SqlError, condition="WRONG_NUM_ARGS.WITHOUT_SUGGESTION", 
 class ArgumentGivenTwice(
     SqlError, condition="DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE", sqlstate="4274K"
 ):
-    procedure: str
+    routine: str
     argument: str
-    template = "The argument {argument} of the procedure {procedure} is given more than once."
+    template = "The argument {argument} of the routine {routine} is given more than once."
 
 
 @dataclass(eq=False)
 class PositionalAfterNamed(SqlError, condition="UNEXPECTED_POSITIONAL_ARGUMENT", sqlstate="4274K"):
-    procedure: str
+    routine: str
     argument: str
     template = (
-        "An argument of the procedure {procedure} without a name comes after the named argument {argument}. Name it"
+        "An argument of the routine {routine} without a name comes after the named argument {argument}. Name it"
         " too, or put it first."
     )
 

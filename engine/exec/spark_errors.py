@@ -40,6 +40,7 @@ from engine.exec.errors import (
     ValueTooLarge,
     ViewChanged,
 )
+from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.bodies import with_function_names
 from engine.storage.errors import (
     DeletionVectorCardinalityMismatch,
@@ -207,6 +208,9 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return RelationNotBound(restore_names(subject, labels))
         case "identity values":
             return IdentityExhausted(subject)
+        case "lateral condition":
+            clause = "A condition of LEFT JOIN LATERAL for a function that reads tables which you may not read"
+            return UnsupportedClause(clause, "Use an inner join, or a condition in WHERE.")
         case "function" | "table function":
             return FunctionNotAvailable(f"{kind} {subject}")
         case "expression" if subject in _MARKERS:

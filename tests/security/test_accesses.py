@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from catalog.entries import FunctionEntry
+from catalog.names import DEFAULT_CATALOG, SchemaName, TableName
+from catalog.right_changes import CreateFunction
 from catalog.right_differences import RightDifference
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
@@ -22,7 +25,12 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> GuardedLake:
         "root",
         "GRANT USE CATALOG ON CATALOG TO `account users`",
         "GRANT USE SCHEMA, SELECT, MODIFY ON SCHEMA shop TO root",
+        f"CREATE EXTERNAL LOCATION landing URL '{folder}'",
     )
+    shop = SchemaName(DEFAULT_CATALOG, "shop")
+    name = TableName(DEFAULT_CATALOG, "shop", "one")
+    function = FunctionEntry(name=name, parameters=(), returns="INT", body="1", current=shop, owner="root")
+    lake.sources.catalog.change(CreateFunction(function))
     return lake
 
 
@@ -52,6 +60,9 @@ def told(lake: GuardedLake, who: str, text: str) -> list[tuple[str, str, str, st
         ("ALTER TABLE shop.t OWNER TO root", [("shop.t", "TABLE", "grant", None)]),
         ("SHOW GRANTS ON SCHEMA shop", [("shop", "SCHEMA", "describe", None)]),
         ("GRANT CREATE CATALOG ON SERVER TO eve", [("", "SERVER", "grant", None)]),
+        ("DESCRIBE FUNCTION shop.one", [("shop.one", "FUNCTION", "describe", None)]),
+        ("DROP FUNCTION shop.one", [("shop.one", "FUNCTION", "write", None)]),
+        ("DROP EXTERNAL LOCATION landing", [("landing", "EXTERNAL LOCATION", "write", None)]),
     ],
 )
 def test_objects_of_a_statement(lake: GuardedLake, text: str, objects: list[tuple[str, str, str, str | None]]) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,13 +20,14 @@ from tests.security.people import People
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
-    for name in ("csv", "json", "parquet", "elsewhere", "headless", "nested"):
+    for name in ("csv", "json", "parquet", "orc", "elsewhere", "headless", "nested"):
         (folder / "landing" / name).mkdir(parents=True)
     landing = folder / "landing"
     (landing / "csv" / "a.csv").write_text("a,b\n1,x\n2,y\n")
     (landing / "headless" / "a.csv").write_text("1;x\n")
     (landing / "json" / "a.json").write_text(json.dumps({"a": 1, "b": "x"}) + "\n")
     pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), landing / "parquet" / "a.parquet")
+    orc.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), landing / "orc" / "a.orc")
     (landing / "nested" / "deeper").mkdir()
     (landing / "nested" / "a.csv").write_text("a\n1\n")
     (landing / "nested" / "deeper" / "b.csv").write_text("a\n2\n")
@@ -57,6 +60,7 @@ READ = [
     ("csv", "headless", ", sep ';'", [("1", "x")]),
     ("json", "json", "", [(1, "x")]),
     ("parquet", "parquet", "", [(1, "x"), (2, "y")]),
+    ("orc", "orc", "", [(1, "x"), (2, "y")]),
     ("csv", "nested", ", header 'true'", [("1",)]),
     ("csv", "nested", ", header 'true', recursiveFileLookup 'true'", [("1",), ("2",)]),
 ]
@@ -108,3 +112,72 @@ def test_paths_outside_and_of_tables_are_rejected(people: People, files: Path) -
             error = people.refuse(who, f"CREATE TEMPORARY VIEW x USING csv OPTIONS (path '{path}')")
             assert error.sqlstate in ("42501", "0A000", "22023"), (path, error)
     people.rows("ann", f"CREATE TEMPORARY VIEW x USING csv OPTIONS (path '{files}/landing/csv')")
+
+
+ONE = Decimal("1.0")
+
+CALLS = [
+    ("'{landing}/csv', format => 'csv', header => true", [(1, "x"), (2, "y")]),
+    ("'{landing}/csv/a.csv', header => 'true', inferColumnTypes => false", [("1", "x"), ("2", "y")]),
+    ("path => '{landing}/csv', format => 'CSV', header => true, schema => 'a BIGINT, b STRING'", [(1, "x"), (2, "y")]),
+    (
+        "'{landing}/headless', format => 'csv', sep => ';', schema => 'n DECIMAL(3,1), t STRING'",
+        [(Decimal("1.0"), "x")],
+    ),
+    ("'{landing}/json', format => 'json'", [(1, "x")]),
+    ("'{landing}/parquet', format => 'parquet'", [(1, "x"), (2, "y")]),
+    ("'{landing}/orc/a.orc'", [(1, "x"), (2, "y")]),
+    ("'{landing}/nested', format => 'csv', header => true, recursiveFileLookup => true", [(1,), (2,)]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "expected"), CALLS, ids=[each for each, _ in CALLS])
+def test_read_files_reads_what_copy_into_reads(
+    people: People, files: Path, arguments: str, expected: list[tuple[object, ...]]
+) -> None:
+    call = f"read_files({arguments.format(landing=files / 'landing')})"
+    assert sorted(people.rows("ann", f"SELECT * FROM {call}")) == expected
+    assert people.rows("ann", f"SELECT count(*) FROM {call} AS f JOIN shop.t ON true") == [(2 * len(expected),)]
+    assert people.refuse("eve", f"SELECT * FROM {call}").sqlstate == "42501"
+
+
+NOT_READ = [
+    ("'{outside}', format => 'csv'", "PATH_NOT_ALLOWED"),
+    ("'/etc/passwd', format => 'csv'", "PATH_NOT_ALLOWED"),
+    ("'{landing}/../outside', format => 'csv'", "PATH_NOT_ALLOWED"),
+    ("'{landing}/csv'", "UNSUPPORTED_CLAUSE"),
+    ("'{landing}/csv', format => 'text'", "UNSUPPORTED_CLAUSE"),
+    ("'{landing}/csv', 'csv'", "UNSUPPORTED_CLAUSE"),
+    ("'{landing}/csv', format => 'csv', path => 'x'", "UNSUPPORTED_CLAUSE"),
+    ("'{landing}/csv', format => 'csv', reader => 'x'", "COPY_INTO_OPTION_NOT_SUPPORTED"),
+    ("format => 'csv'", "INCORRECT_NUMBER_OF_ARGUMENTS"),
+    ("concat('{landing}', '/csv'), format => 'csv'", "PARSE_SYNTAX_ERROR"),
+    ("'{landing}/none', format => 'csv'", "PATH_NOT_FOUND"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "condition"), NOT_READ, ids=[each for each, _ in NOT_READ])
+def test_read_files_is_rejected_elsewhere(people: People, files: Path, arguments: str, condition: str) -> None:
+    text = arguments.format(landing=files / "landing", outside=files / "outside")
+    for who in ("ann", "root"):
+        assert people.refuse(who, f"SELECT * FROM read_files({text})").condition.startswith(condition)
+
+
+def test_view_of_files_is_read_as_its_owner_and_hides_what_it_leaves_out(people: People, files: Path) -> None:
+    people.rows("root", "GRANT CREATE TABLE ON SCHEMA shop TO ann")
+    people.rows("root", "GRANT USE SCHEMA ON SCHEMA shop TO eve")
+    call = f"read_files('{files}/landing/csv', format => 'csv', header => true, schema => 'a INT, b STRING')"
+    people.rows("ann", f"CREATE OR REPLACE VIEW shop.loaded AS SELECT DISTINCT a, b FROM {call} JOIN shop.t ON a = id")
+    assert people.refuse("eve", "SELECT * FROM shop.loaded").sqlstate in ("42501", "42P01")
+    people.rows("ann", "GRANT SELECT ON shop.loaded TO eve")
+    assert people.rows("eve", "SELECT * FROM shop.loaded WHERE 1 / (a - 2) < 9") == [(1, "x")]
+    assert people.refuse("ann", "SELECT * FROM shop.loaded WHERE 1 / (a - 2) < 9").condition == "DIVIDE_BY_ZERO"
+    people.rows("root", "REVOKE READ FILES ON EXTERNAL LOCATION landing FROM ann")
+    assert people.refuse("eve", "SELECT * FROM shop.loaded").sqlstate == "42501"
+    people.rows("root", "GRANT READ FILES ON EXTERNAL LOCATION landing TO ann")
+
+
+def test_orc_files_are_copied_into_a_table(people: People, files: Path) -> None:
+    people.rows("root", "CREATE TABLE shop.copied (a BIGINT, b STRING)")
+    people.rows("root", f"COPY INTO shop.copied FROM '{files}/landing/orc' FILEFORMAT = ORC")
+    assert sorted(people.rows("root", "SELECT * FROM shop.copied")) == [(1, "x"), (2, "y")]

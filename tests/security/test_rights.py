@@ -261,8 +261,9 @@ PROBES = [
         "CREATE TABLE eves.o (id INT) USING jdbc OPTIONS (url 'jdbc:h2:mem')",
         "CREATE TABLE eves.o USING csv OPTIONS (path '/etc/passwd')",
         "CREATE TEMPORARY VIEW j USING jdbc OPTIONS (url 'x')", "SELECT * FROM csv.`/etc/passwd`",
-        "SELECT * FROM read_files('/etc/passwd')",
+        "SELECT * FROM read_files('/etc/passwd')", "SELECT * FROM read_files('/etc/passwd', format => 'text')",
     )),
+    (56, "eve", "SELECT * FROM read_files('/etc/passwd', format => 'csv')", "D"),
 ]
 # fmt: on
 

@@ -371,10 +371,11 @@ def record_view(lake: GuardedLake, owner: str) -> None:
     [
         (f"INSERT INTO csv.`{IN}` VALUES (1)", "0A000"),
         (f"SELECT * FROM csv.`{IN}` VERSION AS OF 1", "0A000"),
-        (f"SELECT * FROM orc.`{IN}`", "0A000"),
+        (f"SELECT * FROM avro.`{IN}`", "0A000"),
         (f"SELECT * FROM delta.`{IN}`", "42501"),
         (f"CREATE TABLE shop.u (id INT) LOCATION '{IN}'", "42501"),
         (f"SELECT * FROM read_files('{IN}')", "0A000"),
+        (f"SELECT read_files('{IN}')", "0A000"),
     ],
 )
 def test_other_uses_of_paths_in_volumes_are_refused(lake: GuardedLake, statement: str, expected: str) -> None:

@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -16,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -30,6 +32,10 @@ import org.apache.spark.unsafe.Platform;
  * the body reads, and the arguments. The body is parsed and analyzed by itself, under the settings of its creation, as
  * Spark does for its SQL functions; the arguments belong to the caller's text. A body without a query becomes an
  * expression over the arguments, any other a scalar subquery over one row of them.
+ *
+ * A call in FROM is one of a table function, whose body is a query over the row of its arguments. Where the caller may
+ * not read what the body reads, it is below a barrier, as the rows of a view are ({@link HiddenViews}); of a lateral
+ * call, whose arguments are columns of other rows, the barrier is above the join with these.
  */
 final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   /** Begins the names of such calls, whose rest no statement knows. */
@@ -39,6 +45,7 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   private final Statement statement;
   private final GatewaySession session;
   private final String bodyCall;
+  private boolean hasHidden;
 
   FunctionBodies(Statement statement, GatewaySession session, String bodyCall) {
     this.statement = statement;
@@ -48,7 +55,20 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
   /** Whether Spark knows no such function: it fails unless a body takes its place. */
   static boolean isCall(UnresolvedFunction function) {
-    return function.nameParts().length() == 1 && ((String) function.nameParts().apply(0)).startsWith(PREFIX);
+    return isName(function.nameParts());
+  }
+
+  static boolean isCall(UnresolvedTableValuedFunction function) {
+    return isName(function.name());
+  }
+
+  private static boolean isName(scala.collection.immutable.Seq parts) {
+    return parts.length() == 1 && ((String) parts.apply(0)).startsWith(PREFIX);
+  }
+
+  /** Whether a table function was called that hides what it reads. */
+  boolean hasHidden() {
+    return hasHidden;
   }
 
   LogicalPlan placedIn(LogicalPlan parsed) {
@@ -59,9 +79,35 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
       }
 
       public Object applyOrElse(Object plan, scala.Function1 otherwise) {
-        return ((LogicalPlan) plan).transformExpressionsUp(bodies);
+        return bodies.placedAt((LogicalPlan) ((LogicalPlan) plan).transformExpressionsUp(bodies));
       }
     });
+  }
+
+  private LogicalPlan placedAt(LogicalPlan plan) {
+    try {
+      if (isTableCall(plan)) return rows(Scala.list(((UnresolvedTableValuedFunction) plan).functionArgs()));
+      return plan instanceof LateralJoin ? HiddenViews.aroundLateral((LateralJoin) plan) : plan;
+    } catch (Exception failure) {
+      Platform.throwException(failure);
+      return null;
+    }
+  }
+
+  private boolean isTableCall(LogicalPlan plan) {
+    if (!(plan instanceof UnresolvedTableValuedFunction)) return false;
+    scala.collection.immutable.Seq parts = ((UnresolvedTableValuedFunction) plan).name();
+    return parts.length() == 1 && parts.apply(0).equals(bodyCall);
+  }
+
+  private LogicalPlan rows(List parts) throws Exception {
+    JsonNode body = body(parts);
+    LogicalPlan analyzed = analyzed(parts, body);
+    boolean hides = body.get("is_hidden").booleanValue();
+    hasHidden |= hides;
+    LogicalPlan shown = hides ? HiddenPlaces.ofView(analyzed) : analyzed;
+    LogicalPlan query = (LogicalPlan) shown.transformUp(given(parts, body));
+    return hides ? HiddenViews.marked(query) : query;
   }
 
   public boolean isDefinedAt(Object node) {
@@ -82,20 +128,31 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   }
 
   private Expression inPlaceOf(List parts) throws Exception {
-    JsonNode body = Request.JSON.readTree(URLDecoder.decode(text(parts.get(0)), "UTF-8"));
-    int relations = body.get("relations").intValue();
-    String text = body.get("text").textValue();
-    for (int i = 0; i < relations; i++) text = text.replace("\0" + i + "\0", text(parts.get(1 + i)));
-    LogicalPlan analyzed = analyzed(text, Request.pairs(body.get("settings")));
-    List given = parts.subList(1 + relations, parts.size());
+    JsonNode body = body(parts);
+    LogicalPlan analyzed = analyzed(parts, body);
     if (!(analyzed instanceof Project) && !(analyzed instanceof WithCTE)) { // which no function is created with
       throw new Refusal("function", body.get("function").textValue());
     }
-    LogicalPlan query = (LogicalPlan) analyzed.transformUp(new GivenArguments(given));
+    LogicalPlan query = (LogicalPlan) analyzed.transformUp(given(parts, body));
     if (analyzed instanceof WithCTE) return subquery(query);
     Expression value = (Expression) ((Project) analyzed).projectList().apply(0);
     if (SubqueryExpression$.MODULE$.hasSubquery(value)) return subquery(query);
     return (Expression) ((Alias) ((Project) query).projectList().apply(0)).child().transformUp(new Values(query));
+  }
+
+  private static JsonNode body(List parts) throws Exception {
+    return Request.JSON.readTree(URLDecoder.decode(text(parts.get(0)), "UTF-8"));
+  }
+
+  private static GivenArguments given(List parts, JsonNode body) {
+    return new GivenArguments(parts.subList(1 + body.get("relations").intValue(), parts.size()), body.get("given"));
+  }
+
+  private LogicalPlan analyzed(List parts, JsonNode body) {
+    String text = body.get("text").textValue();
+    int relations = body.get("relations").intValue();
+    for (int i = 0; i < relations; i++) text = text.replace("\0" + i + "\0", text(parts.get(1 + i)));
+    return analyzed(text, Request.pairs(body.get("settings")));
   }
 
   private LogicalPlan analyzed(final String text, Map settings) {
@@ -131,9 +188,12 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   /** The arguments in the places of the nulls that stood for them, cast as the body casts them. */
   private static final class GivenArguments extends scala.runtime.AbstractPartialFunction {
     private final List given;
+    /** The number of the parameter that each is for. */
+    private final JsonNode places;
 
-    GivenArguments(List given) {
+    GivenArguments(List given, JsonNode places) {
       this.given = given;
+      this.places = places;
     }
 
     public boolean isDefinedAt(Object node) {
@@ -146,9 +206,10 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       List columns = new ArrayList(Scala.list(((Project) node).projectList()));
       for (int i = 0; i < given.size(); i++) {
-        Alias column = (Alias) columns.get(i);
+        int place = ((JsonNode) places.get(i)).intValue();
+        Alias column = (Alias) columns.get(place);
         Expression cast = (Expression) column.child().withNewChildren(one(given.get(i)));
-        columns.set(i, column.withNewChildren(one(cast)));
+        columns.set(place, column.withNewChildren(one(cast)));
       }
       return new Project(Scala.seq(columns), ((Project) node).child());
     }

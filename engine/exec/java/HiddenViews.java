@@ -6,20 +6,26 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow$;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTVFAliases;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.LateralSubquery;
 import org.apache.spark.sql.catalyst.expressions.Like;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.InnerLike;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Sample$;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 
 /**
  * Views whose tables the reader may not read. The optimizer moves conditions of the query into them, which is what finds
@@ -53,6 +59,36 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
 
   static LogicalPlan marked(LogicalPlan rows) {
     return Sample$.MODULE$.apply(0.0, 1.0, false, SEED, rows);
+  }
+
+  /**
+   * A lateral join of a call of a table function below a barrier, with the barrier above the join: below it, Spark allows
+   * no columns from outside. A condition of an outer join may be about rows that the function leaves out.
+   */
+  static LogicalPlan aroundLateral(LateralJoin join) {
+    LogicalPlan right = join.right().plan();
+    if (!isCall(right)) return join;
+    LateralSubquery open = (LateralSubquery) join.right().withNewPlan(opened(right));
+    boolean isInner = join.joinType() instanceof InnerLike;
+    boolean isPlain = join.condition().isEmpty() || join.condition().get().equals(Literal.TrueLiteral());
+    if (!isInner && !isPlain) throw new Refusal("lateral condition", "");
+    LogicalPlan marked = marked(new LateralJoin(join.left(), open, join.joinType(), Scala.none()));
+    return isPlain ? marked : new Filter((Expression) join.condition().get(), marked);
+  }
+
+  /** Is it the rows of a call alone, under some alias? */
+  private static boolean isCall(LogicalPlan plan) {
+    if (plan instanceof SubqueryAlias || plan instanceof UnresolvedTVFAliases) {
+      return isCall((LogicalPlan) plan.children().apply(0));
+    }
+    return isMarked(plan);
+  }
+
+  /** The rows of a call without the barrier that they are below. */
+  private static LogicalPlan opened(LogicalPlan call) {
+    LogicalPlan child = (LogicalPlan) call.children().apply(0);
+    if (isMarked(call)) return child;
+    return (LogicalPlan) call.withNewChildren(Scala.seq(Arrays.asList(new Object[] {opened(child)})));
   }
 
   /** An analyzed query without the barriers that it does not need. */

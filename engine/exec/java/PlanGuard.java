@@ -115,7 +115,8 @@ final class PlanGuard {
       if (node instanceof LogicalPlan) {
         ensureOperator(node, PARSED);
         if (node instanceof UnresolvedRelation) ensureBound((UnresolvedRelation) node);
-        if (node instanceof UnresolvedTableValuedFunction) {
+        if (node instanceof UnresolvedTableValuedFunction
+            && !FunctionBodies.isCall((UnresolvedTableValuedFunction) node)) {
           ensureListed(((UnresolvedTableValuedFunction) node).name(), tableFunctions, "table function");
         }
         if (node instanceof UnresolvedWith) {

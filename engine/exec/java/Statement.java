@@ -52,6 +52,7 @@ final class Statement {
   private final String timeZone;
   private final Steps steps;
   private Relations relations;
+  private FunctionBodies bodies;
   /** Relations of {@link GivenRows}. */
   private final List given = new ArrayList();
   private LogicalPlan asked;
@@ -242,7 +243,8 @@ final class Statement {
     guard.ensureMayRun(query, request.id);
     if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
     steps.end("guard");
-    LogicalPlan shown = request.hasHidden() ? HiddenViews.settled(HiddenPlaces.ofQuery(query)) : query;
+    boolean hasHidden = request.hasHidden() || (bodies != null && bodies.hasHidden());
+    LogicalPlan shown = hasHidden ? HiddenViews.settled(HiddenPlaces.ofQuery(query)) : query;
     LogicalPlan rows = TableScan.rows(spark, shown);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
@@ -274,7 +276,8 @@ final class Statement {
   /** What the names of the scans stand for. */
   private Relations relations() throws Exception {
     if (relations == null) {
-      relations = new Relations(new FunctionBodies(this, session, request.bodyCall));
+      bodies = new FunctionBodies(this, session, request.bodyCall);
+      relations = new Relations(bodies);
       Map files = files();
       for (int i = 0; i < request.scans.length; i++) {
         String name = request.scans[i].relation;

@@ -36,7 +36,8 @@ def with_columns(
     """The files with the columns to read of them. Raises `UnsupportedDataType`."""
     fields = table_fields(found)
     format_ = files.format
-    if statement.is_whole and format_.kind is not FileKind.PARQUET and not says(format_.options, "inferSchema"):
+    is_text = format_.kind in (FileKind.CSV, FileKind.JSON)
+    if statement.is_whole and is_text and not says(format_.options, "inferSchema"):
         fields = tuple(_typed(fields, statement, target))
     return replace(files, schema=StructType(fields), format=reading_format(format_))
 

@@ -36,7 +36,7 @@ from engine.sql.dialect.errors import (
     UnsupportedStatement,
     identifier_not_here,
 )
-from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
+from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, READ_FILES, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
@@ -54,6 +54,9 @@ TABLE_QUERY = "table_query"
 
 CHANGE_FEED = "change_feed"
 """Key in a call's `meta`: the function, in lower case, where it is one of `CHANGE_FEED_FUNCTIONS`."""
+
+FILE_ARGUMENTS = "file_arguments"
+"""Key in the `meta` of a call of `read_files`: its arguments."""
 
 CALL_AT = "call_at"
 """Key in the `meta` of a call of a function that sqlglot does not know: where its last name begins."""
@@ -241,6 +244,8 @@ class _Parser(PipeParser):
             raise identifier_not_here()
         if self._curr.text.lower() in CHANGE_FEED_FUNCTIONS and self._next.token_type == TokenType.L_PAREN:
             return self._parse_change_feed()
+        if self._curr.text.lower() == READ_FILES and self._next.token_type == TokenType.L_PAREN:
+            return self._parse_file_call()
         start = self._curr
         found = super()._parse_function_call(*args, **kwargs)
         call: Any = found
@@ -267,6 +272,29 @@ class _Parser(PipeParser):
             arguments.append(self._spanned(argument, first))
         call = self._spanned(exp.Anonymous(this=start.text, expressions=arguments), start)
         call.meta[CHANGE_FEED] = start.text.lower()
+        return call
+
+    def _parse_file_call(self) -> exp.Anonymous:
+        """A call of `read_files`: it with its span, and its arguments as pairs of a name, or None, and a constant."""
+        start = self._curr
+        self._advance(2)
+        arguments: list[tuple[str | None, str]] = []
+        while not self._match(TokenType.R_PAREN):
+            if arguments and not self._match(TokenType.COMMA):
+                self.raise_error("a comma or a closing parenthesis is expected")
+            name = None
+            if self._next.token_type == TokenType.FARROW:
+                name = self._curr.text
+                self._advance(2)
+            first, value = self._curr, self._parse_unary()
+            if isinstance(value, exp.Boolean):
+                arguments.append((name, str(value.this).lower()))
+            elif isinstance(value, exp.Literal | exp.RawString):
+                arguments.append((name, value.name))
+            else:
+                self.raise_error("a constant is expected", first)
+        call = self._spanned(exp.Anonymous(this=start.text), start)
+        call.meta[FILE_ARGUMENTS] = arguments
         return call
 
     def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
@@ -396,7 +424,7 @@ def _ensure_plain(expression: exp.Expr, clause: str) -> None:
 
 def ensure_function(call: exp.Anonymous) -> None:
     """Refuse what may not be called in an expression, by name."""
-    if CHANGE_FEED in call.meta:
+    if CHANGE_FEED in call.meta or FILE_ARGUMENTS in call.meta:
         raise UnsupportedClause(f"{call.name} outside of FROM", "Put it in FROM or JOIN.")
     if call.name.lower() == "table":
         raise UnsupportedClause("TABLE(…) as an argument", "No function that may be called takes a table.")

@@ -124,7 +124,8 @@ class UnsupportedPathRelation(SqlError, condition="UNSUPPORTED_DATASOURCE_FOR_DI
     relation_format: str
     template = (
         "Files cannot be queried as {relation_format}.`path`. Only Delta tables can be named by their path, as "
-        "delta.`path`, and files of volumes, as parquet.`/Volumes/…`, csv.`/Volumes/…` or json.`/Volumes/…`."
+        "delta.`path`, and files of volumes, as parquet.`/Volumes/…`, csv.`/Volumes/…`, json.`/Volumes/…` or "
+        "orc.`/Volumes/…`. Use read_files('path', format => '…') for files of external locations."
     )
 
 

@@ -51,7 +51,7 @@ EXCLUDED_FUNCTIONS: Mapping[str, str] = MappingProxyType(
 
 UNAVAILABLE_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
-        ("read_files", "cloud_files", "read_kafka", "read_statestore", "read_state_metadata", "file_content"),
+        ("cloud_files", "read_kafka", "read_statestore", "read_state_metadata", "file_content"),
         "reads files or services outside of the tables",
     )
     | dict.fromkeys(("ai_query", "http_request"), "sends data to a service outside")
@@ -73,6 +73,7 @@ ALLOWED_TABLE_FUNCTIONS = _load("table")
 
 TABLE_CHANGES, TABLE_CHANGES_BY_PATH = "table_changes", "table_changes_by_path"
 CHANGE_FEED_FUNCTIONS = frozenset({TABLE_CHANGES, TABLE_CHANGES_BY_PATH})
+READ_FILES = "read_files"
 """Table-valued functions of our own; Spark has none of them (`engine/sql/query/change_feeds.py`)."""
 
 

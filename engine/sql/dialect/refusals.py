@@ -87,7 +87,6 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("ADD JAR | ADD JARS | ADD FILE | ADD FILES | ADD ARCHIVE | ADD ARCHIVES | LIST ARCHIVE", _CODE),
             ("CREATE TEMPORARY MACRO | DROP TEMPORARY MACRO | CREATE FUNCTION … AS", _CODE),
             ("LIST JAR | MAP | REDUCE", _CODE),
-            ("CREATE FUNCTION … RETURNS TABLE", "Use CREATE VIEW, or a function of one value: RETURNS type"),
             ("LIST | LIST FILE | DFS", _PLACES),
             ("LOAD DATA | IMPORT", _FILES),
             ("EXPORT TABLE | INSERT OVERWRITE DIRECTORY", "Use CREATE TABLE … LOCATION 'path' AS SELECT …"),

@@ -10,7 +10,9 @@ arguments: `(SELECT body FROM (SELECT argument, …) AS function(parameter, …)
 argument, and nothing around the call is in sight of the body, but what an argument brings in.
 
 A function that was created under other settings than those of its caller keeps its body apart: the call names
-:data:`BODY_CALL`, and Spark parses and analyzes the body by itself (`FunctionBodies.java`).
+:data:`BODY_CALL`, and Spark parses and analyzes the body by itself (`FunctionBodies.java`). So does each call of a
+table function, whose body is a query in FROM, beside the row of its arguments: `(SELECT argument, …) AS
+function(parameter, …), LATERAL (body)`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from urllib import parse as urls
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from catalog.entries import FunctionEntry
+from catalog.entries import FunctionColumn, FunctionEntry, FunctionParameter
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
@@ -68,6 +70,10 @@ _NOT_DETERMINISTIC = frozenset(
 )
 
 
+Typed = tuple[str, str]
+"""The name of a parameter or a column, and its SQL type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Body:
     """`query` selects the expression alone; `uses` are the places of parameters in it, with their numbers; empty where
@@ -89,6 +95,16 @@ def expression_query(text: str) -> Query:
 def inlined_expression(query: Query) -> str:
     """The expression of :func:`expression_query` with its calls inlined."""
     return apply_edits(query.text, [], query.inlined)[len(_HEAD) :].rstrip("\n")
+
+
+def parse_table_body(text: str, function: str) -> Body:
+    """Parses the body of a table function, a query in parentheses. Raises as :func:`parse_body`."""
+    query = expression_query(text)
+    tree = query_tree(f"{_HEAD}{text}\n")
+    for node in tree.walk():
+        if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
+            raise BodyNotPossible(function, "it has a parameter of a statement in it")
+    return Body(query, (), has_query=True)
 
 
 def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
@@ -192,28 +208,34 @@ def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fir
     )
 
 
-def separate_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int) -> InlinedCall:
+def separate_call(
+    call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int, *, is_hidden: bool = False
+) -> InlinedCall:
     """Returns what replaces a call of a function that is evaluated under its own settings.
 
     The body selects from one row, whose columns are its parameters: defaults, and NULL for what `call` gives.
+    `is_hidden`: who calls it may not read what a table function reads.
     """
-    given, relations = len(call.arguments), range(first, first + len(inner.relations))
+    relations = range(first, first + len(inner.relations))
     text = splice(inner, [f"{_MARK}{_RELATION}{number}{_MARK}" for number in relations])
     for at, number in enumerate(relations):
         text = text.replace(quote(f"{_MARK}{_RELATION}{number}{_MARK}"), f"{_MARK}{at}{_MARK}")
-    values = ["NULL" if number < given else each.default or "NULL" for number, each in enumerate(entry.parameters)]
+    given = sorted(call.places)
+    values = ["NULL" if number in given else each.default or "NULL" for number, each in enumerate(entry.parameters)]
     apart = {
         "function": str(entry.name),
         "is_query": body.has_query or bool(inner.relations),
         "settings": entry.settings,
+        "is_hidden": is_hidden,
         "relations": len(relations),
-        "text": _selected(entry, text, values),
+        "given": given,
+        "text": _table_text(entry, text, values) if entry.table_columns else _selected(entry, text, values),
     }
     pieces: list[Piece] = [f"{BODY_CALL}('{urls.quote(json.dumps(apart, ensure_ascii=False), safe=_UNCHANGED)}'"]
     for number in relations:
         pieces += [", '", RelationName(number), "'"]
-    for number in range(given):
-        pieces += [", (", number, ")"]
+    for number in given:
+        pieces += [", (", call.places.index(number), ")"]
     pieces.append(f"){_alias(call)}")
     return InlinedCall(span=call.span, arguments=call.arguments, pieces=tuple(pieces))
 
@@ -258,18 +280,50 @@ def _selected(entry: FunctionEntry, text: str, values: Sequence[str]) -> str:
     """Returns a query of a function's value: its body, which the query `text` selects, over a row of `values` of its
     parameters.
     """
-    columns = ", ".join(
-        # Not called as the parameter: what is called so is in sight of the values behind it.
-        f"CAST(({value}) AS {parameter.type}) AS `__argument {number}`"
-        for number, (parameter, value) in enumerate(zip(entry.parameters, values, strict=True))
-    )
-    names = ", ".join(quote(parameter.name) for parameter in entry.parameters)
-    rows = f" FROM (SELECT {columns}) AS {quote(entry.name.table)}({names})" if values else ""
+    rows = f" FROM {_argument_row(entry.name.table, _pairs(entry.parameters), values)}" if values else ""
     selected = text[len(_HEAD) :].rstrip("\n")
     return f"SELECT CAST(({selected}\n) AS {entry.returns}){rows}"
 
 
+def _pairs(items: Sequence[FunctionParameter | FunctionColumn]) -> list[Typed]:
+    return [(each.name, each.type) for each in items]
+
+
+def _argument_row(function: str, parameters: Sequence[Typed], values: Sequence[str]) -> str:
+    columns = ", ".join(
+        # Not called as the parameter: what is called so is in sight of the values behind it.
+        f"CAST(({value}) AS {sql_type}) AS `__argument {number}`"
+        for number, ((_, sql_type), value) in enumerate(zip(parameters, values, strict=True))
+    )
+    names = ", ".join(quote(name) for name, _ in parameters)
+    return f"(SELECT {columns}) AS {quote(function)}({names})"
+
+
+def _table_text(entry: FunctionEntry, text: str, values: Sequence[str]) -> str:
+    parameters, columns = _pairs(entry.parameters), _pairs(entry.table_columns)
+    return table_query(entry.name.table, parameters, columns, text[len(_HEAD) :], values)
+
+
+def table_query(
+    function: str, parameters: Sequence[Typed], columns: Sequence[Typed], body: str, values: Sequence[str]
+) -> str:
+    """Returns a query of the rows of a table function, whose `body` is a query in parentheses, over a row of `values`
+    of its parameters. Without `columns` they are those of the body.
+    """
+    sources = [_argument_row(function, parameters, values)] if values else []
+    names = [f"`__column {number}`" for number in range(len(columns))]
+    selected = ", ".join(
+        f"CAST(`__rows`.{source} AS {sql_type}) AS {quote(name)}"
+        for source, (name, sql_type) in zip(names, columns, strict=True)
+    )
+    listed = f"({', '.join(names)})" if names else ""
+    sources.append(f"{'LATERAL ' if values else ''}{body.rstrip()} AS `__rows`{listed}")
+    return f"SELECT {selected or '`__rows`.*'} FROM {', '.join(sources)}"
+
+
 def _alias(call: Call) -> str:
+    if call.is_table:
+        return "" if call.is_aliased else f" AS {quote(call.name_parts[-1])}"
     return f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
 
 
@@ -298,12 +352,15 @@ def literal_call(call: Call, text: str) -> InlinedCall:
     return InlinedCall(span=call.span, arguments=call.arguments, pieces=(text + alias,))
 
 
-def with_defaults(call: Call, count: int, defaults: Sequence[str], inlined: InlinedCall) -> InlinedCall:
-    """With the expressions of `defaults` for the arguments from `count` on that the call does not give."""
-    pieces = [
-        defaults[piece - count] if isinstance(piece, int) and piece >= count else piece for piece in inlined.pieces
-    ]
-    return InlinedCall(span=call.span, arguments=call.arguments, pieces=tuple(pieces))
+def with_arguments(call: Call, defaults: Sequence[str | None], inlined: InlinedCall) -> InlinedCall:
+    """Puts the arguments of `call` in for the numbers of their parameters, and `defaults` for the others."""
+
+    def put(piece: Piece) -> Piece:
+        if not isinstance(piece, int):
+            return piece
+        return call.places.index(piece) if piece in call.places else defaults[piece] or ""
+
+    return InlinedCall(span=call.span, arguments=call.arguments, pieces=tuple(map(put, inlined.pieces)))
 
 
 def is_known_function(name: str) -> bool:

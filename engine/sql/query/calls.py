@@ -5,7 +5,7 @@ The tree says which names are called; the tokens around a name say what qualifie
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -16,11 +16,22 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 
 
-def read_calls(tokens: Sequence[Token], offsets: Iterable[int], columns: Container[int]) -> tuple[Call, ...]:
-    """The calls whose functions' last names begin at `offsets`, in the order of the text; `columns` are of columns."""
+def read_calls(
+    tokens: Sequence[Token], offsets: Iterable[int], columns: Container[int], sources: Mapping[int, bool]
+) -> tuple[Call, ...]:
+    """Returns the calls whose functions' last names begin at `offsets`, in the order of the text.
+
+    `columns` are offsets of columns, `sources` those of calls in FROM, which have an alias or not.
+    """
     places = {token.start: index for index, token in enumerate(tokens)}
     found = {offset: _call(tokens, places[offset]) for offset in sorted(set(offsets)) if offset in places}
-    return tuple(replace(call, is_column=offset in columns) for offset, call in found.items() if call is not None)
+    return tuple(
+        replace(
+            call, is_column=offset in columns, is_table=offset in sources, is_aliased=bool(sources.get(offset, False))
+        )
+        for offset, call in found.items()
+        if call is not None
+    )
 
 
 def _call(tokens: Sequence[Token], index: int) -> Call | None:
@@ -31,15 +42,20 @@ def _call(tokens: Sequence[Token], index: int) -> Call | None:
     names = tuple(token.text for token in tokens[first : index + 1 : 2])
     if index + 1 >= len(tokens) or tokens[index + 1].token_type is not TokenType.L_PAREN:
         return None
-    arguments, begin, depth = [], index + 2, 0
+    arguments: list[Span] = []
+    parameters: list[str | None] = []
+    begin, depth = index + 2, 0
     for place in range(index + 1, len(tokens)):
         kind = tokens[place].token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
         if (kind is TokenType.COMMA and depth == 1) or depth == 0:
+            is_named = place > begin + 2 and tokens[begin + 1].token_type is TokenType.FARROW
+            parameters += [tokens[begin].text if is_named else None] if place > begin else []
+            begin += 2 if is_named else 0
             if place > begin:
                 arguments.append(Span(tokens[begin].start, tokens[place - 1].end + 1))
             begin = place + 1
         if depth == 0:
             span = Span(tokens[first].start, tokens[place].end + 1)
-            return Call(name_parts=names, span=span, arguments=tuple(arguments))
+            return Call(name_parts=names, span=span, arguments=tuple(arguments), names=tuple(parameters))
     return None

@@ -27,6 +27,7 @@ from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
+from engine.sql.query.file_calls import is_file_call, read_file_call
 from engine.sql.query.hints import HintName, hint_names
 from engine.sql.query.relations import has_time_travel, read_relation, table_name
 from engine.statements.select.statement import Candidate, Qualifier, Query, Relation, Span
@@ -67,7 +68,9 @@ def read_names(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> Query:
     """The query with its relations, qualifiers and calls. Raises `SqlError` for what is refused by name."""
     walker = _Walker(text)
     walker.query(tree, _Place(frozenset(), None))
-    return replace(walker.result(), calls=read_calls(tokens, walker.calls, walker.columns) if walker.calls else ())
+    if not walker.calls:
+        return walker.result()
+    return replace(walker.result(), calls=read_calls(tokens, walker.calls, walker.columns, walker.table_calls))
 
 
 class _Walker:
@@ -77,6 +80,8 @@ class _Walker:
         self._qualifiers: dict[int, Qualifier] = {}
         self.calls: list[int] = []
         self.columns: set[int] = set()
+        self.table_calls: dict[int, bool] = {}
+        """Offsets of calls in FROM, and whether they have an alias."""
 
     def result(self) -> Query:
         """Relations in the order of the text, and the qualifiers that point to them."""
@@ -169,8 +174,11 @@ class _Walker:
             case exp.Table() if is_change_feed(node):
                 self._relations.append(read_change_feed(node, self._text))
                 sources.append(_Source(node.alias.lower()))
-            case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
+            case exp.Table() if is_file_call(node):
+                self._relations.append(read_file_call(node))
                 sources.append(_Source(node.alias.lower()))
+            case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
+                sources.append(self._called(node))
                 later.extend(_children(node, apart=frozenset({"alias", "joins", "laterals", "pivots"})))
             case exp.Subquery(this=exp.Table() | exp.Subquery() as wrapped) if _is_relation(wrapped):
                 self._wrapped(node, wrapped, inside, later)
@@ -182,7 +190,7 @@ class _Walker:
                 sources.append(_Source(node.alias.lower()))
             case exp.Lateral():
                 later.append(node.this)
-                sources.append(_Source(node.alias.lower()))
+                sources.append(_Source(node.alias.lower()) if node.args.get("view") else self._called(node))
             case _:
                 raise UnsupportedClause(f"{node.key.upper()} in FROM", "Name a table, a subquery or a function.")
         for pivot in node.args.get("pivots") or ():
@@ -202,6 +210,14 @@ class _Walker:
         for expression in expressions:
             self._expression(expression, hidden)
         inside.scope.sources.append(_Source(node.alias.lower()))
+
+    def _called(self, node: exp.Expr) -> _Source:
+        """A function in FROM; one of the catalog is called by its name where it has no alias."""
+        function = node.this.expression if isinstance(node.this, exp.Dot) else node.this
+        if not isinstance(function, exp.Anonymous):
+            return _Source(node.alias.lower())
+        self.table_calls[function.meta.get(CALL_AT, -1)] = bool(node.alias)
+        return _Source((node.alias or function.name).lower())
 
     def _table(self, node: exp.Table, ctes: frozenset[str]) -> _Source:
         """A named thing of FROM: a CTE in sight, or a table."""

@@ -12,40 +12,17 @@ from types import MappingProxyType
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause
+from engine.sql.query.file_formats import file_format, file_kind
 from engine.sql.query.names import read_table
 from engine.sql.query.query import parse_query
 from engine.statements.copy_into.statement import CopyInto, Validation
 from engine.statements.create_table.grammar_clauses import read_name_list, read_properties
 from engine.statements.create_table.statement import Properties
 from engine.statements.select.statement import Query
-from engine.table.scan import FileFormat, FileKind
+from engine.table.scan import FileKind
 
 _NAME = "the copied files"
 _FILES_MAX = 1000
-_RECURSIVE = "recursivefilelookup"
-
-_TEXT = "dateFormat encoding lineSep locale mode multiLine samplingRatio timestampFormat timestampNTZFormat"
-_CSV = (
-    "charset charToEscapeQuoteEscaping comment delimiter emptyValue escape header ignoreLeadingWhiteSpace "
-    "ignoreTrailingWhiteSpace inferSchema maxCharsPerColumn maxColumns nanValue negativeInf nullValue positiveInf "
-    "preferDate quote sep unescapedQuoteHandling"
-)
-_JSON = (
-    "allowBackslashEscapingAnyCharacter allowComments allowNonNumericNumbers allowNumericLeadingZeros "
-    "allowSingleQuotes allowUnquotedControlChars allowUnquotedFieldNames dropFieldIfAllNull inferTimestamp "
-    "prefersDecimal primitivesAsString"
-)
-_OPTIONS: Mapping[FileKind, frozenset[str]] = MappingProxyType(
-    {
-        kind: frozenset(f"{names} {_RECURSIVE}".lower().split())
-        for kind, names in {
-            FileKind.PARQUET: "mergeSchema",
-            FileKind.CSV: f"{_TEXT} {_CSV}",
-            FileKind.JSON: f"{_TEXT} {_JSON}",
-        }.items()
-    }
-)
-"""Of `FORMAT_OPTIONS`, in lower case."""
 
 
 def parse_copy_into(cursor: Cursor) -> CopyInto:
@@ -85,27 +62,10 @@ def parse_copy_into(cursor: Cursor) -> CopyInto:
     )
 
 
-def file_format(kind: FileKind, options: Properties) -> tuple[FileFormat, bool]:
-    """Returns how files are read, and whether also those of folders below the path. Raises `CopyOptionNotSupported`."""
-    for name, _ in options:
-        if name.lower() not in _OPTIONS[kind]:
-            raise CopyOptionNotSupported(name, f"files of the format {kind.value.upper()}")
-    kept = tuple(item for item in options if item[0].lower() != _RECURSIVE)
-    recursive = any(name.lower() == _RECURSIVE and value.lower() == "true" for name, value in options)
-    return FileFormat(kind=kind, options=kept), recursive
-
-
 def file_query() -> Query:
     """The query of all columns of files."""
     text = f"SELECT * FROM `{_NAME}`"
     return parse_query(Cursor(text, tokenize(text)))
-
-
-def file_kind(name: str, clause: str) -> FileKind:
-    """Raises `UnsupportedClause` for a format whose files are not read by themselves."""
-    if name.lower() not in _OPTIONS:
-        raise UnsupportedClause(f"{clause} {name.upper()}", "The formats are PARQUET, CSV and JSON.")
-    return FileKind(name.lower())
 
 
 def _read_source(cursor: Cursor) -> tuple[Query, bool, str]:

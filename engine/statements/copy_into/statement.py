@@ -18,15 +18,6 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilesAt:
-    """Files at a path, of which a view is made. `recursive`: also those of all folders below it."""
-
-    path: str
-    format: FileFormat
-    recursive: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CopyInto(Statement):
     """`COPY INTO t [BY POSITION | (columns)] FROM 'path' | (SELECT … FROM 'path') FILEFORMAT = kind …`
 

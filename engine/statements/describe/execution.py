@@ -108,14 +108,15 @@ def describe_function(bound: BoundStatement, statement: DescribeFunction) -> Out
     inputs = ", ".join(f"{each.name} {each.type}" for each in entry.parameters)
     told: dict[str, str | None] = {
         "Function": entry.name.table if is_temporary(entry.name) else ".".join(entry.name.parts),
-        "Type": "SCALAR",
+        "Type": "TABLE" if entry.table_columns else "SCALAR",
         "Input": f"({inputs})",
-        "Returns": entry.returns,
+        "Returns": f"\n{'':11}".join(f"{each.name} {each.type}" for each in entry.table_columns) or entry.returns,
     }
     if statement.extended:
         told |= {"Comment": entry.comment, "Owner": entry.owner, "Created": _time(entry.created_ms)}
         told["Body"] = entry.body if is_temporary(entry.name) or bound.view.tells_all(entry) else None
-    rows = [(f"{key + ':':10} {value}",) for key, value in told.items() if value is not None]
+    lines = [f"{key + ':':10} {value}" for key, value in told.items() if value is not None]
+    rows = [(line,) for text in lines for line in (text.split("\n") if text.startswith("Returns:") else [text])]
     return Outcome(result=string_rows(("function_desc",), rows))
 
 

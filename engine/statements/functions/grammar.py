@@ -10,13 +10,13 @@ from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
-from engine.sql.query.bodies import is_called_by_name, is_known_function, parse_body
+from engine.sql.query.bodies import is_called_by_name, is_known_function, parse_body, parse_table_body, table_query
 from engine.sql.query.names import ensure_temporary
-from engine.sql.query.query import parse_query
+from engine.sql.query.query import is_query, parse_query
 from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import read_type, take_if_exists, take_if_not_exists
 from engine.statements.functions.grammar_calls import read_function
-from engine.statements.functions.statement import CreateFunction, DropFunction, Parameter
+from engine.statements.functions.statement import CreateFunction, DropFunction, Parameter, TableColumn
 from engine.statements.select.statement import Query
 
 _TYPE_STOPS = (
@@ -36,15 +36,19 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) 
     if is_known_function(parts[-1]) or not is_called_by_name(quote(parts[-1])):
         raise UnsupportedClause(f"A function named {parts[-1]}", "The name has a meaning of its own; choose another.")
     parameters = _read_parameters(cursor)
-    returns = _read_returns(cursor)
+    returns, table_columns = _read_returns(cursor)
     deterministic, comment = _read_characteristics(cursor)
-    start = cursor.offset
-    is_query = cursor.words(1)[:1] in (["SELECT"], ["WITH"])
+    start, is_table = cursor.offset, table_columns is not None
+    if is_table and not is_query(cursor):
+        raise cursor.fail("a query is expected, as the function returns a table")
+    is_bare = is_table or cursor.words(1)[:1] in (["SELECT"], ["WITH"])
     body = cursor.read_text(ends_at_comma=False)
-    body = f"({body}\n)" if is_query else body
-    names = [parameter.name for parameter in parameters]
+    body = f"({body}\n)" if is_bare else body
     try:
-        parse_body(body, names, parts[-1])
+        if is_table:
+            parse_table_body(body, parts[-1])
+        else:
+            parse_body(body, [parameter.name for parameter in parameters], parts[-1])
     except SyntaxFailure as failure:
         raise SyntaxFailure(failure.reason, start) from None
     return CreateFunction(
@@ -52,7 +56,10 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) 
         parameters=parameters,
         returns=returns,
         body=body,
-        probe=_probe(parts[-1], parameters, returns, body),
+        table_columns=table_columns,
+        probe=_probe(parts[-1], parameters, returns, body)
+        if table_columns is None
+        else _table_probe(parts[-1], parameters, table_columns, body),
         or_replace=or_replace,
         temporary=temporary,
         if_not_exists=if_not_exists,
@@ -61,13 +68,32 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) 
     )
 
 
-def _read_returns(cursor: Cursor) -> str | None:
-    """The type of the result; None if the statement leaves it to the body."""
+def _read_returns(cursor: Cursor) -> tuple[str | None, tuple[TableColumn, ...] | None]:
+    """The type of the result, or the columns of a table; None or none if the statement leaves them to the body."""
     if not cursor.take("RETURNS"):
-        return None
-    if cursor.take("TABLE"):
-        raise UnsupportedStatement("CREATE FUNCTION … RETURNS TABLE")
-    return cursor.read_text(*_TYPE_STOPS, is_type=True, what="a type")
+        return None, None
+    if not cursor.take("TABLE"):
+        return cursor.read_text(*_TYPE_STOPS, is_type=True, what="a type"), None
+    columns: list[TableColumn] = []
+    if not cursor.take("("):
+        return None, ()
+    while not columns or cursor.take(","):
+        name, sql_type = cursor.read_name(), read_type(cursor)
+        if name.lower() in (each.name.lower() for each in columns):
+            raise cursor.fail(f"the column {name} before this is given twice")
+        comment = cursor.read_string() if cursor.take("COMMENT") else None
+        columns.append(TableColumn(name=name, sql_type=sql_type, comment=comment))
+    cursor.read(")")
+    return None, tuple(columns)
+
+
+def _table_probe(
+    function: str, parameters: tuple[Parameter, ...], columns: tuple[TableColumn, ...], body: str
+) -> Query:
+    typed = [(each.name, each.sql_type) for each in parameters]
+    wanted = [(each.name, each.sql_type) for each in columns]
+    text = table_query(function, typed, wanted, body, ["NULL"] * len(parameters))
+    return parse_query(Cursor(text, tokenize(text)))
 
 
 def _probe(function: str, parameters: tuple[Parameter, ...], returns: str | None, body: str) -> Query:

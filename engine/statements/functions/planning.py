@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.entries import RETURNS_TABLE, FunctionColumn, FunctionEntry, FunctionParameter
 from catalog.names import TableName, ensure_new_part
 from catalog.right_changes import CreateFunction as CreateFunctionChange
 from catalog.right_changes import DropFunction as DropFunctionChange
@@ -16,7 +16,7 @@ from catalog.right_errors import FunctionAlreadyExists, FunctionNotFound
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundFunction, BoundStatement
 from engine.bind.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
-from engine.errors.function_errors import FunctionTooDeep
+from engine.errors.function_errors import FunctionTooDeep, RepeatedColumn
 from engine.errors.statement_errors import TemporaryReference
 from engine.plans.ddl import CatalogPlan, CreateTemporaryFunctionPlan, DropTemporaryFunctionPlan
 from engine.runtime.session_state import is_temporary, temporary_name
@@ -40,7 +40,7 @@ def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropF
     if _calls(bound.functions, name):
         raise FunctionTooDeep(str(name), FUNCTION_DEPTH_MAX)
     read = [each for each in zip(statement.probe.relations, bound.relations, strict=True) if not each[0].functions]
-    if read:
+    if read and statement.table_columns is None:
         ensure_body_known(name, statement.body, [each.name for each in statement.parameters], read)
     entry = FunctionEntry(
         name=name,
@@ -52,6 +52,7 @@ def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropF
         body=statement.body,
         current=bound.state.current,
         columns=columns_named(statement.body, read),
+        table_columns=_table_columns(analyzed, statement, name),
         deterministic=statement.deterministic,
         settings=captured_settings(bound.state.values),
         owner=bound.state.principal,
@@ -89,7 +90,28 @@ def _ensure_persistent(bound: BoundStatement, name: TableName) -> None:
             raise TemporaryReference(str(name), function.entry.name.table, "function")
 
 
+def _table_columns(
+    analyzed: AnalyzedStatement, statement: CreateFunction, name: TableName
+) -> tuple[FunctionColumn, ...]:
+    """Those of a table function, whose query may have given them. Raises `RepeatedColumn`."""
+    if statement.table_columns is None:
+        return ()
+    if statement.table_columns:
+        return tuple(
+            FunctionColumn(name=each.name, type=each.sql_type, comment=each.comment) for each in statement.table_columns
+        )
+    assert analyzed.columns is not None
+    found = tuple(FunctionColumn(name=each.name, type=each.sql_type) for each in analyzed.columns)
+    names = [each.name.lower() for each in found]
+    repeated = next((each.name for each in found if names.count(each.name.lower()) > 1), None)
+    if repeated is not None:
+        raise RepeatedColumn(str(name), repeated)
+    return found
+
+
 def _result_type(analyzed: AnalyzedStatement, statement: CreateFunction) -> str:
+    if statement.table_columns is not None:
+        return RETURNS_TABLE
     assert analyzed.columns is not None
     return analyzed.columns[0].sql_type if statement.returns is None else statement.returns
 

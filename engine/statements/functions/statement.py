@@ -17,17 +17,30 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """A column of a table function."""
+
+    name: str
+    sql_type: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateFunction(Statement):
     """`CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] f (parameters) [RETURNS type] … RETURN body`
 
     `probe` is a query that evaluates the body over parameters of their types. Its first column has the type of the
     function, which is that of the body if `returns` is None.
+
+    A table function (`RETURNS TABLE [(columns)]`) has `table_columns`, which are those of the body where they are
+    empty, and a query in parentheses as its body; its probe has these columns.
     """
 
     function_parts: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     returns: str | None
     body: str
+    table_columns: tuple[TableColumn, ...] | None = None
     probe: Query
     or_replace: bool = False
     temporary: bool = False

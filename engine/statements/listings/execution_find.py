@@ -64,7 +64,8 @@ def _function_rows(bound: BoundStatement, statement: FindFunctions) -> Iterator[
         for entry in bound.view.functions(schema.name, matches):
             name = entry.name
             full_name = ".".join(name.parts)
-            yield name.table, name.schema, name.catalog, entry.comment or "", "SCALAR", full_name
+            kind = "TABLE" if entry.table_columns else "SCALAR"
+            yield name.table, name.schema, name.catalog, entry.comment or "", kind, full_name
 
 
 def _table_row(relation: Relation, comment: str | None) -> tuple[object, ...]:

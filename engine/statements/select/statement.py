@@ -8,6 +8,8 @@ from enum import StrEnum
 from catalog.names import TableName
 from engine.pruning.predicates import Predicate
 from engine.statements.base import Statement
+from engine.table.scan import FileFormat
+from engine.types.schema import StructType
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +53,23 @@ class ChangeRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilesAt:
+    """Files at a path. `recursive`: also those of all folders below it. Without `schema` Spark finds their columns."""
+
+    path: str
+    format: FileFormat
+    recursive: bool = False
+    schema: StructType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """One place in a query that names a table (not a CTE, not a function), or the changes of one.
+    """One place in a query that names a table (not a CTE, not a function), the changes of one, or files.
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
-    and its time travel clause, or the whole call of `table_changes`, nothing else. `alias` is the written alias, or
-    None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar allows none
-    (`TABLE t`) and where no qualifier can refer to the relation.
+    and its time travel clause, or the whole call of `table_changes` or `read_files`, nothing else. `alias` is the
+    written alias, or None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar
+    allows none (`TABLE t`) and where no qualifier can refer to the relation.
     """
 
     name_parts: tuple[str, ...]
@@ -66,6 +78,7 @@ class Relation:
     alias_at: int | None = None
     time_travel: TimeTravel | None = None
     changes: ChangeRange | None = None
+    files: FilesAt | None = None
     functions: tuple[TableName, ...] = ()
     """Of the catalog: it is named in the body of the last one, which the others call, outermost first. Then it has no
     place in the text itself.
@@ -100,16 +113,23 @@ class Qualifier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Statement):
+class Call:
     """A call of a function that is none of Spark's: `span` is its name, arguments and parentheses.
 
-    `is_column`: it is all of a selected column that has no alias, and is what this is called by.
+    `names` has for each argument the parameter that it names (`f(x => 1)`), or None; the spans of arguments are those
+    of the values. `places` are the numbers of their parameters, once the function is known. `is_column`: it is all of a
+    selected column that has no alias, and is what this is called by. `is_table`: it is in FROM, where `is_aliased` says
+    whether an alias is written.
     """
 
     name_parts: tuple[str, ...]
     span: Span
     arguments: tuple[Span, ...]
+    names: tuple[str | None, ...] = ()
+    places: tuple[int, ...] = ()
     is_column: bool = False
+    is_table: bool = False
+    is_aliased: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def _bind(statement: CreateView, binder: Binder) -> BoundNames:
     relations = (
         binder.relations(statement.query.relations, binder.state.current)
         if statement.files is None
-        else (bind_files_at(statement.files, None, binder.view, binder.files),)
+        else (bind_files_at(statement.files, binder.view, binder.files),)
     )
     return BoundNames(relations=relations, is_kept=not statement.temporary, statement=statement)
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
 from engine.statements.base import Statement
-from engine.statements.copy_into.statement import FilesAt
 from engine.statements.create_table.statement import Properties
-from engine.statements.select.statement import Query
+from engine.statements.select.statement import FilesAt, Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -422,7 +422,7 @@ REFUSED = [
     ("create temporary table t (a int)", UnsupportedStatement),
     ("create or replace table t like u", UnsupportedStatement),
     ("create table t like u comment 'x'", UnsupportedClause),
-    ("create temporary view v using orc options (path '/x')", UnsupportedClause),
+    ("create temporary view v using avro options (path '/x')", UnsupportedClause),
     ("create temporary view v (a int) using csv options (path '/x')", UnsupportedClause),
     ("create temporary view v (a) using csv options (path '/x')", UnsupportedClause),
     ("create temporary view v using csv", StatementSyntaxError),

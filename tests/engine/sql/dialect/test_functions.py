@@ -22,7 +22,7 @@ def test_names_are_in_lower_case() -> None:
     assert names == [name.lower() for name in names]
 
 
-@pytest.mark.parametrize("name", ["reflect", "REFLECT", "java_method", "try_reflect", "read_files", "xpath"])
+@pytest.mark.parametrize("name", ["reflect", "REFLECT", "java_method", "try_reflect", "cloud_files", "xpath"])
 def test_an_excluded_function_has_a_reason(name: str) -> None:
     assert refusal_reason(name)
 

@@ -9,7 +9,7 @@ import pytest
 from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.names import SchemaName, TableName
 from engine.sql.dialect.errors import BodyNotPossible
-from engine.sql.query.bodies import free_names, inlined_call, is_of_row, parse_body, with_defaults
+from engine.sql.query.bodies import free_names, inlined_call, is_of_row, parse_body, with_arguments
 from engine.sql.query.splice import splice
 from engine.statements.parse import parse
 from engine.statements.select.statement import Query
@@ -58,8 +58,12 @@ def inlined(text: str, names: list[str], body: str, parameters: tuple[str, ...],
     )
     first = len(query.relations)
     calls = tuple(
-        with_defaults(call, len(call.arguments), defaults, inlined_call(call, entry, parsed, parsed.query, first))
-        for call in query.calls
+        with_arguments(
+            call,
+            [None] * (len(entry.parameters) - len(defaults)) + list(defaults),
+            inlined_call(call, entry, parsed, parsed.query, first),
+        )
+        for call in (replace(each, places=tuple(range(len(each.arguments)))) for each in query.calls)
     )
     read = tuple(replace(each, functions=(entry.name,)) for each in parsed.query.relations)
     return splice(Query(text=query.text, relations=(*query.relations, *read), inlined=calls), names)

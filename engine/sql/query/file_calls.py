@@ -1,0 +1,74 @@
+"""`read_files('path', format => 'csv', header => true, schema => 'a INT, …')` as a relation of a query.
+
+To the grammar it is a function in FROM, to everybody after it it names files, under the rules for COPY INTO. Its
+arguments are constants. Without a format the end of the path says which one it is; without a schema Spark finds the
+columns, of CSV files with their types unless `inferColumnTypes` (or `inferSchema`) is false.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from engine.sql.dialect.dialect import FILE_ARGUMENTS, SPAN
+from engine.sql.dialect.errors import UnsupportedClause, WrongArgumentCount
+from engine.sql.dialect.functions import READ_FILES
+from engine.sql.dialect.type_text import parse_type
+from engine.sql.query.file_formats import file_format, file_kind
+from engine.statements.select.statement import FilesAt, Relation, Span
+from engine.table.scan import FileKind
+from engine.types.schema import StructType
+
+_OWN = frozenset({"path", "format", "schema"})
+_INFERS, _INFERS_TYPES = "inferschema", "infercolumntypes"
+_ENDS = {kind.value: kind for kind in (FileKind.PARQUET, FileKind.CSV, FileKind.JSON, FileKind.ORC)}
+
+
+def is_file_call(node: exp.Table) -> bool:
+    return isinstance(node.this, exp.Anonymous) and FILE_ARGUMENTS in node.this.meta
+
+
+def read_file_call(node: exp.Table) -> Relation:
+    """Returns the relation that the call in `node` means.
+
+    Raises `WrongArgumentCount`, `UnsupportedClause` for an argument given twice, for a format that is not read, or AS
+    OF after the call, `CopyOptionNotSupported`, `UnsupportedDataType`.
+    """
+    call = node.this
+    if node.args.get("version"):
+        raise UnsupportedClause(f"AS OF after {READ_FILES}", "Files have no versions; leave it out.")
+    values: dict[str, str] = {}
+    for number, (name, value) in enumerate(call.meta[FILE_ARGUMENTS]):
+        if name is None and number:
+            raise UnsupportedClause(f"A second argument of {READ_FILES} without a name", "Write format => 'csv'.")
+        key = (name or "path").lower()
+        if key in values:
+            raise UnsupportedClause(f"{key} twice in {READ_FILES}", "Leave one of them out.")
+        values[key] = value
+    if "path" not in values:
+        raise WrongArgumentCount(READ_FILES, 0, 1, 1)
+    return Relation(
+        name_parts=(READ_FILES,),
+        span=Span(*call.meta[SPAN]),
+        alias=node.alias or None,
+        files=_files(values),
+    )
+
+
+def _files(values: dict[str, str]) -> FilesAt:
+    kind = _kind(values)
+    options = {key: value for key, value in values.items() if key not in _OWN}
+    if kind is FileKind.CSV:
+        options.setdefault(_INFERS, options.pop(_INFERS_TYPES, "true"))
+    format_, recursive = file_format(kind, tuple(options.items()))
+    schema = parse_type(f"struct<{values['schema']}>").data_type if "schema" in values else None
+    assert schema is None or isinstance(schema, StructType)
+    return FilesAt(path=values["path"], format=format_, recursive=recursive, schema=schema)
+
+
+def _kind(values: dict[str, str]) -> FileKind:
+    if "format" in values:
+        return file_kind(values["format"], f"{READ_FILES} with the format")
+    found = _ENDS.get(values["path"].rpartition(".")[2].lower())
+    if found is None:
+        raise UnsupportedClause(f"{READ_FILES} without a format", "Write it: format => 'csv'.")
+    return found
