@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from catalog.entries import SecurableEntry
+from catalog.entries import SecurableEntry, ViewEntry
 from catalog.names import (
     DEFAULT_SCHEMA,
     ICEBERG,
@@ -228,7 +228,8 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
 def _named(statement: _Named, binder: Binder) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     if isinstance(statement, AlterTags) and statement.column is not None:
-        return binder.table(statement.securable.parts), ()
+        is_view = isinstance(bind_securable(statement.securable, binder), ViewEntry)
+        return None if is_view else binder.table(statement.securable.parts), ()
     if isinstance(statement, _Unbound):
         return None, ()
     current = binder.state.current
