@@ -1,8 +1,8 @@
 """DESCRIBE TABLE EXTENDED … AS JSON: one cell of text, in the form that Spark gives it, for tools that take it apart.
 
-What is there beyond Spark's form: `version`, `primary_key`, `foreign_keys`, and of columns `generation_expression` and
-`is_identity`. What is missing: statistics, which no
-log keeps of a whole table.
+Beyond Spark's form it has `version`, `primary_key`, `foreign_keys`, and of columns `generation_expression` and
+`is_identity`; in the form of Databricks, which dbt reads, `table_constraints`, `row_filter` and `column_masks`, the
+last two for who manages the table. It has no statistics, which no log keeps of a whole table.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from catalog.entries import ViewEntry
+from catalog.names import quote
+from catalog.policies import Policies, PolicyFunction
 from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
 from engine.bind.sight import visible_keys
 from engine.errors.table_errors import UnsupportedDataType
@@ -61,6 +63,7 @@ def _table(bound: BoundStatement, table: BoundTable) -> dict[str, Any]:
         "partition_columns": list(snapshot.partition_columns) or None,
         "clustering_columns": clustering or None,
         **_keys(visible_keys(bound.view, table)),
+        **(_policies(table.entry.policies) if bound.view.tells_all(table.entry) else {}),
         "table_properties": {
             key: value for key, value in sorted(snapshot.details.properties.items()) if not is_key_property(key)
         },
@@ -83,7 +86,42 @@ def _keys(keys: Sequence[TableKey]) -> dict[str, Any]:
     return {
         "primary_key": primary and {"name": primary.name, "columns": list(primary.columns), "rely": primary.rely},
         "foreign_keys": foreign or None,
+        "table_constraints": f"[{', '.join(map(_constraint, keys))}]" if keys else None,
     }
+
+
+def _constraint(key: TableKey) -> str:
+    """Returns a key as `(name,PRIMARY KEY (`column`))`."""
+    columns = ", ".join(map(quote, key.columns))
+    if not isinstance(key, ForeignKey):
+        return f"({key.name},PRIMARY KEY ({columns}))"
+    parent = ".".join(map(quote, key.parent))
+    return f"({key.name},FOREIGN KEY ({columns}) REFERENCES {parent} ({', '.join(map(quote, key.parent_columns))}))"
+
+
+def _policies(policies: Policies) -> dict[str, Any]:
+    row_filter = policies.row_filter
+    masks = [
+        {
+            "column_name": mask.column,
+            "function_name": _function(mask.call),
+            "using_column_names": _arguments(mask.call),
+        }
+        for mask in policies.masks
+    ]
+    return {
+        "row_filter": row_filter and {"function_name": _function(row_filter), "column_names": _arguments(row_filter)},
+        "column_masks": masks or None,
+    }
+
+
+def _function(call: PolicyFunction) -> dict[str, str]:
+    catalog, schema, function = call.function.parts
+    return {"catalog_name": catalog, "schema_name": schema, "function_name": function}
+
+
+def _arguments(call: PolicyFunction) -> list[str]:
+    return [each.column or f"{each.literal}" for each in call.arguments]
 
 
 def _view(entry: ViewEntry, text: str | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from catalog.entries import SecurableEntry, ServerEntry
 from catalog.names import like_matcher
-from catalog.privileges import Principal, PrincipalKind, group
+from catalog.privileges import Kind, Principal, PrincipalKind, group
 from catalog.right_changes import known_users, principal_of
 from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants, own_grants
@@ -57,10 +57,16 @@ def _grants(bound: BoundStatement, statement: ShowGrants) -> list[tuple[str, str
         assert bound.securable is not None
         found = list(effective_grants(bound.view, bound.securable))
     return [
-        (str(grant.principal), grant.privilege.value, kind_of(entry).value, key_of(entry))
+        (str(grant.principal), grant.privilege.value, _object_type(entry), key_of(entry))
         for entry, grant in found
         if principal is None or grant.principal == principal
     ]
+
+
+def _object_type(entry: SecurableEntry) -> str:
+    """Returns the kind; a view is a TABLE to Databricks, and dbt leaves out rows of any other kind."""
+    kind = kind_of(entry)
+    return (Kind.TABLE if kind is Kind.VIEW else kind).value
 
 
 def key_of(entry: SecurableEntry) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from catalog.entries import FunctionEntry, ServerEntry
+from catalog.entries import FunctionEntry, ServerEntry, TableEntry, ViewEntry
 from catalog.named_policies import NamedPolicy, PolicyKind
 from catalog.names import TableName, fold
 from catalog.right_changes import Securable
@@ -46,14 +46,18 @@ def plan_tags(bound: BoundStatement, statement: TagStatement) -> CatalogPlan:
 
 
 def _column(bound: BoundStatement, statement: AlterTags) -> str | None:
-    """As the table spells it. A column that is gone may lose its tags."""
+    """As the table or view spells it. A column that is gone may lose its tags."""
     if statement.column is None:
         return None
-    assert isinstance(bound.target, BoundTable)
-    schema = bound.target.snapshot.schema
-    found = next((name for name in schema.names if fold(name) == fold(statement.column or "")), None)
-    if found is None and (statement.new or not bound.target.entry.tags.of_column(statement.column)):
-        raise ColumnNotFound(statement.column, ", ".join(schema.names))
+    entry: TableEntry | ViewEntry
+    if isinstance(bound.target, BoundTable):
+        entry, names = bound.target.entry, tuple(bound.target.snapshot.schema.names)
+    else:
+        assert isinstance(bound.securable, ViewEntry)
+        entry, names = bound.securable, tuple(column.name for column in bound.securable.columns)
+    found = next((name for name in names if fold(name) == fold(statement.column or "")), None)
+    if found is None and (statement.new or not entry.tags.of_column(statement.column)):
+        raise ColumnNotFound(statement.column, ", ".join(names))
     return found or statement.column
 
 

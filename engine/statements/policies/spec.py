@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.conditions import AnyNeed, Need
+from catalog.entries import ViewEntry
 from catalog.names import TableName
 from catalog.privileges import Privilege
 from engine.analyze.analyzed import AnalyzedStatement
@@ -57,8 +58,10 @@ def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundR
 
 
 def _bind_tags(statement: AlterTags, binder: Binder) -> BoundNames:
-    target = binder.table(statement.securable.parts) if statement.column is not None else None
-    return BoundNames(target=target, securable=bind_securable(statement.securable, binder))
+    securable = bind_securable(statement.securable, binder)
+    names_column_of_table = statement.column is not None and not isinstance(securable, ViewEntry)
+    target = binder.table(statement.securable.parts) if names_column_of_table else None
+    return BoundNames(target=target, securable=securable)
 
 
 def _bind_securable(statement: CreatePolicy | DropPolicy | ShowPolicies | DescribePolicy, binder: Binder) -> BoundNames:
