@@ -173,7 +173,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         required_privileges=require_managed,
         policy_effects=_NO_ROWS,
         plan=planned_bound(plan_rights),
-        use=Use.GRANT,
+        use=Use.WRITE,
         answers_rows=False,
     ),
     answered(
