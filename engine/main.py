@@ -35,20 +35,20 @@ from catalog.tokens import TokenStore
 from engine.bind.sight import seen_by
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
-from engine.delta.planning.default_settings import DEFAULT_SETTINGS
-from engine.delta.planning.planner import DeltaPlanner
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.delta.source_files import DeltaFileSource
-from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.formats.delta.delta_format import DeltaFormat
+from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
+from engine.formats.delta.planning.planner import DeltaPlanner
+from engine.formats.delta.source_files import DeltaFileSource
+from engine.formats.delta.writing.writer import DeltaWriter
+from engine.formats.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.planning.planner import IcebergPlanner
+from engine.formats.iceberg.procedures.writer import IcebergWriter
 from engine.iceberg.commit.metadata_files import metadata_times
-from engine.iceberg.iceberg_format import IcebergFormat
-from engine.iceberg.planning.planner import IcebergPlanner
-from engine.iceberg.procedures.writer import IcebergWriter
 from engine.pipeline import EngineSources, parse_statement, run_statement
 from engine.runtime.activity import ActivitySource
 from engine.runtime.context import StatementContext

@@ -10,10 +10,10 @@ from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.delta_format import DeltaFormat
-from engine.delta.planning.planner import DeltaPlanner
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.enforce.rules import enforce
+from engine.formats.delta.delta_format import DeltaFormat
+from engine.formats.delta.planning.planner import DeltaPlanner
 from engine.pipeline import analyze_statement, authorize_statement, bind_statement, plan_statement
 from engine.plans.ddl import CreateTablePlan
 from engine.plans.plan import Plan

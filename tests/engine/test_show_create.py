@@ -23,9 +23,9 @@ from catalog.memory_store import MemoryStore
 from catalog.names import quote
 from engine.bind.sources import Sources
 from engine.delta.definition.clustering import clustering_names
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.execute.execute import answered
+from engine.formats.delta.delta_format import DeltaFormat
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.plans.reads import CommandPlan
 from engine.runtime.identity import Identity

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
-from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.manifests.manifest import DATA, SPEC_ID
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import parse_metadata

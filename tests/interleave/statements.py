@@ -22,8 +22,8 @@ from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import TableLocks
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, open_sources
 from engine.pipeline import parse_statement, run_statement
 from engine.runtime.context import StatementContext

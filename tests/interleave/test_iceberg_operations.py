@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 import pytest
 
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.formats.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.procedures.reference_changes import reference_updates
 from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
 from engine.iceberg.commit.updates import AssertRefSnapshotId, RemoveSnapshots
-from engine.iceberg.iceberg_format import IcebergFormat
-from engine.iceberg.maintenance.reference_changes import reference_updates
 from engine.iceberg.maintenance.retention import Retention, expired
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot

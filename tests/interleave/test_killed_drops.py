@@ -18,9 +18,9 @@ from catalog.file_store import FileStore
 from catalog.files import LocalFiles, LocalTree
 from catalog.names import SchemaName
 from engine.bind.sources import Sources
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.errors.definition_errors import DropByPath, SchemaNotRemovable, TableNotRemovable
+from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, remove_leftovers
 from engine.plans.ddl import CatalogPlan, CreateTablePlan, DropSchemaPlan, DropTablePlan
 from engine.runtime.identity import Identity

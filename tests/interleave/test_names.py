@@ -30,12 +30,12 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
 from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.definition_errors import TableNotRemovable
+from engine.formats.delta.delta_format import DeltaFormat
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.identity import Identity
 from engine.runtime.results import empty_result

@@ -24,13 +24,7 @@ from engine.exec.session import SparkDriver
 from engine.statements.alter_table.statement import AlterTable, TableChange
 from engine.statements.base import Statement
 from engine.statements.describe.statement import DescribeTable
-from engine.statements.listings.statement import (
-    ListColumns,
-    ListFiles,
-    ListForeignKeys,
-    ListPrimaryKeys,
-    ListTables,
-)
+from engine.statements.listings.statement import ListColumns, ListFiles, ListForeignKeys, ListPrimaryKeys, ListTables
 from engine.statements.parse import parse
 from engine.statements.procedures.statement import Call, Procedure
 from engine.statements.registry import STATEMENTS

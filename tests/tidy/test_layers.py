@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
+
 from tests.tidy.sources import MODULES, PACKAGES, Module, internal_imports
 
 RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
@@ -38,8 +40,9 @@ ROOMS = (
     ("engine.formats", "engine.write.dml"),
     ("engine.statements:planning",),
     ("engine.statements:execution",),
-    ("engine.delta.planning", "engine.iceberg.planning"),
-    ("engine.delta.writing", "engine.iceberg.procedures"),
+    ("engine.formats.delta", "engine.formats.iceberg"),
+    ("engine.formats.delta.planning", "engine.formats.iceberg.planning"),
+    ("engine.formats.delta.writing", "engine.formats.iceberg.procedures"),
     ("engine.statements:spec",),
     ("engine.execute",),
     ("engine",),
@@ -92,14 +95,18 @@ def test_every_engine_package_has_a_rank() -> None:
     assert {room_of(name) for name in MODULES if name.startswith("engine")} == set(ROOM_RANK)
 
 
-STATEMENT_ROOMS = ("engine.delta.planning", "engine.delta.writing")
-"""Of Delta's own statements."""
+LIBRARIES = ("engine.delta", "engine.iceberg")
 
 
-def test_the_log_stands_on_its_own() -> None:
-    """`engine/delta` is usable without SQL, Spark and the catalog, whose root of all errors it shares."""
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
+    """`engine/delta` and `engine/iceberg` are usable without SQL, Spark and the catalog.
+
+    They share the root of all errors, and how a folder is told to be a Delta table.
+    """
     allowed = (
-        "engine.delta",
+        library,
+        "engine.cache",
         "engine.errors",
         "engine.types",
         "engine.concurrency",
@@ -107,19 +114,20 @@ def test_the_log_stands_on_its_own() -> None:
         "engine.storage",
         "engine.table",
         "catalog.errors",
+        "catalog.files",
     )
     others = [
         f"{module.path}:{line} imports {name}"
         for module in MODULES.values()
-        if module.name.startswith("engine.delta") and not module.name.startswith(STATEMENT_ROOMS)
+        if is_in(module.name, (library,))
         for name, line in internal_imports(module)
         if name not in ("engine", "catalog") and not name.startswith(allowed)
     ]
     assert not others
 
 
-KNOW_DELTA = ("engine.delta", "engine.main", "engine.sample")
-"""Delta's own room, the place where the formats of a server are put together, and the lake of samples."""
+KNOW_DELTA = ("engine.delta", "engine.formats.delta", "engine.main", "engine.sample")
+"""Delta's own packages, the place where the formats of a server are put together, and the lake of samples."""
 
 
 def test_only_deltas_own_room_knows_delta() -> None:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import newest_metadata
-from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import parse_metadata
 from engine.pruning.predicates import And, Column, Compare, In, IsNotNull, IsNull, Literal, Not, Operator, Predicate
