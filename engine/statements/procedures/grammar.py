@@ -55,23 +55,23 @@ _PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class _Signature:
+class Signature:
     make: Callable[..., Procedure | SnapshotTable | str]
     parameters: Mapping[str, Kind]
     """Those behind the table, in their order; all of them where the table is among them."""
     required: tuple[str, ...] = ()
 
 
-_SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
+SIGNATURES: Mapping[str, Signature] = MappingProxyType(
     {
-        "ancestors_of": _Signature(AncestorsOf, {"snapshot_id": LONG}),
-        "rollback_to_snapshot": _Signature(RollbackToSnapshot, {"snapshot_id": LONG}, ("snapshot_id",)),
-        "rollback_to_timestamp": _Signature(RollbackToTimestamp, {"timestamp": TIME}, ("timestamp",)),
-        "set_current_snapshot": _Signature(SetCurrentSnapshot, {"snapshot_id": LONG, "ref": TEXT}),
-        "cherrypick_snapshot": _Signature(CherrypickSnapshot, {"snapshot_id": LONG}, ("snapshot_id",)),
-        "publish_changes": _Signature(PublishChanges, {"wap_id": TEXT}, ("wap_id",)),
-        "fast_forward": _Signature(FastForward, {"branch": TEXT, "to": TEXT}, ("branch", "to")),
-        "expire_snapshots": _Signature(
+        "ancestors_of": Signature(AncestorsOf, {"snapshot_id": LONG}),
+        "rollback_to_snapshot": Signature(RollbackToSnapshot, {"snapshot_id": LONG}, ("snapshot_id",)),
+        "rollback_to_timestamp": Signature(RollbackToTimestamp, {"timestamp": TIME}, ("timestamp",)),
+        "set_current_snapshot": Signature(SetCurrentSnapshot, {"snapshot_id": LONG, "ref": TEXT}),
+        "cherrypick_snapshot": Signature(CherrypickSnapshot, {"snapshot_id": LONG}, ("snapshot_id",)),
+        "publish_changes": Signature(PublishChanges, {"wap_id": TEXT}, ("wap_id",)),
+        "fast_forward": Signature(FastForward, {"branch": TEXT, "to": TEXT}, ("branch", "to")),
+        "expire_snapshots": Signature(
             ExpireSnapshots,
             {
                 "older_than": TIME,
@@ -82,7 +82,7 @@ _SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
                 "clean_expired_metadata": BOOLEAN,
             },
         ),
-        "remove_orphan_files": _Signature(
+        "remove_orphan_files": Signature(
             RemoveOrphanFiles,
             {
                 "older_than": TIME,
@@ -97,17 +97,17 @@ _SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
                 "stream_results": BOOLEAN,
             },
         ),
-        "rewrite_data_files": _Signature(
+        "rewrite_data_files": Signature(
             RewriteDataFiles, {"strategy": TEXT, "sort_order": TEXT, "options": MAP, "where": TEXT}
         ),
-        "rewrite_manifests": _Signature(RewriteManifests, {"use_caching": BOOLEAN, "spec_id": INT}),
-        "rewrite_position_delete_files": _Signature(RewritePositionDeleteFiles, {"options": MAP, "where": TEXT}),
-        "add_files": _Signature(
+        "rewrite_manifests": Signature(RewriteManifests, {"use_caching": BOOLEAN, "spec_id": INT}),
+        "rewrite_position_delete_files": Signature(RewritePositionDeleteFiles, {"options": MAP, "where": TEXT}),
+        "add_files": Signature(
             lambda source_table, **others: AddFiles(**_parse_source(source_table), **others),
             {"source_table": TEXT, "partition_filter": MAP, "check_duplicate_files": BOOLEAN, "parallelism": INT},
             ("source_table",),
         ),
-        "snapshot": _Signature(
+        "snapshot": Signature(
             lambda source_table, **others: SnapshotTable(
                 catalog=None,
                 table_parts=(),
@@ -117,7 +117,7 @@ _SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
             {"source_table": TEXT, _TABLE: TEXT, "location": TEXT, "properties": MAP, "parallelism": INT},
             ("source_table",),
         ),
-        "register_table": _Signature(lambda metadata_file: metadata_file, {"metadata_file": TEXT}, ("metadata_file",)),
+        "register_table": Signature(lambda metadata_file: metadata_file, {"metadata_file": TEXT}, ("metadata_file",)),
     }
 )
 _NOT_HERE: Mapping[str, str] = MappingProxyType(
@@ -145,9 +145,9 @@ def parse_call(cursor: Cursor) -> Call | RegisterTable | SnapshotTable:
         raise UnsupportedStatement("CALL of a procedure that is not in the schema system of a catalog")
     if name in _NOT_HERE:
         raise UnsupportedClause(f"CALL {_SYSTEM}.{name}", _NOT_HERE[name])
-    signature = _SIGNATURES.get(name)
+    signature = SIGNATURES.get(name)
     if signature is None:
-        raise ProcedureNotFound(".".join((*places, written)), ", ".join(sorted(_SIGNATURES)))
+        raise ProcedureNotFound(".".join((*places, written)), ", ".join(sorted(SIGNATURES)))
     catalog = places[0] if len(places) > 1 else None
     arguments = _read_arguments(cursor, name, signature)
     for required in (_TABLE, *signature.required):
@@ -162,7 +162,7 @@ def parse_call(cursor: Cursor) -> Call | RegisterTable | SnapshotTable:
     return Call(catalog=catalog, table_parts=table_parts, name=name, procedure=procedure)
 
 
-def _read_arguments(cursor: Cursor, name: str, signature: _Signature) -> dict[str, Any]:
+def _read_arguments(cursor: Cursor, name: str, signature: Signature) -> dict[str, Any]:
     """Those that are given and not NULL, by parameter."""
     kinds = signature.parameters if _TABLE in signature.parameters else {_TABLE: TEXT, **signature.parameters}
     known = ", ".join(kinds)
