@@ -51,6 +51,7 @@ from engine.statements.select import spec as select
 from engine.statements.session import grammar as session_grammar
 from engine.statements.session import spec as session
 from engine.statements.show import grammar as show_grammar
+from engine.statements.show import procedures as show_procedures
 from engine.statements.show import spec as show
 from engine.statements.spec import StatementSpec
 from engine.statements.tokens import grammar as tokens_grammar
@@ -78,7 +79,7 @@ FAMILIES: Mapping[str, tuple[StatementSpec[Any], ...]] = MappingProxyType(
         "Functions": functions.SPECS,
         "Volumes": volumes.SPECS,
         "Comments": comments.SPECS,
-        "SHOW": show.SPECS,
+        "SHOW": (*show.SPECS, *show_procedures.SPECS),
         "DESCRIBE": describe.SPECS,
         "Lists for drivers": listings.SPECS,
         "Session": session.SPECS,
@@ -131,6 +132,7 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = Mapping
             row_changes_grammar,
             session_grammar,
             show_grammar,
+            show_procedures,
             tokens_grammar,
             views_grammar,
             volumes_grammar,

@@ -173,6 +173,10 @@ COMMANDS = [
     ("SHOW COLUMNS IN items", [("id",), ("name",), ("day",)]),
     ("SHOW CURRENT NAMESPACE", [("spark_catalog", "shop")]),
     ("SHOW FUNCTIONS LIKE 'abs'", [("abs",)]),
+    (
+        "SHOW PROCEDURES IN spark_catalog.system LIKE 'rewrite_m*|snap*'",
+        [("spark_catalog", "system", "system", "rewrite_manifests"), ("spark_catalog", "system", "system", "snapshot")],
+    ),
     ("DESCRIBE items", [
         ("id", "bigint", None), ("name", "string", None), ("day", "date", None),
         ("# Partition Information", "", ""), ("# col_name", "data_type", "comment"), ("day", "date", None),

@@ -160,7 +160,8 @@ NOT_ABOUT_TABLES = {
     "DescribeSchema DescribeVolume DropCatalog DropFunction DropGroup DropLocation DropPolicy DropSchema DropVariable",
     "DropView DropVolume FindFunctions FindSchemas GetFile ListFunctions ListSchemas ListVolume RegisterTable",
     "RenameVolume ResetSetting RevokeToken SetSetting ShowCatalogs ShowCurrentNamespace ShowFunctions ShowGroups",
-    "ShowLocations ShowSchemas ShowSettings ShowTokens ShowUsers ShowViews ShowVolumes UseCatalog UseSchema",
+    "ShowLocations ShowProcedures ShowSchemas ShowSettings ShowTokens ShowUsers ShowViews ShowVolumes UseCatalog",
+    "UseSchema",
 }
 NOT_FROM_TEXT = {EvaluateQuery}
 NEEDS_MORE = {
