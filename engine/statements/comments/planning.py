@@ -5,15 +5,15 @@ from __future__ import annotations
 from catalog.changes import SetComment
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.volume_changes import SetVolumeComment
-from engine.bind.bound import BoundStatement
-from engine.plans.ddl import AlterPlan, CatalogPlan
+from engine.binding.bound import BoundStatement
+from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning import altered_table, changed, described
 from engine.statements.alter_table.statement import AlterColumn
 from engine.statements.comments.statement import Commentable, CommentOn
 from engine.statements.create_table.planning_definition import COMMENT
-from engine.table import definition_changes as changes
-from engine.table.definition_changes import DefinitionChange
+from engine.tables import definition_changes as changes
+from engine.tables.definition_changes import DefinitionChange
 
 
 def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:

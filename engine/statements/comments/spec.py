@@ -8,14 +8,14 @@ from typing import Any, assert_never
 from catalog.conditions import AnyNeed, Need
 from catalog.names import CatalogName, SchemaName
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.authorize.needs import managed_schema, on_securable, on_target
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.bind.securables import bind_volume
+from engine.authorization.needs import managed_schema, on_securable, on_target
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.binding.securables import bind_volume
 from engine.formats.planning import FormatPlanners
-from engine.plans.plan import Plan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.plan import Plan
 from engine.statements.comments.planning import plan_comment, plan_comment_on_names
 from engine.statements.comments.statement import Commentable, CommentOn
 from engine.statements.spec import StatementSpec, changing, effect

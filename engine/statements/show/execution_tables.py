@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
-from engine.bind.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
-from engine.bind.sight import visible_properties
-from engine.enforce.errors import NoPartitionColumn
+from engine.binding.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
+from engine.binding.sight import visible_properties
+from engine.enforcement.errors import NoPartitionColumn
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import BOOLEAN, STRING, small_result, string_rows
 from engine.runtime.settings import HIVE_SHAPE
