@@ -87,6 +87,8 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         # S3A's buffers on disk ask for the file system with checksums; in memory they are to be small.
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
+        # The default one asks for the length of a file that it was told.
+        "spark.hadoop.fs.s3a.input.stream.type": "classic",
         "spark.hadoop.fs.s3a.multipart.size": "16M",
         "spark.scheduler.mode": "FAIR",
         "spark.sql.codegen.cache.maxEntries": "500",

@@ -1,5 +1,4 @@
-"""What a table demands of its rows, and how they are stored: all that the rules of writing (`engine.enforcement`) know.
-"""
+"""What a table demands of its rows, and how they are stored: all that the rules of writing (`engine.enforcement`) know."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ import pytest
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
-from tests.engine.planning.lake import PlanningLake
-from tests.engine.planning.tables import make_tables
+from tests.catalog.lakes import make_tables
+from tests.engine.planning.plan.lake import PlanningLake
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,13 @@ final class Leases {
       conf.set("fs." + schemes[i] + ".impl", LentFileSystem.class.getName());
       conf.setBoolean("fs." + schemes[i] + ".impl.disable.cache", true);
     }
+    conf.set(CONNECTOR, lent.connector);
     if (!spark.isLocal()) lent.putInto(conf);
+  }
+
+  /** The class of the connector of a lease that {@link #lend} has put into these settings. */
+  static String connector(Configuration conf) {
+    return conf.get(CONNECTOR);
   }
 
   /** What the lease of a file system is worth by now. */

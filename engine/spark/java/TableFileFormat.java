@@ -89,6 +89,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     conf.setBoolean(READ_BY_ID, byId);
     conf.setBoolean(IDS_MAY_LACK, false);
     Leases.lend(conf, lease, root.path(), spark.sparkContext());
+    boolean knowsSizes = FewRequests.use(conf, root.path());
     StructType read = columns.of(requiredSchema);
     boolean asksForRows = requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined();
     int rowIndex = asksForRows ? requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()) : -1;
@@ -102,6 +103,7 @@ public final class TableFileFormat extends ParquetFileFormat {
       reader = new KeptReader(reader, whole, read, partitionSchema, rowIndex, settings(spark),
           percent);
     }
+    if (knowsSizes) reader = new SizedReader(reader);
     reader = new ConfinedReader(reader, root, places);
     if (!asksForRows) return reader;
     Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);

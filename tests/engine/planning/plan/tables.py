@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.planning.lake import PlanningLake, data_file
+from tests.engine.planning.plan.lake import PlanningLake, data_file
 from tests.feature_tables import FEATURE_TABLES
 
 DAYS = ("2024-01-01", "2024-01-02", "2024-01-03")

@@ -9,7 +9,7 @@ import pytest
 from engine.pipeline import analyze_statement, authorize_statement
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.reads import QueryColumn, ReadPlan
-from tests.engine.planning.lake import PlanningLake, query_columns
+from tests.engine.planning.plan.lake import PlanningLake, query_columns
 
 COLUMNS = query_columns("a INT")
 

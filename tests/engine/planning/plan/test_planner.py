@@ -11,7 +11,7 @@ from engine.formats.delta.planning.optimize_plans import OptimizePlan
 from engine.formats.delta.planning.plans import ClonePlan
 from engine.planning.plans import ddl, reads, variables, writes
 from engine.statements.explain.statement import ExplainMode
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 KINDS: list[tuple[str, type[Any]]] = [
     ("SELECT a FROM plain", reads.ReadPlan),

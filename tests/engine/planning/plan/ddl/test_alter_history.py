@@ -12,7 +12,7 @@ from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.planning_history import compact, operation_of
 from engine.statements.alter_table.statement import DropFeature
 from engine.types.schema import StructType
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 
 def field(name: str, kind: str, nullable: bool = True, **metadata: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from catalog.errors import (
 from catalog.names import CatalogName, SchemaName, TableName
 from engine.planning.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
 from engine.planning.plans.reads import ReadPlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 SPARK = "spark_catalog"
 SCHEMA = SchemaName(SPARK, "s")

@@ -6,7 +6,7 @@ import pytest
 
 from engine.planning.plans.ddl import SyncIdentityPlan
 from engine.tables.identity import IdentityColumn
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 
 def test_the_least_and_the_greatest_value(planning: PlanningLake) -> None:

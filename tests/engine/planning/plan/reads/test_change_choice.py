@@ -8,7 +8,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.change_choice import ChangeChoice
 from engine.pruning.predicates import ALWAYS, Column, Compare, Literal, Operator, Predicate
 from tests.engine.delta.log_builder import remove
-from tests.engine.planning.lake import PlanningLake, data_file, statistics
+from tests.engine.planning.plan.lake import PlanningLake, data_file, statistics
 
 
 @pytest.fixture(scope="module")

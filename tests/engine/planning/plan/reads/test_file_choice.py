@@ -9,7 +9,7 @@ import pytest
 from engine.planning.reads.file_choice import FileChoice
 from engine.pruning.predicates import ALWAYS, And, Column, Compare, Literal, Operator, Predicate, Unknown
 from engine.types.schema import PrimitiveType
-from tests.engine.planning.lake import PlanningLake, data_file, statistics
+from tests.engine.planning.plan.lake import PlanningLake, data_file, statistics
 
 DAYS = ("2024-01-01", "2024-01-02", "2024-01-03")
 

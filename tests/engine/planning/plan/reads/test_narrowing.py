@@ -18,7 +18,7 @@ from engine.statements.parse import parse
 from engine.statements.select.statement import Query
 from engine.types.schema import DecimalType, PrimitiveType, StructField, StructType
 from tests.engine.iceberg.handmade import HandmadeTable
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 INTEGER, DATE, TIMESTAMP = PrimitiveType.INTEGER, PrimitiveType.DATE, PrimitiveType.TIMESTAMP
 COLUMNS = TableColumns(

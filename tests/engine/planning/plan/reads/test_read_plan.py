@@ -6,7 +6,7 @@ import pytest
 
 from engine.delta.spec.actions import AddCdcFile
 from engine.planning.plans.reads import ReadPlan, SchemaPlan
-from tests.engine.planning.lake import PlanningLake, data_file
+from tests.engine.planning.plan.lake import PlanningLake, data_file
 
 TEXTS = {
     "SELECT 1": ("SELECT 1", [], []),

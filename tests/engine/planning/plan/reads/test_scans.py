@@ -11,7 +11,7 @@ from engine.planning.reads.file_choice import FileChoice
 from engine.planning.reads.scans import files_scan, row_id_columns
 from engine.tables.scan import NO_FILES, FileFormat, FileKind, RowTracking, Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 
 def scan_of(planning: PlanningLake, text: str) -> Scan:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.planning.reads.scans import scan_of
 from engine.planning.reads.target_reads import arranged, bitmaps, numbered, place_columns, places_where
-from tests.engine.planning.lake import PlanningLake, bound_table
+from tests.engine.planning.plan.lake import PlanningLake, bound_table
 
 
 def test_the_place_of_a_row(planning: PlanningLake) -> None:

@@ -10,7 +10,7 @@ from engine.planning.rules.assignments import NewValues, assigned_values, assign
 from engine.planning.rules.query_columns import table_fields
 from engine.statements.row_changes.statement import Assignment
 from engine.types.schema import PrimitiveType, StructField, StructType
-from tests.engine.planning.lake import PlanningLake, bound_table, query_columns
+from tests.engine.planning.plan.lake import PlanningLake, bound_table, query_columns
 
 
 def values(planning: PlanningLake, table: str, *paths: str, alias: str | None = None) -> NewValues:

@@ -16,7 +16,7 @@ from engine.planning.rules.conditions import (
     rows_matching,
 )
 from engine.sql.expressions import parse_any_expression
-from tests.engine.planning.lake import PlanningLake, bound_table
+from tests.engine.planning.plan.lake import PlanningLake, bound_table
 
 
 @pytest.fixture(scope="module")

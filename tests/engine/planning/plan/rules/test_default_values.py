@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.writes import InsertPlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 READ = {
     "INSERT INTO ruled (amount, note) VALUES (DEFAULT, 'x'), (1, DEFAULT)": (

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.planning.rules.dependencies import ensure_unused, uses
-from tests.engine.planning.lake import PlanningLake, bound_table
+from tests.engine.planning.plan.lake import PlanningLake, bound_table
 
 USES = [
     ("a > 0", "a", True, True),

@@ -10,7 +10,7 @@ from engine.statements.copy_into.statement import CopyInto
 from engine.statements.parse import parse
 from engine.tables.scan import NO_FILES, FileFormat
 from engine.types.sql_types import format_sql_type
-from tests.engine.planning.lake import PlanningLake, bound_table, query_columns
+from tests.engine.planning.plan.lake import PlanningLake, bound_table, query_columns
 
 
 def copied(planning: PlanningLake, text: str, found: str) -> tuple[str, FileFormat]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.rules.insert_rows import InsertRows
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 MERGE_SCHEMA = {"spark.databricks.delta.schema.autoMerge.enabled": "true"}
 

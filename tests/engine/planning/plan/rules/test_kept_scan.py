@@ -9,7 +9,7 @@ from engine.planning.plans.reads import QueryColumn
 from engine.planning.rules.kept_scan import kept_columns, kept_scan
 from engine.tables.scan import FILE_METADATA
 from engine.types.schema import PrimitiveType, StructField, StructType
-from tests.engine.planning.lake import query_columns
+from tests.engine.planning.plan.lake import query_columns
 
 
 def test_columns_by_position() -> None:

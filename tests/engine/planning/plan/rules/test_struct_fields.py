@@ -9,7 +9,7 @@ from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.writes import InsertPlan
 from engine.planning.rules.struct_fields import depends_on_names
 from engine.statements.insert.statement import Insert
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 NAME, POSITION, FILLED = FieldMatching.NAME, FieldMatching.POSITION, FieldMatching.FILLED
 TABLES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 
 @pytest.mark.parametrize(("head", "or_replace"), [("DECLARE", False), ("DECLARE OR REPLACE", True)])

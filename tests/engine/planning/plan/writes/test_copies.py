@@ -8,7 +8,7 @@ import pytest
 
 from engine.planning.plans.writes import CopyPlan, KeepAll
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 COLUMNS = "a INT, b STRING"
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.planning.plans.reads import ExplainPlan
 from engine.statements.explain.statement import ExplainMode
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 ONE_BY_ONE = "files with other rows are written again without them, files of nothing else are removed"
 MARKED = "those in files with other rows are marked in deletion vectors, files of nothing else are removed"

@@ -19,7 +19,7 @@ from engine.planning.plans.writes import (
     TruncatePlan,
 )
 from engine.tables.operations import NumberedWrite, TableOperation
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 MERGE_SCHEMA = {"spark.databricks.delta.schema.autoMerge.enabled": "true"}

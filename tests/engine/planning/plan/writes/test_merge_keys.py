@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.writes import MergePlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 COLUMNS = "k INT, s STRING, d DATE, x DOUBLE, st STRUCT<i: INT>"
 KEYS = [

@@ -8,7 +8,7 @@ from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.planning.reads.target_reads import bitmaps
 from engine.tables.operations import NumberedWrite
 from engine.tables.scan import FileLayout
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 SALES = "id BIGINT, amount INT, day DATE"
 INTO = "MERGE INTO plain t USING sales s ON t.a = s.id"

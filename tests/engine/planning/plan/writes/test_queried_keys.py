@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.writes import DeletePlan, QueriedKey, UpdatePlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 
 def queried(planning: PlanningLake, text: str) -> QueriedKey | None:

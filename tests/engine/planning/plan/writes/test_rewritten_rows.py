@@ -6,7 +6,7 @@ import pytest
 
 from engine.planning.plans.write_plan import TaskPerFile
 from engine.planning.plans.writes import RewrittenRows, UpdatePlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 
 def rewritten(planning: PlanningLake, text: str) -> RewrittenRows | None:

@@ -7,7 +7,7 @@ import pytest
 from engine.planning.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, UpdatePlan
 from engine.planning.reads.target_reads import bitmaps
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.plan.lake import PlanningLake
 
 PLACE = "__place_0.base_row_id AS f, 0 AS k, __place_0.row_index + 1 AS i"
 

@@ -10,7 +10,7 @@ from engine.planning.rules.query_columns import given_fields
 from engine.statements.merge.planning_evolution import assigned_fields
 from engine.types.schema import StructType
 from engine.types.sql_types import format_sql_type
-from tests.engine.planning.lake import PlanningLake, query_columns
+from tests.engine.planning.plan.lake import PlanningLake, query_columns
 
 MANY = {
     "computed": "(a INT, b INT, s STRUCT<x: INT>, free INT, twice BIGINT GENERATED ALWAYS AS (b * 2L),"
