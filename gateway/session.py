@@ -260,10 +260,13 @@ def _refusal(error: SqlError) -> Callable[[StatementContext], ResultStream]:
 
 def _ensure_flat(parameters: Sequence[Parameter]) -> None:
     for position, parameter in enumerate(parameters, 1):
-        if _NESTED_TYPE.match(parameter.sql_type):
+        if parameter.members is not None:
+            _ensure_flat(parameter.members)
+        elif _NESTED_TYPE.match(parameter.sql_type):
             raise NestedParameter(parameter.name or str(position), parameter.sql_type)
 
 
 def _file_text(statement: ChangeFile) -> str:
     """The change as the history and the audit log show it."""
     return f"{statement.operation} '{statement.path}'{' OVERWRITE' if statement.overwrite else ''}"
+    """Raises `NestedParameter` for a value of a nested type as text; arrays and maps have members."""
