@@ -127,7 +127,7 @@ ACCEPTED = (
 )
 
 REJECTED: dict[str, str] = {
-    "CREATE TEMPORARY VIEW v USING jdbc OPTIONS (url 'x')": "The formats are PARQUET, CSV and JSON",
+    "CREATE TEMPORARY VIEW v USING jdbc OPTIONS (url 'x')": "The formats are PARQUET, CSV, JSON and ORC",
     "ALTER NAMESPACE s SET PROPERTIES ('a' = 'b')": "COMMENT ON SCHEMA",
     "ALTER SCHEMA s UNSET DBPROPERTIES ('a')": "COMMENT ON SCHEMA",
     "ALTER SCHEMA s SET LOCATION '/x'": "COMMENT ON SCHEMA",
