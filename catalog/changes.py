@@ -50,23 +50,8 @@ from catalog.right_changes import (
     apply_right,
 )
 from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
-from catalog.tag_changes import (
-    CreatePolicy,
-    DropPolicy,
-    SetTags,
-    TagChange,
-    apply_tags,
-    ensure_not_named,
-    ensure_stays,
-)
-from catalog.volume_changes import (
-    CreateVolume,
-    DropVolume,
-    RenameVolume,
-    SetVolumeComment,
-    VolumeChange,
-    apply_volume,
-)
+from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags, TagChange, apply_tags, ensure_not_named, ensure_stays
+from catalog.volume_changes import CreateVolume, DropVolume, RenameVolume, SetVolumeComment, VolumeChange, apply_volume
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,8 +342,9 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
         raise TableAlreadyExists(str(entry.name))
     if present is not None:
         entry = replace(entry, grants=present.grants)  # the owner is who wrote the new text, as which a view is read
+        entry = replace(entry, tags=present.tags)
         if isinstance(entry, TableEntry) and isinstance(present, TableEntry):
-            entry = replace(entry, policies=present.policies, tags=present.tags, named_policies=present.named_policies)
+            entry = replace(entry, policies=present.policies, named_policies=present.named_policies)
     kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
     return replace(state, relations={**kept, entry.name: entry})
 

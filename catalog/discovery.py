@@ -32,7 +32,7 @@ spelling; it never walks the tree. Listing schemas does, and is bounded by two l
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from catalog.entries import TableEntry
@@ -137,38 +137,45 @@ class ServedFolder:
             return DEFAULT_SCHEMA
         return next((folder.schema for folder in self._folders(schema) if self._has_table(folder)), None)
 
-    def schemas(self, known: Container[str] = ()) -> list[str]:
+    def schemas(self, known: Collection[str] = ()) -> list[str]:
         """All schemas that hold a table, sorted; of spellings that differ in case, one.
 
         Folders at the locations `known` are taken for tables and not looked at.
         """
         self.ensure_there()
         found = {DEFAULT_SCHEMA: DEFAULT_SCHEMA} if self.own_table() is not None else {}
-        for folder in self._walk(known):
-            if fold(folder.schema) not in found and self._has_table(folder, known):
+        above = _above(known)
+        for folder in self._walk(known, above):
+            if fold(folder.schema) not in found and self._has_table(folder, known, above):
                 found[fold(folder.schema)] = folder.schema
         return [spelling for _, spelling in sorted(found.items())]
 
-    def tables(self, schema: str, but: Container[str] = ()) -> list[TableEntry]:
+    def tables(self, schema: str, but: Collection[str] = ()) -> list[TableEntry]:
         """The tables of a schema, sorted; none where there is no such schema. Those at `but` are not looked for."""
         self.ensure_there()
+        above = _above(but) if fold(schema) == DEFAULT_SCHEMA else frozenset[str]()  # whose folder holds the others'
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
-            for child, listed in self._tables_in(folder, but):
+            for child, listed in self._tables_in(folder, but, above):
                 found.setdefault((folder.schema, child.name), listed)
         own = self.own_table() if fold(schema) == DEFAULT_SCHEMA else None
         if own is not None:
             found.setdefault((own.name.schema, own.name.table), own)
         return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
 
-    def _has_table(self, folder: _Folder, known: Container[str] = ()) -> bool:
-        return any(child.location in known for child in self._children(folder)) or any(self._tables_in(folder))
+    def _has_table(self, folder: _Folder, known: Container[str] = (), above: Container[str] = ()) -> bool:
+        is_known = any(child.location in known for child in self._children(folder))
+        return is_known or any(self._tables_in(folder, above=above))
 
-    def _tables_in(self, folder: _Folder, but: Container[str] = ()) -> Iterator[tuple[Child, TableEntry]]:
-        """The tables directly in a folder, for lists."""
+    def _tables_in(
+        self, folder: _Folder, but: Container[str] = (), above: Container[str] = ()
+    ) -> Iterator[tuple[Child, TableEntry]]:
+        """The tables directly in a folder, for lists. `above`: folders with known tables in them."""
         children = [child for child in self._children(folder) if child.location not in but]
-        self._tree.look_at([child.location for child in children])
+        self._tree.look_at([child.location for child in children], above)
         for child in children:
+            if child.location in above and self._tree.table_format(child.location) is None:
+                continue
             listed = self._listed(folder, child)
             if listed is not None:
                 yield child, listed
@@ -222,8 +229,11 @@ class ServedFolder:
             if child is not None:
                 yield child
 
-    def _walk(self, known: Container[str]) -> Iterator[_Folder]:
-        """All folders that are no tables, from the top down."""
+    def _walk(self, known: Container[str], above: Container[str]) -> Iterator[_Folder]:
+        """All folders that are no tables, from the top down.
+
+        A folder `above` known tables is hardly one itself: the names in it, which are asked for next, tell that too.
+        """
         waiting, count = [self._top], 0
         while waiting:
             folder = waiting.pop()
@@ -234,8 +244,11 @@ class ServedFolder:
             yield folder
             if folder.depth < DEPTH_MAX:
                 inner = [_inner(folder, child) for child in self._children(folder) if child.location not in known]
-                self._tree.look_at([each.location for each in inner])
-                waiting += [each for each in reversed(inner) if self._tree.listed_format(each.location) is None]
+                self._tree.look_at([each.location for each in inner], above)
+                for each in reversed(inner):
+                    ask = self._tree.table_format if each.location in above else self._tree.listed_format
+                    if ask(each.location) is None:
+                        waiting.append(each)
 
     def _children(self, folder: _Folder) -> Iterator[Child]:
         return (child for child in self._tree.children(folder.location) if self._is_visible(folder, child))
@@ -253,6 +266,11 @@ class ServedFolder:
             return True
         is_loop = child.location == folder.location or child.location in folder.above
         return not is_loop and self._roots.contains(child.location)
+
+
+def _above(locations: Iterable[str]) -> frozenset[str]:
+    """The folders that these are directly in."""
+    return frozenset(location.rpartition("/")[0] for location in locations)
 
 
 def _inner(folder: _Folder, child: Child) -> _Folder:

@@ -119,6 +119,7 @@ class ViewEntry:
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER
     grants: tuple[Grant, ...] = ()
+    tags: Tags = NO_TAGS
     comment: str | None = None
     created_ms: int | None = None
     created_by: str | None = None

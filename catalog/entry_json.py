@@ -38,6 +38,7 @@ from catalog.names import CatalogName, SchemaName, TableName
 from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
 from catalog.privileges import Grant, Principal, PrincipalKind, Privilege
 from catalog.tag_json import TAG_KEYS, TagFields, tags_from_json, tags_json
+from catalog.tags import Tags
 
 
 class MalformedEntry(ValueError):
@@ -75,17 +76,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 **tags_json(entry),
             }
         case ViewEntry():
-            own = {
-                "kind": "view",
-                **_table_name_json(entry.name),
-                "text": entry.text,
-                **_current_json(entry.current),
-                "columns": [asdict(column) for column in entry.columns],
-                "properties": dict(entry.properties),
-                **_settings_json(entry.settings),
-                **_common_json(entry),
-                **_times_json(entry),
-            }
+            own = _view_json(entry)
         case FunctionEntry():
             own = {
                 "kind": "function",
@@ -114,6 +105,22 @@ def to_json(entry: Entry) -> dict[str, object]:
         case _:
             assert_never(entry)
     return {**own, **_grants_json(entry.grants), **entry.extra}
+
+
+def _view_json(entry: ViewEntry) -> dict[str, object]:
+    """Returns a view's own fields, without its grants."""
+    return {
+        "kind": "view",
+        **_table_name_json(entry.name),
+        "text": entry.text,
+        **_current_json(entry.current),
+        "columns": [asdict(column) for column in entry.columns],
+        "properties": dict(entry.properties),
+        **_settings_json(entry.settings),
+        **_common_json(entry),
+        **_times_json(entry),
+        **tags_json(entry),
+    }
 
 
 def _common_json(entry: OwnedEntry) -> dict[str, object]:
@@ -217,6 +224,7 @@ def from_json(value: object) -> Entry:
                 properties=fields.pairs("properties"),
                 settings=fields.pairs("settings"),
                 **fields.common(),
+                tags=fields.view_tags(),
                 created_ms=fields.optional_integer("created_ms"),
                 created_by=fields.optional_text("created_by"),
                 altered_ms=fields.optional_integer("altered_ms"),
@@ -406,6 +414,13 @@ class _Fields:
             return tags_from_json(taken)
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedEntry(f"its tags or policies are not understood: {error}") from error
+
+    def view_tags(self) -> Tags:
+        """Returns the tags of a view. Raises `MalformedEntry` for a policy, which would not hold for it."""
+        found = self.tags()
+        if found["named_policies"]:
+            raise MalformedEntry("a view has policies, which this release does not know")
+        return found["tags"]
 
     def policy(self) -> PolicyFunction:
         (function,) = self._objects("function", is_one=True) or [_Fields({})]

@@ -19,7 +19,7 @@ import stat
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -112,8 +112,10 @@ class Tree(Protocol):
         """
         ...
 
-    def look_at(self, locations: Sequence[str]) -> None:
-        """Looks at folders all at once, of which `listed_format` and `is_listed` will be asked."""
+    def look_at(self, locations: Sequence[str], above: Container[str] = ()) -> None:
+        """Looks at folders all at once, of which `listed_format` and `is_listed` will be asked; of those that are
+        `above` known tables, `table_format` and `children`.
+        """
         ...
 
     def listed_format(self, location: str) -> str | None:
@@ -263,7 +265,7 @@ class LocalTree:
             return DELTA
         return ICEBERG if _holds(f"{location}/{METADATA_FOLDER}", is_metadata) else None
 
-    def look_at(self, locations: Sequence[str]) -> None:
+    def look_at(self, locations: Sequence[str], above: Container[str] = ()) -> None:
         """A folder of this machine is looked at when it is asked for."""
 
     def listed_format(self, location: str) -> str | None:

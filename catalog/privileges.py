@@ -54,7 +54,7 @@ class Privilege(StrEnum):
 
 _P = Privilege
 _OF_TABLE = frozenset({_P.SELECT, _P.MODIFY, _P.APPLY_TAG, _P.MANAGE, _P.ALL})
-_OF_VIEW = frozenset({_P.SELECT, _P.MANAGE, _P.ALL})
+_OF_VIEW = frozenset({_P.SELECT, _P.APPLY_TAG, _P.MANAGE, _P.ALL})
 _OF_FUNCTION = frozenset({_P.EXECUTE, _P.MANAGE, _P.ALL})
 _OF_VOLUME = frozenset({_P.READ_VOLUME, _P.WRITE_VOLUME, _P.MANAGE, _P.ALL})
 _CREATED_IN_SCHEMA = frozenset({_P.CREATE_TABLE, _P.CREATE_FUNCTION, _P.CREATE_VOLUME})

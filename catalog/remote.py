@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -191,12 +191,20 @@ class RemoteTree:
     def is_unlisted(self, location: str) -> bool:
         return _once("mark", location, self._has_mark)
 
-    def look_at(self, locations: Sequence[str]) -> None:
-        stale = [each for each in locations if self._kept(each) is None and _known("found", each) is None]
-        if stale:
-            with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
-                for location, found in zip(stale, pool.map(self._look_at, stale), strict=True):
-                    _once("found", location, lambda _, found=found: found)  # type: ignore[misc]
+    def look_at(self, locations: Sequence[str], above: Container[str] = ()) -> None:
+        kinds = {each: "page" if each in above else "found" for each in locations}
+        stale = [
+            (kind, each)
+            for each, kind in kinds.items()
+            if _known(kind, each) is None and (kind == "page" or self._kept(each) is None)
+        ]
+        if not stale:
+            return
+        ask = {"page": self._page_of, "found": self._look_at}
+        with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
+            answers = pool.map(lambda each: ask[each[0]](each[1]), stale)
+            for (kind, location), answer in zip(stale, answers, strict=True):
+                _once(kind, location, lambda _, answer=answer: answer)  # type: ignore[misc]
 
     def listed_format(self, location: str) -> str | None:
         return self._listed(location).format

@@ -155,7 +155,7 @@ class PolicyNotFound(SqlError, condition="POLICY_NOT_FOUND", sqlstate="42704"):
 @dataclass(eq=False)
 class PolicyOnKind(SqlError, condition="POLICY_ON_SECURABLE_TYPE_NOT_SUPPORTED", sqlstate="0A000"):
     kind: str
-    template = "There are tags and policies of catalogs, schemas and tables, and not of a {kind}."
+    template = "Policies are on catalogs, schemas and tables, tags on these and on views; this is on a {kind}."
 
 
 @dataclass(eq=False)

@@ -32,18 +32,7 @@ from catalog.entries import (
     owner_of,
 )
 from catalog.names import CatalogName, SchemaName
-from catalog.privileges import (
-    DATA,
-    EVERYBODY,
-    NOT_IN_ALL,
-    PRIVILEGES,
-    USE,
-    Kind,
-    Principal,
-    Privilege,
-    group,
-    user,
-)
+from catalog.privileges import DATA, EVERYBODY, NOT_IN_ALL, PRIVILEGES, USE, Kind, Principal, Privilege, group, user
 from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from catalog.effective_policies import Level
-from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.named_policies import NamedPolicy
 from catalog.names import TableName
 from catalog.privileges import Principal
@@ -27,7 +27,7 @@ from catalog.tags import TagPairs
 
 @dataclass(frozen=True, slots=True)
 class SetTags:
-    """The `new` tags of an object, or of a `column` of a table, without the keys that are `gone`."""
+    """The `new` tags of an object, or of a `column` of a table or view, without the keys that are `gone`."""
 
     on: Securable
     column: str | None
@@ -55,10 +55,10 @@ TagChange = SetTags | CreatePolicy | DropPolicy
 
 def apply_tags(state: CatalogState, change: TagChange) -> CatalogState:
     """`state` after `change`; raises the SqlError that says why it cannot be."""
+    if isinstance(change, SetTags):
+        return _with_tags(state, change)
     level = _level(state, change.on)
     match change:
-        case SetTags(column=column, new=new, gone=gone):
-            return with_entry(state, replace(level, tags=level.tags.changed(column, new, gone)))
         case CreatePolicy(policy=policy):
             kept = _without(level, policy.key)
             if len(kept) < len(level.named_policies) and not change.replace:
@@ -75,6 +75,12 @@ def apply_tags(state: CatalogState, change: TagChange) -> CatalogState:
             assert_never(change)
 
 
+def _with_tags(state: CatalogState, change: SetTags) -> CatalogState:
+    found = recorded(state, change.on)
+    entry = found if isinstance(found, ViewEntry) else _level(state, change.on)
+    return with_entry(state, replace(entry, tags=entry.tags.changed(change.column, change.new, change.gone)))
+
+
 def _level(state: CatalogState, on: Securable) -> Level:
     found = recorded(state, on)
     if not isinstance(found, CatalogEntry | SchemaEntry | TableEntry):
@@ -87,7 +93,7 @@ def _without(level: Level, key: str) -> tuple[NamedPolicy, ...]:
 
 
 def levels(state: CatalogState) -> Iterator[Level]:
-    """All objects that may have tags and policies."""
+    """All objects that may have policies."""
     yield from state.catalogs.values()
     yield from state.schemas.values()
     yield from (each for each in state.relations.values() if isinstance(each, TableEntry))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict, assert_never
 
-from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.named_policies import ColumnMatch, NamedPolicy, PolicyKind
 from catalog.names import TableName
 from catalog.policies import PolicyArgument
@@ -26,13 +26,13 @@ class TagFields(TypedDict):
     named_policies: tuple[NamedPolicy, ...]
 
 
-def tags_json(entry: CatalogEntry | SchemaEntry | TableEntry) -> dict[str, object]:
+def tags_json(entry: CatalogEntry | SchemaEntry | TableEntry | ViewEntry) -> dict[str, object]:
     """Nothing where there are none."""
     found: dict[str, object] = {}
     if entry.tags:
         columns = {column: dict(tags) for column, tags in entry.tags.columns}
         found["tags"] = {"own": dict(entry.tags.own), "columns": columns}
-    if entry.named_policies:
+    if not isinstance(entry, ViewEntry) and entry.named_policies:
         found["named_policies"] = [_policy_json(policy) for policy in entry.named_policies]
     return found
 

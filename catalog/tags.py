@@ -1,7 +1,8 @@
-"""Tags of catalogs, schemas, tables and columns, and conditions over them. Pure.
+"""Tags of catalogs, schemas, tables, views and columns, and conditions over them. Pure.
 
 A tag is a key with a value, which may be empty; keys and values are compared as they are. A schema has the tags of its
-catalog too, and a table those of its schema, unless it has the key itself; columns have their own alone.
+catalog too, and a table those of its schema, unless it has the key itself; columns and
+views have their own alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ TagPairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """Of one object; of a table those of its columns too, which are pairs of a column and its tags."""
+    """Of one object; of a table or view those of its columns too, which are pairs of a column and its tags."""
 
     own: TagPairs = ()
     columns: tuple[tuple[str, TagPairs], ...] = ()

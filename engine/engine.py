@@ -15,8 +15,8 @@ from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
-from engine.statements.statement import Statement
-from engine.statements.volumes import ChangeFile
+from engine.statements.base import Statement
+from engine.statements.volumes.statement import ChangeFile
 
 
 class EngineSession(Protocol):

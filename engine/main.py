@@ -35,20 +35,21 @@ from catalog.tokens import TokenStore
 from engine.bind.sight import seen_by
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
-from engine.delta.planning.default_settings import DEFAULT_SETTINGS
-from engine.delta.planning.planner import DeltaPlanner
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.delta.source_files import DeltaFileSource
-from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.formats.delta.delta_format import DeltaFormat
+from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
+from engine.formats.delta.planning.planner import DeltaPlanner
+from engine.formats.delta.source_files import DeltaFileSource
+from engine.formats.delta.writing.writer import DeltaWriter
+from engine.formats.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.planning.planner import IcebergPlanner
+from engine.formats.iceberg.procedures.writer import IcebergWriter
 from engine.iceberg.commit.metadata_files import metadata_times
-from engine.iceberg.iceberg_format import IcebergFormat
-from engine.iceberg.planning.planner import IcebergPlanner
-from engine.iceberg.procedures.writer import IcebergWriter
+from engine.pipeline import EngineSources, parse_statement, run_statement
 from engine.runtime.activity import ActivitySource
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
@@ -66,19 +67,18 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
-from engine.sql.script.script_errors import PositionalScriptParameters
-from engine.statement import EngineSources, parse_statement, run_statement
-from engine.statements.session import UseCatalog, UseSchema
-from engine.statements.statement import Statement
-from engine.statements.variables import (
+from engine.statements.base import Statement
+from engine.statements.registry import may_answer_rows
+from engine.statements.scripting.statement import (
     Executable,
     ExecuteImmediate,
     NamedByExpressions,
-    RoadStatement,
+    RunnableStatement,
     Script,
-    may_answer_rows,
 )
-from engine.statements.volumes import ChangeFile
+from engine.statements.scripting.statement_errors import PositionalScriptParameters
+from engine.statements.session.statement import UseCatalog, UseSchema
+from engine.statements.volumes.statement import ChangeFile
 from engine.storage.storage import Storage, open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.warm_up import IDENTITY, RunningStatements, WarmUp
@@ -395,7 +395,7 @@ class LakeSession:
     def _road(self, context: StatementContext, *, is_script: bool = False) -> Road:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
-        def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
+        def take(statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
             # what is read of it, and when, is up to the statement around it
             own = replace(context, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
@@ -409,7 +409,7 @@ class LakeSession:
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
 
     def _take(
-        self, statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
+        self, statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
     ) -> Step:
         """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
         before = replace(

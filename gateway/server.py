@@ -47,12 +47,7 @@ from gateway.http.staged_links import StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.uploads import Uploads
 from gateway.lifecycle import Lifecycle, Ports
-from gateway.listening import (
-    ensure_port_file_writable,
-    ensure_port_free,
-    remove_port_file,
-    write_port_file,
-)
+from gateway.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.registry import Registry
 from gateway.result_store import ResultStore
 from gateway.supervision import OnDeath, ignore_death

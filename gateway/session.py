@@ -18,8 +18,8 @@ from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement_class import StatementClass, class_of
-from engine.statements.statement import Statement
-from engine.statements.volumes import ChangeFile, GetFile
+from engine.statements.base import Statement
+from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits

@@ -23,34 +23,20 @@ from engine.bind.bound import (
     Target,
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
-from engine.statements.catalog import CommentOn
-from engine.statements.functions import DescribeFunction, DropFunction
-from engine.statements.rights import (
-    AlterOwner,
-    AlterTags,
-    CreatePolicy,
-    DescribePolicy,
-    DropLocation,
-    DropPolicy,
-    GrantRights,
-    RevokeRights,
-    ShowGrants,
-    ShowPolicies,
-)
-from engine.statements.statement import AnsweredStatement
-from engine.statements.variables import SingleStatement
-from engine.statements.volumes import ChangeFile, DescribeVolume, DropVolume, GetFile, ListVolume, RenameVolume
 
 _TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
 
 
-def access_of(authorized: AuthorizedStatement) -> StatementAccess:
-    """The objects in the order of the statement; what views read comes behind them."""
+def access_of(authorized: AuthorizedStatement, own_use: Use) -> StatementAccess:
+    """The objects in the order of the statement; what views read comes after them.
+
+    `own_use` is what happens to the object that the statement is about.
+    """
     bound = authorized.bound
-    use = Use.DESCRIBE if isinstance(bound.statement, AnsweredStatement) else Use.READ
+    use = Use.DESCRIBE if own_use is Use.DESCRIBE else Use.READ
     found = [
         *_target(bound.target),
-        *_securable(bound),
+        *_securable(bound, own_use),
         *_relations(bound.relations, use, None),
         *_functions(bound.functions, None),
     ]
@@ -72,31 +58,13 @@ def _target(target: Target | None) -> Iterator[Access]:
             assert_never(target)
 
 
-def _securable(bound: BoundStatement) -> Iterator[Access]:
+def _securable(bound: BoundStatement, use: Use) -> Iterator[Access]:
     """What privileges are about, or an owner."""
     entry = bound.securable
     if entry is None:
         return
-    use = _securable_use(bound.statement)
     name = "" if isinstance(entry, ServerEntry) else str(entry.name)
     yield Access(name=name, kind=kind_of(entry).value, use=use)
-
-
-def _securable_use(statement: SingleStatement) -> Use:
-    """Raises `TypeError` for a statement that has no use here: none is taken for another one's."""
-    match statement:
-        case ListVolume() | DescribeVolume() | DescribeFunction():
-            return Use.DESCRIBE
-        case ShowGrants() | ShowPolicies() | DescribePolicy():
-            return Use.DESCRIBE
-        case GetFile():
-            return Use.READ
-        case ChangeFile() | DropVolume() | RenameVolume() | CommentOn() | DropFunction() | DropLocation():
-            return Use.WRITE
-        case GrantRights() | RevokeRights() | AlterOwner() | AlterTags() | CreatePolicy() | DropPolicy():
-            return Use.GRANT
-        case _:
-            raise TypeError(f"no use of an object is known for {type(statement).__name__}")
 
 
 def _functions(functions: Iterable[BoundFunction], via_view: str | None) -> Iterator[Access]:

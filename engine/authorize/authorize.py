@@ -1,33 +1,39 @@
-"""Authorise: the only maker of an :class:`~engine.bind.bound.AuthorizedStatement`.
+"""Authorize: the only maker of an :class:`~engine.bind.bound.AuthorizedStatement`.
 
-What a statement takes is in `needs.py`, a closed table; whether somebody has it is decided in `catalog.conditions`, on
-the generation that the statement was bound on. A change of the catalog carries the condition along and looks again.
-Where nobody logs in, privileges do not count, and nothing is looked at.
+What a statement requires, and what it does to a table with a row filter or column masks, stands with its family.
+Whether somebody has the privileges is decided in `catalog.conditions`, on the generation that the statement was bound
+on. A change of the catalog carries the condition along and checks it again. If nobody logs in, privileges do not count
+and nothing is checked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from catalog.conditions import Condition, ensure_met
-from engine.authorize.needs import needs_of
+from catalog.conditions import AnyNeed, Condition, ensure_met
+from engine.authorize.needs import definer_of, executions
 from engine.authorize.policies import ensure_hides
+from engine.authorize.policy_effects import Effect
 from engine.authorize.policy_settings import ensure_settings_fit
 from engine.authorize.scopes import ensure_within_scopes
 from engine.bind.bound import AuthorizedStatement, BoundStatement
 from engine.bind.sight import login_of
 
 
-def authorize(bound: BoundStatement) -> AuthorizedStatement:
-    """The statement, proven allowed for the session's principal. Raises `InsufficientPermissions` and its kin."""
-    ensure_within_scopes(bound)
+def authorize(
+    bound: BoundStatement, required: Callable[[], Iterable[AnyNeed]], effects: Iterable[Effect], *, is_read_only: bool
+) -> AuthorizedStatement:
+    """The statement, proven allowed for the session's principal.
+
+    `required` returns the privileges beside EXECUTE on the functions that its queries call; it is not called if nobody
+    logs in. Raises `InsufficientPermissions` and its kin, `PolicyForbidsStatement`.
+    """
+    ensure_within_scopes(bound, is_read_only=is_read_only)
     login = login_of(bound.state.identity)
-    if login is None:
-        ensure_hides(bound)
-        ensure_settings_fit(bound)
-        return AuthorizedStatement(bound=bound)
-    condition = Condition(login, tuple(needs_of(bound)))
-    ensure_met(bound.view.state, condition)
-    ensure_hides(bound)
+    if login is not None:
+        condition = Condition(login, (*executions(bound.functions, definer_of(bound)), *required()))
+        ensure_met(bound.view.state, condition)
+    ensure_hides(bound, effects)
     ensure_settings_fit(bound)
-    return AuthorizedStatement(bound=replace(bound, condition=condition))
+    return AuthorizedStatement(bound=bound if login is None else replace(bound, condition=condition))

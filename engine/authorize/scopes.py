@@ -1,4 +1,4 @@
-"""What a log-in is for, whatever its principal may do: one by a token for reading changes nothing."""
+"""Limit what a log-in is for, whatever its principal may do: one by a token for reading changes nothing."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from dataclasses import dataclass
 from catalog.errors import SqlError
 from engine.bind.bound import BoundStatement
 from engine.runtime.identity import Scope
-from engine.statements.statement import Statement
-from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-
-_READS = Statement | DeclareVariables | SetVariables | DropVariable | EvaluateQuery
-"""What changes the session at most."""
 
 
 @dataclass(eq=False)
@@ -19,7 +14,7 @@ class ScopeExceeded(SqlError, condition="INSUFFICIENT_PERMISSIONS.SCOPE", sqlsta
     template = "The token of this log-in is for reading only. Log in in another way, or make a token without READ ONLY."
 
 
-def ensure_within_scopes(bound: BoundStatement) -> None:
-    """Raises :class:`ScopeExceeded`."""
-    if Scope.SQL not in bound.state.identity.scopes and not isinstance(bound.statement, _READS):
+def ensure_within_scopes(bound: BoundStatement, *, is_read_only: bool) -> None:
+    """Raise :class:`ScopeExceeded` unless the log-in may run the statement."""
+    if Scope.SQL not in bound.state.identity.scopes and not is_read_only:
         raise ScopeExceeded()

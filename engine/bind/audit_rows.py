@@ -17,8 +17,7 @@ import pyarrow as pa
 from catalog.audit_table import AUDIT_COLUMNS, AUDIT_TABLE, audit_view, day_of, trail_files
 from engine.bind.bound import BoundFiles, BoundView
 from engine.errors.statement_errors import NoAuditTrail
-from engine.sql.parser import parse
-from engine.statements.queries import Query
+from engine.sql.parser import parse_stored_query
 from engine.table.scan import NO_FILES, FileFormat, FileKind
 from engine.types.schema import ArrayType, DataType, PrimitiveType, StructField, StructType
 
@@ -27,8 +26,8 @@ def audit_rows(folder: Path | None) -> BoundView:
     """The view over the files that are there now. Raises `NoAuditTrail`."""
     if folder is None:
         raise NoAuditTrail()
-    query = parse(_TEXT)
-    assert isinstance(query, Query)
+    query = parse_stored_query(_TEXT)
+    assert query is not None
     return BoundView(entry=audit_view(), query=query, relations=(_files(folder),))
 
 

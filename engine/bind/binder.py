@@ -17,15 +17,7 @@ from catalog.audit_table import is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import PathNotAllowed, SqlError, TableExpected
-from catalog.names import (
-    NAME_BYTES_MAX,
-    Matcher,
-    SchemaName,
-    TableName,
-    matches_all,
-    path_format,
-    path_of,
-)
+from catalog.names import NAME_BYTES_MAX, Matcher, SchemaName, TableName, matches_all, path_format, path_of
 from catalog.privileges import Principal
 from catalog.rest.errors import RestViewNotReadable
 from catalog.right_errors import ViewOwnerLacksPrivileges
@@ -59,24 +51,14 @@ from engine.bind.sources import Sources
 from engine.bind.time_travel import load, read_bound
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
 from engine.errors.policy_errors import PolicyForbidsTimeTravel
-from engine.errors.statement_errors import (
-    RecursiveView,
-    TimeTravelOnView,
-    ViewNotAQuery,
-    ViewTooDeep,
-)
+from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.errors.table_errors import naming
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
-from engine.sql.parser import parse
-from engine.statements.keys import ForeignKeyDef, KeyDef
-from engine.statements.queries import (
-    ChangeRange,
-    Query,
-    Relation,
-    TimeTravel,
-)
+from engine.sql.parser import parse_stored_query
+from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef
+from engine.statements.select.statement import ChangeRange, Query, Relation, TimeTravel
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.keys import primary_key
@@ -283,12 +265,12 @@ class Binder:
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
         if found.foreign is not None and not found.text:
             raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
-        query = parse(found.text)
-        if isinstance(found, FileView) and isinstance(query, Query):
+        query = parse_stored_query(found.text)
+        if query is None:
+            raise ViewNotAQuery(str(found.name))
+        if isinstance(found, FileView):
             files = bind_files_at(replace(found.files, schema=found.schema), self.view, self.files)
             return BoundView(entry=found, query=query, relations=(files,))
-        if not isinstance(query, Query):
-            raise ViewNotAQuery(str(found.name))
         try:
             within = self._view_inside((*inside, found))
             query, functions = self.functions.in_query(

@@ -26,8 +26,8 @@ from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
-from engine.statements.queries import FilesAt, Query
-from engine.statements.variables import SingleStatement
+from engine.statements.base import Statement
+from engine.statements.select.statement import FilesAt, Query
 from engine.table.changes import TableChanges
 from engine.table.formats import TableFormat
 from engine.table.given_rows import GivenRows
@@ -362,13 +362,31 @@ Target: TypeAlias = BoundTable | FreeName | TakenName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundNames:
+    """The names of a statement, looked up: the table or name that it changes, the relations that it reads, and the
+    object whose privileges or definition it is about.
+
+    `time_ms` is a time that the statement gives by an expression, in ms since the epoch. `is_kept`: the text is kept in
+    the catalog and will be read as its owner. `statement` replaces the one that was parsed, if what it means depends on
+    what a name stands for.
+    """
+
+    target: Target | None = None
+    relations: tuple[BoundRelation, ...] = ()
+    securable: SecurableEntry | None = None
+    time_ms: int | None = None
+    is_kept: bool = False
+    statement: Statement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundStatement:
     """`relations` has one element for each relation of the statement, in their order.
 
     `target` is what the statement writes, makes or drops; None also where it is gone already (DROP … IF EXISTS).
     """
 
-    statement: SingleStatement
+    statement: Statement
     state: SessionState
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()
@@ -379,6 +397,8 @@ class BoundStatement:
     """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
     time_ms: int | None = None
     """The time among the arguments of a procedure, in milliseconds since the epoch."""
+    is_kept: bool = False
+    """Whether the text is kept in the catalog and will be read as its owner."""
     knows_user: Callable[[str], bool] = lambda _: False
     """Returns whether a user of this name can log in, as far as the server can look up users."""
     condition: Condition | None = None

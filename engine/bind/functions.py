@@ -57,10 +57,11 @@ from engine.sql.query.bodies import (
     string_literal,
     with_arguments,
 )
-from engine.statements.merges import Merge, MergeClause
-from engine.statements.policies import PolicyCall
-from engine.statements.queries import Call, InlinedCall, Query, Relation
-from engine.statements.writes import Assignment, Delete, ReplaceOn, ReplaceWhere, Update
+from engine.statements.insert.statement import ReplaceOn, ReplaceWhere
+from engine.statements.merge.statement import Merge, MergeClause
+from engine.statements.policies.statement import PolicyCall
+from engine.statements.row_changes.statement import Assignment, Delete, Update
+from engine.statements.select.statement import Call, InlinedCall, Query, Relation
 
 FUNCTION_DEPTH_MAX = 32
 """Functions in functions."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from catalog.entries import ViewEntry
 from engine.bind.bound import BoundView
-from engine.statements.queries import Query
+from engine.statements.select.statement import Query
 from engine.table.given_rows import Columns, GivenRows, Row, fixed_rows
 
 

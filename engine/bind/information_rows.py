@@ -193,14 +193,12 @@ def _schema_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 def _table_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in view.find_relations(catalog, matches_all, matches_all):
-        if isinstance(entry, TableEntry):
-            yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
+        yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
 
 
 def _column_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in view.find_relations(catalog, matches_all, matches_all):
-        if isinstance(entry, TableEntry):
-            yield from ((*entry.name.parts, column, *tag) for column, tags in entry.tags.columns for tag in tags)
+        yield from ((*entry.name.parts, column, *tag) for column, tags in entry.tags.columns for tag in tags)
 
 
 def _listed(call: PolicyFunction) -> str:

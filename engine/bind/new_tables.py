@@ -12,14 +12,9 @@ from catalog.view import CatalogView
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundTable, FreeName, TakenName
 from engine.bind.sight import free_path_owners, may_hear_of, path_owners
-from engine.errors.definition_errors import (
-    NoPlaceForTable,
-    PathAndLocation,
-    ReplacedElsewhere,
-    ReplacedTableMissing,
-)
+from engine.errors.definition_errors import NoPlaceForTable, PathAndLocation, ReplacedElsewhere, ReplacedTableMissing
 from engine.errors.statement_errors import StatementNotSupported
-from engine.statements.tables import REPLACES, CreateMode
+from engine.statements.create_table.statement import REPLACES, CreateMode
 from engine.table.formats import DEFAULT_FORMAT, TableFormat
 from engine.table.snapshot import TableSnapshot
 

@@ -22,7 +22,7 @@ from engine.bind.bound import BoundExpression, BoundPolicy, BoundRelation, Bound
 from engine.bind.functions import Functions, Settings
 from engine.errors.policy_errors import PolicyForbidsTimeTravel, PolicyNotUsable
 from engine.sql.query.bodies import inlined_expression, is_deterministic, readable
-from engine.statements.queries import Query
+from engine.statements.select.statement import Query
 from engine.table.changes import TableChanges
 from engine.table.column_metadata import COLUMN_ID
 from engine.types.schema import StructField

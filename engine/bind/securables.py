@@ -10,8 +10,8 @@ from catalog.right_errors import FunctionNotFound, LocationNotFound
 from catalog.volume_errors import VolumeNotFound
 from engine.bind.binder import Binder
 from engine.errors.function_errors import PersistentFunctionExpected
-from engine.statements.functions import DropFunction
-from engine.statements.rights import SecurableName
+from engine.statements.functions.statement import DropFunction
+from engine.statements.grants.statement import SecurableName
 
 
 def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:

@@ -18,9 +18,9 @@ from catalog.volume_paths import VolumePath, is_volume_path, names_volume_files,
 from engine.bind.bound import BoundFiles, BoundTable, PathOwner
 from engine.bind.sight import free_path_owners, volume_location, volume_of_path
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound
-from engine.statements.copies import CopyInto
-from engine.statements.queries import FilesAt
-from engine.statements.tables import Properties
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.create_table.statement import Properties
+from engine.statements.select.statement import FilesAt
 from engine.table.scan import NO_FILES, FileFormat, FileKind
 from engine.table.source_files import FileSource, FolderFile
 

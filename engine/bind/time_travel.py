@@ -16,7 +16,7 @@ from typing import Any, assert_never
 
 from engine.errors.statement_errors import ChangeBoundType, InvalidTimeTravelTimestamp, NullChangeBound
 from engine.sql.dialect.errors import InvalidTimeTravel
-from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, TimeTravel
+from engine.statements.select.statement import AsOfReference, AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.table.changes import AtTime, AtVersion, Bound
 from engine.table.formats import TableFormat
 from engine.table.snapshot import TableSnapshot

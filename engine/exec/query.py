@@ -52,7 +52,7 @@ from engine.runtime.variables import Assignment
 from engine.spool.spool import Spool
 from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.splice import own_aliases
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from engine.table.scan import Scan
 
 _RUNS_MAX = 4

@@ -17,8 +17,8 @@ from engine.plans.expression_checks import Examination
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
+from engine.runtime.settings import TIME_ZONE
 from engine.runtime.time_zones import find_zone
-from engine.sql.settings_text import TIME_ZONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
 
-from engine.answers.answers import answer
-from engine.answers.catalog_changes import (
+from engine.bind.bound import BoundStatement, Outcome
+from engine.bind.sources import Sources
+from engine.exec.run import Run
+from engine.execute.cached_reads import cached_query, explained
+from engine.execute.catalog_changes import (
     change_catalog,
     create_temporary_function,
     create_temporary_view,
@@ -20,14 +23,6 @@ from engine.answers.catalog_changes import (
     drop_temporary_view,
     rename_temporary_view,
 )
-from engine.answers.drops import drop_schema, drop_table
-from engine.answers.tokens import answer_tokens
-from engine.answers.variables import assign_variables, declare_variables, drop_variable
-from engine.answers.volumes import answer_file, drop_volume
-from engine.bind.bound import Outcome
-from engine.bind.sources import Sources
-from engine.exec.run import Run
-from engine.execute.cached_reads import cached_query, explained
 from engine.formats.writing import FormatWriters
 from engine.plan.rules.expression_checks import ensure_checked, ensure_examined
 from engine.plan.rules.row_checks import ensure_kept
@@ -57,6 +52,12 @@ from engine.plans.volumes import DropVolumePlan, FilePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
+from engine.statements.base import Statement
+from engine.statements.containers.execution import drop_schema, drop_table
+from engine.statements.registry import spec_of
+from engine.statements.tokens.execution import answer_tokens
+from engine.statements.variables.execution import assign_variables, declare_variables, drop_variable
+from engine.statements.volumes.execution import answer_file, drop_volume
 from engine.write.alter_table import alter_table
 from engine.write.dml.delete import delete
 from engine.write.dml.insert import insert, truncate
@@ -96,7 +97,7 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
         case SchemaPlan(read=read):
             return Outcome(result=run.executor.describe(read, run.context, run.parameters))
         case CommandPlan(statement=statement, bound=bound):
-            return answer(statement, bound)
+            return answered(statement, bound)
         case TokenPlan():
             return answer_tokens(plan, sources.tokens)
         case CatalogPlan():
@@ -134,6 +135,12 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
             return answer_file(plan, sources.catalog, run.context)
         case _:
             assert_never(plan)
+
+
+def answered(statement: Statement, bound: BoundStatement) -> Outcome:
+    answer = spec_of(statement).answer
+    assert answer is not None, "only statements that Spark has no part in have a CommandPlan"
+    return answer(bound, statement)
 
 
 @contextmanager

@@ -15,10 +15,23 @@ from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plans.plan import Plan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, UpdatePlan
-from engine.statements.copies import ConvertTable
-from engine.statements.maintenance import Optimize
-from engine.statements.statement import FormatStatement
+from engine.statements.alter_table.statement import AlterTable
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
+from engine.statements.maintenance.statement import MaintenanceStatement, Optimize
+from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
 from engine.table.formats import DEFAULT_FORMAT
+
+FormatStatement: TypeAlias = (
+    AlterTable
+    | CreateTableLike
+    | CloneTable
+    | ConvertTable
+    | MaintenanceStatement
+    | Call
+    | RegisterTable
+    | SnapshotTable
+)
+"""Statements that the format of the table may plan by itself."""
 
 RowPlan: TypeAlias = CopyPlan | DeletePlan | InsertPlan | MergePlan | UpdatePlan
 """Plans that write rows into a table that exists."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
-from engine.statements.queries import ExplainMode
-from engine.statements.statement import AnsweredStatement
+from engine.statements.base import Statement
+from engine.statements.explain.statement import ExplainMode
 from engine.table.given_rows import GivenRows
 from engine.table.scan import Scan
 
@@ -120,7 +120,7 @@ class SchemaPlan:
 class CommandPlan:
     """A statement that Spark has no part in; everything it may look at is bound."""
 
-    statement: AnsweredStatement
+    statement: Statement
     bound: BoundStatement
 
 

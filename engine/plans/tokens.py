@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.runtime.identity import Identity
-from engine.statements.rights import TokenStatement
+from engine.statements.tokens.statement import TokenStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from catalog.conditions import Condition
 from catalog.errors import SqlError
 from catalog.names import TableName
 from catalog.volume_paths import VolumePath
-from engine.statements.volumes import FileStatement
+from engine.statements.volumes.statement import FileStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

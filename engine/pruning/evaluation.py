@@ -37,17 +37,7 @@ from engine.pruning.predicates import (
     conjuncts,
     push_down_not,
 )
-from engine.pruning.three_valued_logic import (
-    FALSE,
-    Mask,
-    Truths,
-    conjoin,
-    constant,
-    disjoin,
-    negate,
-    truths,
-    unknown,
-)
+from engine.pruning.three_valued_logic import FALSE, Mask, Truths, conjoin, constant, disjoin, negate, truths, unknown
 from engine.pruning.value_ranges import INTEGRAL_DIGITS, Answers, Bounds, BytesBounds
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 

@@ -164,6 +164,7 @@ AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 TRACE_PARENT = "traceparent"
 HIVE_SHAPE = "gateway.show_tables.hive_shape"
+TIME_ZONE = "spark.sql.session.timeZone"
 RESULT_CACHE = "gateway.result_cache"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
@@ -174,7 +175,7 @@ _TXN_VERSION = Whole(0, 2**63 - 1)
 _ROWS = (
     _flag("spark.sql.ansi.enabled", "Errors instead of nulls on overflow, bad casts and bad indexes."),
     Setting(
-        key="spark.sql.session.timeZone",
+        key=TIME_ZONE,
         doc="The zone in which timestamps are read and shown.",
         check=_time_zone,
         expected="a region such as Europe/Berlin, or an offset such as +02:00",

@@ -9,9 +9,9 @@ import pyarrow as pa
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
 from engine.script.road import Road, Scopes
-from engine.sql.script.identifier_clauses import text_with_names
-from engine.sql.script.script_errors import IdentifierIsNull, IdentifierNotAString
-from engine.statements.variables import Executable, NamedByExpressions
+from engine.statements.scripting.grammar_identifiers import text_with_names
+from engine.statements.scripting.statement import Executable, NamedByExpressions
+from engine.statements.scripting.statement_errors import IdentifierIsNull, IdentifierNotAString
 
 TEXT_TYPES = ("string", "char(", "varchar(")
 """How the types of texts begin."""

@@ -24,18 +24,11 @@ from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.variables import RowValue, RowValues, Scope, Variable
 from engine.script.identifiers import TEXT_TYPES, with_names
 from engine.script.road import Road, Scopes, Step
-from engine.sql.script.variables import markers, row_query
-from engine.statements.queries import Query
-from engine.statements.variables import (
-    Argument,
-    EvaluateQuery,
-    Executable,
-    ExecuteImmediate,
-    NamedByExpressions,
-    Names,
-    Script,
-    SetVariables,
-)
+from engine.statements.scripting.grammar_immediate import markers
+from engine.statements.scripting.statement import Argument, Executable, ExecuteImmediate, NamedByExpressions, Script
+from engine.statements.select.statement import Query
+from engine.statements.variables.grammar import row_query
+from engine.statements.variables.statement import EvaluateQuery, Names, SetVariables
 
 DEPTH_MAX = 32
 """EXECUTE IMMEDIATE that runs EXECUTE IMMEDIATE, and so on."""

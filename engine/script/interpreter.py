@@ -23,9 +23,7 @@ from engine.script.cursors import OpenableCursor
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate, only_value
 from engine.script.road import Road, Scopes
-from engine.sql.script.script_errors import NotABoolean
-from engine.statements.queries import Query
-from engine.statements.variables import (
+from engine.statements.scripting.statement import (
     CASE_SCOPE,
     CASE_VALUE,
     Branch,
@@ -33,7 +31,6 @@ from engine.statements.variables import (
     CloseCursor,
     Compound,
     DeclareCursor,
-    EvaluateQuery,
     ExecuteImmediate,
     FetchCursor,
     For,
@@ -43,12 +40,14 @@ from engine.statements.variables import (
     Leave,
     Loop,
     NamedByExpressions,
-    Names,
     OpenCursor,
-    RoadStatement,
+    RunnableStatement,
     Script,
     ScriptPart,
 )
+from engine.statements.scripting.statement_errors import NotABoolean
+from engine.statements.select.statement import Query
+from engine.statements.variables.statement import EvaluateQuery, Names
 
 _UNCAUGHT_CLASSES = frozenset({"00", "01", "02", "XX"})
 """Classes of SQLSTATE that are no exceptions of the statement: success, warnings, no data, and bugs."""
@@ -179,7 +178,7 @@ class _Run:
                 return depth, block.cursors[name]
         raise CursorNotFound(".".join(parts))
 
-    def _take(self, statement: RoadStatement, parameters: Sequence[Parameter]) -> None:
+    def _take(self, statement: RunnableStatement, parameters: Sequence[Parameter]) -> None:
         step = self._road.take(statement, self._scopes, parameters)
         self._keep(step.scopes)
         self._answer(step.result, is_query=isinstance(statement, Query))

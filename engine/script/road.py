@@ -13,7 +13,7 @@ from engine.concurrency.cancel import CancelToken
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.runtime.variables import RowValues, Scope
-from engine.statements.variables import Executable, RoadStatement
+from engine.statements.scripting.statement import Executable, RunnableStatement
 
 Scopes = tuple[Scope, ...]
 """Of a script, the innermost last."""
@@ -33,5 +33,5 @@ class Road:
     """`take` runs one statement that sees these scopes, and applies what it changes of the session."""
 
     parse: Callable[[str], Executable]
-    take: Callable[[RoadStatement, Scopes, Sequence[Parameter]], Step]
+    take: Callable[[RunnableStatement, Scopes, Sequence[Parameter]], Step]
     cancel: CancelToken

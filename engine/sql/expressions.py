@@ -20,7 +20,7 @@ from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
 from engine.sql.query.bodies import has_queried_body
 from engine.sql.query.conditions import parse_condition
-from engine.statements.queries import Span
+from engine.statements.select.statement import Span
 
 _HEAD = "SELECT "
 

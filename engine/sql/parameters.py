@@ -15,7 +15,7 @@ from engine.errors.statement_errors import StatementNotSupported
 from engine.runtime.parameters import Parameter
 from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.type_text import NoType, ensure_is_type
-from engine.statements.writes import Insert, ReplaceOn, ReplaceWhere
+from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceWhere
 
 _ENDS_VALUE = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET})
 _LED = ("WITH", "FROM")

@@ -14,12 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO
 
-from catalog.volume_errors import (
-    VolumeFileNotAllowed,
-    VolumeFileNotFound,
-    VolumeFolderNotEmpty,
-    VolumeNotFound,
-)
+from catalog.volume_errors import VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty, VolumeNotFound
 from catalog.volume_paths import VolumePath
 from engine.errors.disk_errors import storage_error
 from engine.errors.volume_errors import FileInStagingPathExists

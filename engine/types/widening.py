@@ -5,11 +5,7 @@ Protocol: "Type Widening".
 
 from __future__ import annotations
 
-from engine.types.schema import (
-    DataType,
-    DecimalType,
-    PrimitiveType,
-)
+from engine.types.schema import DataType, DecimalType, PrimitiveType
 
 _P = PrimitiveType
 _WIDER: dict[PrimitiveType, frozenset[PrimitiveType]] = {

@@ -14,7 +14,7 @@ from engine.bind.bound import Outcome
 from engine.errors.statement_errors import InsertsStopped, StatementCancelled, StatementTimedOut
 from engine.runtime.parameters import Parameter
 from engine.sql.dialect.errors import UnsupportedClause
-from engine.statements.writes import Insert
+from engine.statements.insert.statement import Insert
 from engine.write.file_metrics import counted
 
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.runtime.results import ResultStream
-from engine.statements.shows import (
+from engine.statements.base import Statement
+from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
-    ShowCatalogs,
 )
-from engine.statements.statement import Statement
+from engine.statements.show.statement import ShowCatalogs
 from gateway.hs2 import metadata
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.metadata import Shape, parse_catalog, parse_pattern, parse_table_types

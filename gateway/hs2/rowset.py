@@ -27,14 +27,7 @@ from thrift.Thrift import TType
 
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
-from gateway.hs2.gen.ttypes import (
-    TColumnValue,
-    TGetResultSetMetadataResp,
-    TRow,
-    TRowSet,
-    TSparkDirectResults,
-    TStatus,
-)
+from gateway.hs2.gen.ttypes import TColumnValue, TGetResultSetMetadataResp, TRow, TRowSet, TSparkDirectResults, TStatus
 from gateway.hs2.messages import encode_struct
 from gateway.hs2.types import ColumnType, Slot, column_type
 

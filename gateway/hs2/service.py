@@ -51,10 +51,7 @@ from gateway.bounded import EngineCalls
 from gateway.call_context import current_call, working_for
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
-from gateway.hs2.errors import (
-    DelegationTokenNotSupported,
-    TransferNotSupported,
-)
+from gateway.hs2.errors import DelegationTokenNotSupported, TransferNotSupported
 from gateway.hs2.fetching import ROWS_S, fetch, fetch_all, fetch_links, fetch_log, page_limits
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.handles import Handles

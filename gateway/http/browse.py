@@ -29,17 +29,10 @@ from flask import Blueprint, request
 
 from catalog.audit_table import SYSTEM_CATALOG
 from engine.runtime.results import sql_type_of
-from engine.statements.shows import (
-    DescribeDetail,
-    DescribeHistory,
-    DescribeTable,
-    ListColumns,
-    ListFiles,
-    ListSchemas,
-    ListTables,
-    ShowCatalogs,
-)
-from engine.statements.statement import Statement
+from engine.statements.base import Statement
+from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeTable
+from engine.statements.listings.statement import ListColumns, ListFiles, ListSchemas, ListTables
+from engine.statements.show.statement import ShowCatalogs
 from gateway.errors import EngineNotAnswering
 from gateway.http.errors import TooManyWaiting
 from gateway.http.queries import number_of, text_of

@@ -27,7 +27,7 @@ from flask import Blueprint, Response, g, request
 
 from catalog.volume_errors import VolumeFileNotFound
 from engine.runtime.identity import Identity
-from engine.statements.volumes import ChangeFile, GetFile, ListVolume
+from engine.statements.volumes.statement import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
 from gateway.errors import EngineNotAnswering
 from gateway.http.browse import ROWS_MAX, json_values

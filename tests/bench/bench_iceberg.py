@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pyiceberg.table import StaticTable
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.pruning.predicates import compare
 from engine.storage.storage import open_storage
 from tests.engine.iceberg.foreign import open_duckdb

@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from catalog.secret_errors import (
-    SecretReadable,
-    SecretUnusable,
-    TokenLifetimeInvalid,
-    TokenNotFound,
-    TooManyTokens,
-)
+from catalog.secret_errors import SecretReadable, SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
 from catalog.tokens import TokenEntry, TokenOwner, TokenRequest, TokenStore, is_well_formed
 
 ANN = TokenOwner(principal="ann", groups=("a", "b"), method="password")

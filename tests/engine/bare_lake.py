@@ -13,11 +13,11 @@ from deltalake import DeltaTable, write_deltalake
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.main import EngineOptions, open_sources
+from engine.pipeline import EngineSources, parse_statement, run_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.statement import EngineSources, parse_statement, run_statement
-from engine.statements.statement import AnsweredStatement
+from engine.statements.base import Statement
 
 
 class BareLake:
@@ -34,7 +34,7 @@ class BareLake:
         """What a statement answers."""
         return self._run(parse_statement(text), context or StatementContext(identity=Identity("ann")))
 
-    def rows_of(self, statement: AnsweredStatement) -> list[tuple[Any, ...]]:
+    def rows_of(self, statement: Statement) -> list[tuple[Any, ...]]:
         """The rows of a statement that did not come as text."""
         found = self._run(statement, StatementContext(identity=Identity("ann")))
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))

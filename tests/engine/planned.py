@@ -5,23 +5,21 @@ from __future__ import annotations
 from contextlib import suppress
 
 from catalog.catalog import Catalog
-from engine.analyze.analyze import Analyzer, analyze
-from engine.authorize.authorize import authorize
-from engine.bind.bind import bind
+from engine.analyze.analyzer import Analyzer
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.delta_format import DeltaFormat
-from engine.delta.planning.planner import DeltaPlanner
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.enforce.rules import enforce
-from engine.plan.planner import plan_statement
+from engine.formats.delta.delta_format import DeltaFormat
+from engine.formats.delta.planning.planner import DeltaPlanner
+from engine.pipeline import analyze_statement, authorize_statement, bind_statement, plan_statement
 from engine.plans.ddl import CreateTablePlan
 from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
-from engine.sql.script.programs import parse_program
+from engine.statements.parse import parse
 from engine.storage.storage import open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.write.commit import commit
@@ -39,10 +37,10 @@ class NoAnalyzer:
 
 
 def planned(text: str, state: SessionState, sources: Sources, analyzer: Analyzer | None = None) -> Plan:
-    bound = bind(parse_program(text), Binder(state, sources))
+    bound = bind_statement(parse(text), Binder(state, sources))
     assert isinstance(bound, BoundStatement), bound
     planners = {DEFAULT_FORMAT: DeltaPlanner()}
-    return enforce(plan_statement(analyze(authorize(bound), analyzer or NoAnalyzer()), planners))
+    return enforce(plan_statement(analyze_statement(authorize_statement(bound), analyzer or NoAnalyzer()), planners))
 
 
 def make_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> None:

@@ -17,11 +17,11 @@ from deltalake import write_deltalake
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.exec.session import ExecSession
 from engine.main import EngineOptions, open_sources
+from engine.pipeline import EngineSources, run_statement
 from engine.plans.reads import AnswerPlan, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.sql.parser import parse
-from engine.statement import EngineSources, run_statement
+from engine.statements.parse import parse
 from engine.table.scan import TableRead
 from tests.engine.plan.reads.test_answers import ANSWERED, GROUPED, STATE, make_tables, plan, strip_statistics
 

@@ -169,6 +169,9 @@ def test_keys_as_json(lake: BareLake) -> None:
     assert told()["primary_key"] == {"name": "pk", "columns": ["id"], "rely": True}
     reference = {"parent": ["spark_catalog", "shop", "parent"], "parent_columns": ["id"], "rely": False}
     assert told()["foreign_keys"] == [{"name": "fk", "columns": ["item"], **reference}]
+    assert told()["table_constraints"] == (
+        "[(pk,PRIMARY KEY (`id`)), (fk,FOREIGN KEY (`item`) REFERENCES `spark_catalog`.`shop`.`parent` (`id`))]"
+    )
 
 
 @pytest.mark.parametrize("format", ["PARQUET", "delta"])

@@ -19,11 +19,11 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.main import EngineOptions, open_sources
+from engine.pipeline import run_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.sql.script.programs import parse_program
-from engine.statement import run_statement
+from engine.statements.parse import parse
 from engine.storage.deletion_vectors import (
     DELETION_VECTOR,
     RELATIVE,
@@ -54,7 +54,7 @@ def run(lake: Path) -> Run:
 
     def run(text: str) -> list[dict[str, Any]]:
         context = StatementContext(identity=Identity("ann"))
-        result = run_statement(parse_program(text), STATE, sources, None, context).result  # type: ignore[arg-type]
+        result = run_statement(parse(text), STATE, sources, None, context).result  # type: ignore[arg-type]
         rows: list[dict[str, Any]] = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
         return rows
 
@@ -239,7 +239,7 @@ def test_clones_are_known_by_what_they_need(lake: Path) -> None:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> None:
-        run_statement(parse_program(text), STATE, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
+        run_statement(parse(text), STATE, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
 
     place = str(lake / "default")
     run("CREATE TABLE first (a INT)")
@@ -260,7 +260,7 @@ def test_vacuum_keeps_what_a_clone_needs(lake: Path) -> None:
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default", values=settings)
 
     def run(text: str) -> None:
-        run_statement(parse_program(text), state, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
+        run_statement(parse(text), state, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
 
     write(lake, "s", 0)
     write(lake, "unrelated", 0)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engine.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.exec.session import SparkDriver
+from engine.formats.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.table.formats import formats_of

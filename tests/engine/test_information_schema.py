@@ -68,6 +68,15 @@ def test_volumes(session: LakeSession, lake: Path) -> None:
     rows(session, "DROP VOLUME raw")
 
 
+def test_tags_of_views(session: LakeSession) -> None:
+    rows(session, "ALTER VIEW seen SET TAGS ('team' = 'x')")
+    rows(session, "ALTER TABLE seen ALTER COLUMN n SET TAGS ('kind' = 'key')")
+    found = rows(session, "SELECT table_name, tag_name, tag_value FROM information_schema.table_tags")
+    assert found == [("seen", "team", "x")]
+    found = rows(session, "SELECT table_name, column_name, tag_name, tag_value FROM information_schema.column_tags")
+    assert found == [("seen", "n", "kind", "key")]
+
+
 def test_tables_and_views(session: LakeSession, lake: Path) -> None:
     found = rows(
         session,

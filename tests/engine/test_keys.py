@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from engine.main import LakeSession
-from engine.statements.shows import ListForeignKeys, ListPrimaryKeys
+from engine.statements.listings.statement import ListForeignKeys, ListPrimaryKeys
 from tests.engine.bare_lake import BareLake
 from tests.engine.lake_sessions import rows, run
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import engine.delta.writing.optimize as optimize_module
+import engine.formats.delta.writing.optimize as optimize_module
 from engine.exec.run import Run
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity

@@ -20,8 +20,8 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
-from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
-from engine.statements.statement import Statement
+from engine.statements.base import Statement
+from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
 from tests.engine.lake_sessions import refuse
 
 pytestmark = pytest.mark.spark
@@ -173,6 +173,10 @@ COMMANDS = [
     ("SHOW COLUMNS IN items", [("id",), ("name",), ("day",)]),
     ("SHOW CURRENT NAMESPACE", [("spark_catalog", "shop")]),
     ("SHOW FUNCTIONS LIKE 'abs'", [("abs",)]),
+    (
+        "SHOW PROCEDURES IN spark_catalog.system LIKE 'rewrite_m*|snap*'",
+        [("spark_catalog", "system", "system", "rewrite_manifests"), ("spark_catalog", "system", "system", "snapshot")],
+    ),
     ("DESCRIBE items", [
         ("id", "bigint", None), ("name", "string", None), ("day", "date", None),
         ("# Partition Information", "", ""), ("# col_name", "data_type", "comment"), ("day", "date", None),

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from catalog.tokens import TokenStore
+from engine.pipeline import parse_statement
 from engine.runtime.identity import Identity, Method, Scope
-from engine.statement import parse_statement
-from engine.statements.rights import CreateToken, RevokeToken, ShowTokens
+from engine.statements.tokens.statement import CreateToken, RevokeToken, ShowTokens
 from tests.engine.bare_lake import BareLake
 
 ANN = Identity("ann", frozenset({"staff"}), method=Method.PASSWORD)

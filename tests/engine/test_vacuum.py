@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from engine.delta.delta_format import DeltaFormat
 from engine.errors.statement_errors import StatementCancelled
+from engine.formats.delta.delta_format import DeltaFormat
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.storage.storage import LocalStorage

@@ -18,7 +18,7 @@ from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
-from engine.sql.script.script_declarations import KNOWN_CONDITIONS
+from engine.statements.scripting.grammar_declarations import KNOWN_CONDITIONS
 from tests.engine.lake_sessions import table
 from tests.fix_spark import INTERPRETED
 

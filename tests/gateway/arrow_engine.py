@@ -40,16 +40,16 @@ from engine.runtime.results import (
     sql_field,
     string_rows,
 )
-from engine.statements.shows import (
+from engine.statements.base import Statement
+from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
     ListSchemas,
     ListTables,
-    ShowCatalogs,
 )
-from engine.statements.statement import Statement
+from engine.statements.show.statement import ShowCatalogs
 
 Answer = Callable[[StatementContext], ResultStream]
 CATALOG = "spark_catalog"

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
-from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.manifests.manifest import DATA, SPEC_ID
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import parse_metadata
@@ -23,17 +23,7 @@ from engine.storage.storage import Storage
 from engine.table.definition_changes import SetProperty
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.row_files import FilePredicate
-from tests.interleave.histories import (
-    PARTITIONS,
-    SCHEMA,
-    Effect,
-    File,
-    Op,
-    State,
-    file_of,
-    parse_file,
-    sorted_files,
-)
+from tests.interleave.histories import PARTITIONS, SCHEMA, Effect, File, Op, State, file_of, parse_file, sorted_files
 from tests.interleave.storages import DictStorage
 
 _FOLDER = "data/"

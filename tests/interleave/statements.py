@@ -22,13 +22,13 @@ from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import TableLocks
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, open_sources
+from engine.pipeline import parse_statement, run_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.statement import parse_statement, run_statement
 from engine.storage.storage import Storage
 from engine.table.formats import TableFormats, formats_of
 from tests.interleave.outcomes import Outcome, open_in, outcome, row_ids_given

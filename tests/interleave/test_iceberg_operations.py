@@ -19,16 +19,16 @@ import pyarrow.compute as pc
 import pytest
 
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.formats.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.procedures.reference_changes import reference_updates
 from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
 from engine.iceberg.commit.updates import AssertRefSnapshotId, RemoveSnapshots
-from engine.iceberg.iceberg_format import IcebergFormat
-from engine.iceberg.maintenance.reference_changes import reference_updates
 from engine.iceberg.maintenance.retention import Retention, expired
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, TableMetadata, parse_metadata
 from engine.iceberg.transaction.transaction import IcebergCommit, IcebergTransaction
-from engine.statements.alters import ChangeReference, ReferenceAction
+from engine.statements.alter_table.statement import ChangeReference, ReferenceAction
 from engine.storage.storage import Storage
 from engine.table.definition_changes import AddColumn
 from engine.table.operations import CommitDescription, TableOperation

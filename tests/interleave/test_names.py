@@ -26,22 +26,22 @@ from catalog.file_store import FileStore
 from catalog.files import LocalFiles, LocalTree
 from catalog.names import TableName
 from catalog.state import CatalogState
-from engine.answers import drops
-from engine.answers.drops import drop_table
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
 from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.definition_errors import TableNotRemovable
+from engine.formats.delta.delta_format import DeltaFormat
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.identity import Identity
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.statements.containers import execution as drops
+from engine.statements.containers.execution import drop_table
 from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
 from engine.table.formats import formats_of
 from engine.write import folder_marks

@@ -16,12 +16,12 @@ from engine.bind.bound import BoundTable
 from engine.bind.sources import Sources
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.delta.maintenance.unused_files import CLOCK_MARGIN_MS
-from engine.delta.planning.maintenance_plans import VacuumPlan
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.delta.writing.vacuum import vacuum
 from engine.exec.run import Run
+from engine.formats.delta.delta_format import DeltaFormat, delta_snapshot
+from engine.formats.delta.planning.maintenance_plans import VacuumPlan
+from engine.formats.delta.writing.vacuum import vacuum
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.storage.storage import Storage

@@ -8,7 +8,7 @@ import pytest
 
 from catalog.rest.names import RestAddress
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
-from engine.iceberg.commit.rest_store import RestMetadataStore
+from engine.formats.iceberg.rest_store import RestMetadataStore
 from engine.iceberg.commit.updates import AddSnapshot, AssertRefSnapshotId, SetProperties, SetSnapshotRef
 from engine.iceberg.spec.errors import IcebergTableNotFound
 from engine.iceberg.spec.metadata import Reference

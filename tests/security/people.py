@@ -12,6 +12,7 @@ from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.results import ResultStream
+from engine.statements.base import Statement
 from tests.security.guarded_lake import GuardedLake
 
 
@@ -22,11 +23,13 @@ class People:
         self._lake, self._engine = lake, LakeEngine(lake.sources, driver)
         self._sessions: dict[str, LakeSession] = {}
 
-    def _result(self, who: str, text: str, context: StatementContext | None = None) -> ResultStream:
+    def _result(self, who: str, text: str | Statement, context: StatementContext | None = None) -> ResultStream:
         identity = self._lake.identity(who)
         if who not in self._sessions:
             self._sessions[who] = self._engine.open_session(identity, settings={}, catalog=None, schema=None)
-        return self._sessions[who].execute(text, context or StatementContext(identity=identity))
+        context = context or StatementContext(identity=identity)
+        session = self._sessions[who]
+        return session.execute(text, context) if isinstance(text, str) else session.run(text, context)
 
     def told(self, who: str, text: str) -> tuple[str, ...]:
         """The log of a statement that has ended, as a client reads it."""
@@ -36,14 +39,14 @@ class People:
         result.close()
         return context.profile.log_lines
 
-    def table(self, who: str, text: str) -> pa.Table:
+    def table(self, who: str, text: str | Statement) -> pa.Table:
         result = self._result(who, text)
         try:
             return pa.Table.from_batches(result.batches(), result.schema)
         finally:
             result.close()
 
-    def rows(self, who: str, text: str) -> list[tuple[Any, ...]]:
+    def rows(self, who: str, text: str | Statement) -> list[tuple[Any, ...]]:
         return list(zip(*(column.to_pylist() for column in self.table(who, text).columns), strict=True))
 
     def count(self, who: str, text: str) -> int:

@@ -14,7 +14,7 @@ from catalog.audit_table import AUDIT_COLUMNS, file_name
 from engine.exec.session import SparkDriver
 from engine.plan.reads.listed_choice import ListedChoice
 from engine.runtime.identity import Identity
-from engine.statements.shows import FindColumns
+from engine.statements.listings.statement import FindColumns
 from gateway.audit.chain import Head, follow, format_line
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People

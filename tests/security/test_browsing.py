@@ -14,7 +14,8 @@ from catalog.right_changes import CreateFunction
 from engine.delta.snapshot.column_statistics import write_distinct_counts
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.pruning.distinct_counts import DistinctCount
-from engine.statements.shows import DescribeTable, ListFiles
+from engine.statements.describe.statement import DescribeTable
+from engine.statements.listings.statement import ListFiles
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 

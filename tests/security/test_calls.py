@@ -14,14 +14,14 @@ from catalog.names import SchemaName, TableName
 from catalog.policies import PolicyArgument, PolicyFunction
 from catalog.policy_changes import SetRowFilter
 from catalog.right_changes import CreateFunction
-from engine.authorize.policies import answers_work, ensure_hides
-from engine.bind.bind import bind
+from engine.authorize.policies import ensure_hides
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.policy_errors import PolicyForbidsStatement
+from engine.pipeline import bind_statement, parse_statement
 from engine.runtime.session_state import SessionState
-from engine.statement import parse_statement
-from engine.statements.calls.procedures import Call
+from engine.statements.procedures.statement import Call
+from engine.statements.registry import spec_of
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 
@@ -85,6 +85,10 @@ def test_registering_takes_the_right_to_make_a_table_in_its_schema(lake: Guarded
     assert lake.outcome("eve", text.replace("shop.again", "other.again")) in ("42501", "42P07")
 
 
+def ensure_hidden(bound: BoundStatement) -> None:
+    ensure_hides(bound, spec_of(bound.statement).policy_effects(bound, bound.statement))
+
+
 def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) -> None:
     """SELECT on the source, CREATE TABLE in the schema; and no row filters or masks on what the files have."""
     write_deltalake(lake.folder / "shop" / "d", pa.table({"id": [1]}))
@@ -105,13 +109,13 @@ def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) 
         assert lake.outcome(who, f"CALL spark_catalog.system.snapshot('{source}', 'eves.t')") in expected, (who, source)
     statement = parse_statement("CALL system.snapshot('shop.d', 'eves.other')")
     state = SessionState(identity=lake.identity("eve"), catalog="spark_catalog", schema="default")
-    bound = bind(statement, Binder(state, lake.sources))
+    bound = bind_statement(statement, Binder(state, lake.sources))
     assert isinstance(bound, BoundStatement)
     (source,) = bound.relations
     assert isinstance(source, BoundTable)
-    ensure_hides(bound)
+    ensure_hidden(bound)
     with pytest.raises(PolicyForbidsStatement):
-        ensure_hides(replace(bound, relations=(replace(source, is_policed=True),)))
+        ensure_hidden(replace(bound, relations=(replace(source, is_policed=True),)))
 
 
 def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
@@ -124,13 +128,15 @@ def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
         text = f"CALL spark_catalog.system.add_files('shop.t', '{source}', map(), false)"
         assert lake.outcome("eve", text) in ("42501", "42P01") and lake.outcome("both", text) == "R", source
     state = SessionState(identity=lake.identity("both"), catalog="spark_catalog", schema="default")
-    bound = bind(parse_statement("CALL system.add_files('shop.t', 'shop.other')"), Binder(state, lake.sources))
+    bound = bind_statement(
+        parse_statement("CALL system.add_files('shop.t', 'shop.other')"), Binder(state, lake.sources)
+    )
     assert isinstance(bound, BoundStatement)
     (source_table,) = bound.relations
     assert isinstance(source_table, BoundTable)
-    ensure_hides(bound)
+    ensure_hidden(bound)
     with pytest.raises(PolicyForbidsStatement):
-        ensure_hides(replace(bound, relations=(replace(source_table, is_policed=True),)))
+        ensure_hidden(replace(bound, relations=(replace(source_table, is_policed=True),)))
 
 
 def test_converting_takes_what_dropping_takes(lake: GuardedLake) -> None:
@@ -180,13 +186,13 @@ def test_procedures_tell_nothing_of_a_table_with_policies(lake: GuardedLake, cal
     state = SessionState(identity=lake.identity("ann"), catalog="spark_catalog", schema="default")
     statement = parse_statement(f"CALL system.{call}")
     assert isinstance(statement, Call)
-    bound = bind(statement, Binder(state, lake.sources))
+    bound = bind_statement(statement, Binder(state, lake.sources))
     assert isinstance(bound, BoundStatement)
     assert isinstance(bound.target, BoundTable)
     policed = replace(bound, target=replace(bound.target, is_policed=True))
-    assert answers_work(statement)
+    assert spec_of(statement).reports_work
     if is_refused:
         with pytest.raises(PolicyForbidsStatement):
-            ensure_hides(policed)
+            ensure_hidden(policed)
     else:
-        ensure_hides(policed)
+        ensure_hidden(policed)

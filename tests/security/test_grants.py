@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.changes import CreateView
+from catalog.entries import FunctionEntry, FunctionParameter, ViewEntry
 from catalog.names import SchemaName, TableName
 from catalog.privileges import Privilege
 from catalog.right_changes import CreateFunction
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
-from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
 from tests.security.guarded_lake import GuardedLake
 
 READ = "SELECT * FROM shop.t"
@@ -27,6 +28,13 @@ def lake(tmp_path: Path) -> GuardedLake:
     found.table("other/o")
     found.do("root", "GRANT USE CATALOG ON CATALOG TO `account users`", "GRANT USE SCHEMA ON SCHEMA shop TO eve")
     return found
+
+
+def test_grant_on_a_view_is_shown_with_the_object_type_table(lake: GuardedLake) -> None:
+    name = TableName("spark_catalog", "shop", "v")
+    lake.sources.catalog.change(CreateView(ViewEntry(name=name, text="SELECT 1 AS id", current=name.schema_name)))
+    lake.do("root", "GRANT SELECT ON VIEW shop.v TO eve")
+    assert lake.rows("root", "SHOW GRANTS ON VIEW shop.v") == [("eve", "SELECT", "TABLE", "spark_catalog.shop.v")]
 
 
 def test_what_is_granted_may_be_taken_back(lake: GuardedLake) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -344,6 +345,18 @@ def test_who_manages_a_table_is_told_of_its_policies(people: People) -> None:
     assert people.rows("ann", filters) == [("t", "mine", "tenant")]
     assert people.rows("ann", masks) == [("ssn", "masked", "tenant, '*'")]
     assert people.rows("eve", filters) == people.rows("eve", masks) == []
+    [[text]] = people.rows("ann", "DESCRIBE TABLE EXTENDED shop.t AS JSON")
+    told, function = json.loads(text), {"catalog_name": "spark_catalog", "schema_name": "shop"}
+    assert told["row_filter"] == {"function_name": {**function, "function_name": "mine"}, "column_names": ["tenant"]}
+    assert told["column_masks"] == [
+        {
+            "column_name": "ssn",
+            "function_name": {**function, "function_name": "masked"},
+            "using_column_names": ["tenant", "'*'"],
+        }
+    ]
+    [[text]] = people.rows("eve", "DESCRIBE TABLE EXTENDED shop.t AS JSON")
+    assert not {"row_filter", "column_masks"} & set(json.loads(text))
 
 
 def test_policies_stay_with_the_table(people: People) -> None:

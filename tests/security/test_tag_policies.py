@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from catalog.changes import CreateView
 from catalog.effective_policies import effective_policies
-from catalog.entries import FunctionEntry, FunctionParameter, TableEntry
+from catalog.entries import FunctionEntry, FunctionParameter, TableEntry, ViewColumn, ViewEntry
+from catalog.entry_json import from_json, to_json
 from catalog.named_policies import NamedPolicy, PolicyKind
 from catalog.names import SchemaName, TableName
 from catalog.policies import PolicyArgument
 from catalog.privileges import EVERYBODY, Kind
 from catalog.right_changes import CreateFunction, Securable
 from catalog.tag_changes import CreatePolicy
+from catalog.tags import Tags
 from tests.security.guarded_lake import GuardedLake
 
 HIDE = "CREATE POLICY hide ON SCHEMA shop COLUMN MASK shop.hide TO `account users` EXCEPT ann, GROUP audit FOR TABLES "
@@ -66,6 +70,32 @@ def test_tags_are_set_and_told(lake: GuardedLake) -> None:
     found = lake.sources.catalog.view().state.relations[TableName("spark_catalog", "shop", "t")]
     assert isinstance(found, TableEntry)
     assert (found.tags.own, found.tags.columns) == ((("zone", "us"),), (("ssn", (("kind", "ssn"),)),))
+
+
+def test_tags_of_a_view_and_its_columns_outlive_its_query(lake: GuardedLake) -> None:
+    name = TableName("spark_catalog", "shop", "v")
+    entry = ViewEntry(
+        name=name,
+        text="SELECT 1 AS Id",
+        current=name.schema_name,
+        columns=(ViewColumn(name="Id", source="Id", type="INT"),),
+    )
+    lake.sources.catalog.change(CreateView(entry))
+    _function(lake, "hide", "string", "string", "string", "string")
+    assert lake.outcome("bob", "ALTER VIEW shop.v SET TAGS ('a')") == "42501"
+    assert lake.outcome("eve", "ALTER TABLE shop.v ALTER COLUMN no SET TAGS ('a')") == "42703"
+    assert lake.outcome("ann", HIDE.replace("SCHEMA shop", "TABLE shop.v") + MATCH) == "0A000"
+    lake.do("root", "GRANT APPLY TAG ON VIEW shop.v TO bob")
+    lake.do(
+        "bob",
+        "ALTER VIEW shop.v SET TAGS ('team' = 'x', 'gone')",
+        "ALTER TABLE shop.v UNSET TAGS ('gone')",
+        "ALTER TABLE shop.v ALTER COLUMN id SET TAGS ('kind' = 'key')",
+    )
+    lake.sources.catalog.change(CreateView(replace(entry, text="SELECT 2 AS Id"), replace=True))
+    found = from_json(to_json(lake.sources.catalog.view().state.relations[name]))
+    assert isinstance(found, ViewEntry)
+    assert (found.text, found.tags) == ("SELECT 2 AS Id", Tags((("team", "x"),), (("Id", (("kind", "key"),)),)))
 
 
 REFUSED = (

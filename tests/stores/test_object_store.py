@@ -12,9 +12,9 @@ from catalog.entries import TableEntry
 from catalog.file_store import FileStore
 from catalog.names import TableName
 from catalog.remote import open_files
+from engine.pipeline import parse_statement, run_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.statement import parse_statement, run_statement
 from engine.storage.storage import open_storage
 from tests.security.guarded_lake import NoSpark, Reached
 from tests.stores.s3_lake import BUCKET, S3Lake, S3Server, s3_server

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+
+import pytest
 
 from tests.tidy.sources import MODULES, PACKAGES, Module, internal_imports
 
@@ -21,25 +24,27 @@ ROOMS = (
     ("engine.delta.snapshot", "engine.iceberg.snapshot"),
     ("engine.delta.commit", "engine.iceberg.transaction"),
     ("engine.delta.conversion",),
-    ("engine.statements.calls",),
-    ("engine.delta.feed", "engine.delta.maintenance", "engine.statements"),
+    ("engine.statements",),
+    ("engine.statements:statement",),
+    ("engine.delta.feed", "engine.delta.maintenance"),
     ("engine.iceberg.maintenance",),
     ("engine.delta", "engine.iceberg", "engine.sample"),
     ("engine.sql.query",),
-    ("engine.sql.calls",),
-    ("engine.sql.ddl",),
     ("engine.sql",),
-    ("engine.bind", "engine.sql.script"),
+    ("engine.statements:grammar",),
+    ("engine.bind",),
     ("engine.authorize", "engine.plans", "engine.script"),
     ("engine.enforce", "engine.exec", "engine.plan.reads"),
-    ("engine.plan.rules",),
+    ("engine.plan", "engine.plan.rules"),
     ("engine.analyze", "engine.write"),
     ("engine.formats", "engine.write.dml"),
-    ("engine.plan.ddl",),
-    ("engine.answers", "engine.plan.writes"),
-    ("engine.delta.planning", "engine.iceberg.planning"),
-    ("engine.delta.writing", "engine.iceberg.procedures"),
-    ("engine.execute", "engine.plan"),
+    ("engine.statements:planning",),
+    ("engine.statements:execution",),
+    ("engine.formats.delta", "engine.formats.iceberg"),
+    ("engine.formats.delta.planning", "engine.formats.iceberg.planning"),
+    ("engine.formats.delta.writing", "engine.formats.iceberg.procedures"),
+    ("engine.statements:spec",),
+    ("engine.execute",),
     ("engine",),
 )
 """The rooms of the engine, lowest first. A room imports itself and those of the lines above it here; rooms of one line
@@ -48,7 +53,18 @@ do not know each other."""
 ROOM_RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 
 
+TOP_OF_STATEMENTS = ("engine.statements.parse", "engine.statements.registry", "engine.statements.spec")
+
+
 def room_of(module: str) -> str:
+    """Its package; of the families of statements each stage, which the names of files begin with, is a room."""
+    if module in TOP_OF_STATEMENTS:
+        return "engine.statements:spec"
+    if re.fullmatch(r"engine\.statements\.\w+\.\w+", module):
+        stage = module.rpartition(".")[2].partition("_")[0]
+        return f"engine.statements:{stage}" if f"engine.statements:{stage}" in ROOM_RANK else "engine.statements:spec"
+    if re.fullmatch(r"engine\.statements\.\w+", module) and module != "engine.statements.base":
+        return "engine.statements"
     return module if module in ROOM_RANK else module.rpartition(".")[0]
 
 
@@ -79,14 +95,18 @@ def test_every_engine_package_has_a_rank() -> None:
     assert {room_of(name) for name in MODULES if name.startswith("engine")} == set(ROOM_RANK)
 
 
-STATEMENT_ROOMS = ("engine.delta.planning", "engine.delta.writing")
-"""Of Delta's own statements."""
+LIBRARIES = ("engine.delta", "engine.iceberg")
 
 
-def test_the_log_stands_on_its_own() -> None:
-    """`engine/delta` is usable without SQL, Spark and the catalog, whose root of all errors it shares."""
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
+    """`engine/delta` and `engine/iceberg` are usable without SQL, Spark and the catalog.
+
+    They share the root of all errors, and how a folder is told to be a Delta table.
+    """
     allowed = (
-        "engine.delta",
+        library,
+        "engine.cache",
         "engine.errors",
         "engine.types",
         "engine.concurrency",
@@ -94,19 +114,20 @@ def test_the_log_stands_on_its_own() -> None:
         "engine.storage",
         "engine.table",
         "catalog.errors",
+        "catalog.files",
     )
     others = [
         f"{module.path}:{line} imports {name}"
         for module in MODULES.values()
-        if module.name.startswith("engine.delta") and not module.name.startswith(STATEMENT_ROOMS)
+        if is_in(module.name, (library,))
         for name, line in internal_imports(module)
         if name not in ("engine", "catalog") and not name.startswith(allowed)
     ]
     assert not others
 
 
-KNOW_DELTA = ("engine.delta", "engine.main", "engine.sample")
-"""Delta's own room, the place where the formats of a server are put together, and the lake of samples."""
+KNOW_DELTA = ("engine.delta", "engine.formats.delta", "engine.main", "engine.sample")
+"""Delta's own packages, the place where the formats of a server are put together, and the lake of samples."""
 
 
 def test_only_deltas_own_room_knows_delta() -> None:

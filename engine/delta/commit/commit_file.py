@@ -30,15 +30,7 @@ from engine.delta.log.arrow_json import format_lines
 from engine.delta.log.wire_columns import wire_columns
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.spec import properties
-from engine.delta.spec.actions import (
-    Action,
-    AddCdcFile,
-    CommitInfo,
-    DomainMetadata,
-    Json,
-    Metadata,
-    format_actions,
-)
+from engine.delta.spec.actions import Action, AddCdcFile, CommitInfo, DomainMetadata, Json, Metadata, format_actions
 from engine.delta.spec.errors import RowIdsWithoutStatistics
 from engine.types.arrow_types import Array, RecordBatch
 

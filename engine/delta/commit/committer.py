@@ -41,11 +41,16 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries
         raise CommitOutcomeUnknown(storage.root, version, txn_id, str(error)) from error
 
 
-def take_back(storage: Storage, version: int) -> None:
-    """Removes a version of ours from a log that is no longer our table's, unless somebody built upon it."""
+def take_back(storage: Storage, version: int, txn_id: str) -> None:
+    """Removes a version of ours from a log that is no longer our table's, unless somebody built upon it.
+
+    The log may have become another table's since, with a version of that number: what is not ours stays.
+    """
+    name = f"{LOG_DIR}/{commit_name(version)}"
     with suppress(OSError):
-        if not storage.exists(f"{LOG_DIR}/{commit_name(version + 1)}"):
-            storage.delete(f"{LOG_DIR}/{commit_name(version)}")
+        is_last = not storage.exists(f"{LOG_DIR}/{commit_name(version + 1)}")
+        if is_last and _txn_id_of(name, storage.read_bytes(name)) == txn_id:
+            storage.delete(name)
 
 
 def read_winners(storage: Storage, first: int) -> list[WinningCommit]:

@@ -60,15 +60,7 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import (
-    Add,
-    AddCdcFile,
-    DomainMetadata,
-    Metadata,
-    Protocol,
-    Remove,
-    SetTransaction,
-)
+from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
@@ -107,6 +99,8 @@ class Committed:
     """As committed, with row ids; of `FILES_SCHEMA`."""
     domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
     """As committed, row tracking's high-water mark included."""
+    untold: Committed | None = field(default=None, repr=False)
+    """A version of the same statement before this one, of which nobody has been told (`Sources.after_commit`)."""
 
     def is_whole(self, *, with_files: bool) -> bool:
         """As `TableCommit.is_whole`."""
@@ -115,7 +109,7 @@ class Committed:
 
     def take_back(self) -> None:
         """As `TableCommit.take_back`."""
-        take_back(self.storage, self.version)
+        take_back(self.storage, self.version, self.txn_id)
 
 
 class Transaction:
@@ -139,6 +133,7 @@ class Transaction:
         self._clock = clock
         self._txn_id = txn_id or str(uuid.uuid4())
         self._before: Committed | None = None
+        self._looks_before = self._looks_after = True
         self._read_set = ReadSet()
         self._adds: list[Add] = []
         self._removes: list[Remove] = []
@@ -168,6 +163,14 @@ class Transaction:
         """Returns this transaction, which depends on nothing, behind a commit of ours: no earlier one conflicts with
         it. None: behind none."""
         self._before = before
+        return self
+
+    def only_telling(self, *, is_told_again: bool = False) -> Transaction:
+        """Returns this transaction, whose version only says something: it brings no rows into another table that was
+        made in the place of its own, so that one look behind the put is enough. `is_told_again`: not even that, since a
+        transaction that is soon to come behind this one looks, and takes both back.
+        """
+        self._looks_before, self._looks_after = False, not is_told_again
         return self
 
     @property
@@ -329,11 +332,13 @@ class Transaction:
         def attempt() -> CommitFile | None:
             nonlocal staged, head, size_bytes
             file, level = self._attempt(staged, head)
-            self._ensure_there()
+            if self._looks_before:
+                self._ensure_there()
             data = file.to_bytes()
             size_bytes = len(data)
             if put_commit(self.storage, file.version, data, self._txn_id, retries):
-                self._ensure_there(file.version)
+                if self._looks_after:
+                    self._ensure_there(file.version)
                 if self.snapshot is not None and self.snapshot.recent is not None:
                     self.snapshot.recent.keep(commit_name(file.version), data)
                 return file
@@ -371,6 +376,7 @@ class Transaction:
             staged=staged,
             adds=file.adds,
             domain_metadata=file.domain_metadata,
+            untold=self._before,
         )
 
     def _close(self) -> StagedCommit:
@@ -425,7 +431,8 @@ class Transaction:
         return file, level
 
     def _ensure_there(self, put: int | None = None) -> None:
-        """The log is still that of the table that was read; else the version that was `put` goes again.
+        """The log is still that of the table that was read; else the version that was `put` goes again, and with it
+        the one of ours that it came behind.
 
         The look before the put keeps rows out of a table of the same name, the one after it finds a table whose
         removal began in between: storages without folders then have the beginning of a log without versions.
@@ -433,7 +440,9 @@ class Transaction:
         if self.snapshot is None or not self.snapshot.is_gone():
             return
         if put is not None:
-            take_back(self.storage, put)
+            take_back(self.storage, put, self._txn_id)
+            if self._before is not None:
+                self._before.take_back()
         raise ConcurrentDrop(self.table)
 
     def _take_up_winners(self, staged: StagedCommit, head: Head, level: IsolationLevel) -> tuple[StagedCommit, Head]:

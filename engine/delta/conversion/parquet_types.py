@@ -18,11 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.delta.conversion.errors import (
-    ConvertedColumnsRepeated,
-    ConvertedSchemasDiffer,
-    ConvertedTypeNotSupported,
-)
+from engine.delta.conversion.errors import ConvertedColumnsRepeated, ConvertedSchemasDiffer, ConvertedTypeNotSupported
 from engine.types.schema import (
     ArrayType,
     DataType,

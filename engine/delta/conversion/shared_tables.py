@@ -21,12 +21,7 @@ import pyarrow as pa
 from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.commit.marks import read_vector
 from engine.delta.conversion.converted_files import READERS_MAX, ConvertedFiles, read_sized_footer
-from engine.delta.conversion.footer_columns import (
-    FooterColumns,
-    NotShared,
-    footer_columns,
-    stored_name,
-)
+from engine.delta.conversion.footer_columns import FooterColumns, NotShared, footer_columns, stored_name
 from engine.delta.definition.metadata_changes import MetadataChange, define_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
@@ -34,12 +29,7 @@ from engine.delta.log.file_table import FILES_SCHEMA, make_batch, map_array, wit
 from engine.delta.schema.column_ids import keep_logical_name
 from engine.delta.schema.column_mapping import BY_ID, BY_NAME, PHYSICAL_NAME
 from engine.delta.schema.type_widening import TYPE_CHANGES
-from engine.delta.spec.properties import (
-    COLUMN_MAPPING_MAX_ID,
-    COLUMN_MAPPING_MODE,
-    DELETION_VECTORS,
-    TYPE_WIDENING,
-)
+from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID, COLUMN_MAPPING_MODE, DELETION_VECTORS, TYPE_WIDENING
 from engine.delta.spec.stats import FileStats
 from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows

@@ -47,12 +47,7 @@ from engine.delta.spec.properties import (
     canonical_key,
     parse_setting,
 )
-from engine.delta.spec.protocols import (
-    READER_VERSION_MAX,
-    WRITER_VERSION_MAX,
-    protocol_features,
-    remove_feature,
-)
+from engine.delta.spec.protocols import READER_VERSION_MAX, WRITER_VERSION_MAX, protocol_features, remove_feature
 from engine.errors.key_errors import KeyNameTaken, SeveralPrimaryKeys
 from engine.table.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property, keys_of, primary_key, property_of
 
@@ -244,7 +239,7 @@ def remove_mapping(draft: TableDraft) -> TableDraft:
 def _begin_row_tracking(draft: TableDraft) -> TableDraft:
     """Names for the columns in which rows keep their ids when they are rewritten; those of before, if it had any.
 
-    That every file has ids by then is for the caller to see (`engine.delta.planning.row_tracking`).
+    That every file has ids by then is for the caller to see (`engine.formats.delta.planning.row_tracking`).
     """
     names = {
         properties.ROW_ID_COLUMN.key: f"_row-id-col-{uuid.uuid4()}",

@@ -251,6 +251,8 @@ class PostCommitQueue:
         self._worker.start()
 
     def submit(self, committed: Committed) -> None:
+        if committed.untold is not None:
+            self.submit(committed.untold)
         with self._changed:
             if len(self._waiting) < self._waiting_max:
                 self._waiting.append(PostCommit(committed, known=self._known, read=self._read))

@@ -24,7 +24,7 @@ The protocol leaves clean-up to writers; the rules for hidden names and the note
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import VacuumLiteImpossible
 from engine.delta.spec.paths import LOG_DIR
-from engine.storage.storage import FolderListing, Storage
+from engine.storage.storage import FileStatus, FolderListing, Storage
 from engine.types.arrow_types import RecordBatch
 
 CHANGE_DATA_DIR = "_change_data"
@@ -186,9 +186,13 @@ def read_last_vacuum(storage: Storage) -> int | None:
     return noted if isinstance(noted, int) and noted >= 0 else None
 
 
-def note_vacuum(storage: Storage, version: int) -> None:
-    """For later lite searches: all that the commits up to `version` removed is gone. Never goes back."""
-    noted = read_last_vacuum(storage)
+def note_vacuum(storage: Storage, version: int, listing: Iterable[FileStatus] | None = None) -> None:
+    """For later lite searches: all that the commits up to `version` removed is gone. Never goes back.
+
+    `listing`: the files of the log, by which there is nothing to go back behind where no VACUUM has noted anything.
+    """
+    may_be_noted = listing is None or any(LAST_VACUUM == f"{LOG_DIR}/{status.name}" for status in listing)
+    noted = read_last_vacuum(storage) if may_be_noted else None
     if noted is None or version > noted:
         storage.write(LAST_VACUUM, json.dumps({_NOTED: version}, separators=(",", ":")).encode())
 

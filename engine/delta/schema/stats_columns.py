@@ -12,11 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from engine.delta.spec.properties import (
-    DATA_SKIPPING_COLUMNS,
-    DATA_SKIPPING_INDEXED_COLUMNS,
-    Configuration,
-)
+from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, DATA_SKIPPING_INDEXED_COLUMNS, Configuration
 from engine.types.column_paths import Path, parse_name, split_names
 from engine.types.schema import StructField, StructType
 

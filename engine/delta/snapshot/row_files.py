@@ -24,9 +24,7 @@ from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.snapshot.batch_pruning import batch_pruning
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.table_scan import table_scan, with_decoded_vectors
-from engine.delta.spec.actions import (
-    DeletionVectorDescriptor,
-)
+from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.stats import parse_file_stats
 from engine.pruning.predicates import Predicate
 from engine.pruning.table_columns import TableColumns

@@ -130,7 +130,6 @@ class Snapshot:
         self._verified_by: Confinement | None = None
         self.recent = recent
         self._log_files: list[FileStatus] | None = None
-        self._lists_once = False
         self._lock = Lock()
         if state.protocol is None:
             raise StateNotRecoverable(storage.root, segment.version, "protocol")
@@ -151,22 +150,25 @@ class Snapshot:
         commit = _commit_status(storage, segment) if storage.LISTS_WHOLE_FOLDERS else segment.commit
         return cls(storage, segment, replay.state, replay, commit, recent)
 
-    def listing_once(self) -> Snapshot:
-        """The same version for one statement, in which `list_log` is one request however often it is called."""
-        with self._lock:
-            source = self._source
-        found = Snapshot(self.storage, self.log_segment, self._state, source, self._commit, self.recent)
-        found._lists_once = True
+    def advance_once(self) -> Snapshot:
+        """The newest version for one statement, found by a listing of the whole log, which its `list_log` returns:
+        both together are one request. Errors as in `load_snapshot`.
+        """
+        listing = self.storage.list_files(LOG_DIR, version_prefix(0))
+        first = version_prefix(self.version)
+        newest = self._advance([status for status in listing if status.name >= first], is_listed=True)
+        with newest._lock:
+            source = newest._source
+        found = Snapshot(newest.storage, newest.log_segment, newest._state, source, newest._commit, newest.recent)
+        known = (status.name == commit_name(newest.version) for status in listing)
+        found._log_files = listing if any(known) else newest.list_log()
         return found
 
     def list_log(self) -> list[FileStatus]:
         """The files of the log, sorted by name."""
         if self._log_files is not None:
             return self._log_files
-        found = self.storage.list_files(LOG_DIR, version_prefix(0))
-        if self._lists_once:
-            self._log_files = found
-        return found
+        return self.storage.list_files(LOG_DIR, version_prefix(0))
 
     def __repr__(self) -> str:
         return f"Snapshot({self.table_root!r}, version={self.version})"
@@ -501,6 +503,10 @@ class Snapshot:
         is_listed = listing is None
         if listing is None:
             listing = self.storage.list_files(LOG_DIR, version_prefix(self.version))
+        return self._advance(listing, is_listed=is_listed)
+
+    def _advance(self, listing: list[FileStatus], *, is_listed: bool) -> Snapshot:
+        """The newest version by a listing that begins with this one."""
         paths = [(status, path) for status in listing if (path := parse_log_path(status.name)) is not None]
         commits = {path.version: status for status, path in paths if path.kind is LogFileKind.COMMIT}
         extended = extend_segment(self.log_segment, (path for _, path in paths))

@@ -37,11 +37,7 @@ from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
 from engine.iceberg.commit.whole_json import ensure_whole
-from engine.iceberg.spec.errors import (
-    IcebergCommitFailed,
-    IcebergTableIsStatic,
-    IcebergUpdateRefused,
-)
+from engine.iceberg.spec.errors import IcebergCommitFailed, IcebergTableIsStatic, IcebergUpdateRefused
 from engine.iceberg.spec.metadata import parse_json, read_metadata
 from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
 from engine.storage.storage import FileStatus, Storage
@@ -78,8 +74,8 @@ class FileMetadataStore:
         """Raises as `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
         return load_newest(self.storage, self._load)
 
-    def _load(self, name: str) -> LoadedMetadata:
-        stamp = self.storage.stat(name)
+    def _load(self, name: str, status: FileStatus | None) -> LoadedMetadata:
+        stamp = status or self.storage.stat(name)
         value = parse_json(self.storage.read_bytes(name), name)
         metadata = read_metadata(value, name, self.storage.root)
         ensure_whole(value, name)

@@ -1,8 +1,9 @@
 """Which metadata file is the newest version of a table in a folder.
 
 A file-system table has `metadata/v<N>.metadata.json`, each put there once, and a hint at the last one that a writer
-knew: from there on the next versions are asked for one by one, so finding the newest costs no listing. Where the hint
-is missing or leads nowhere, the folder is listed. The hint may also be the name of a file without its ending.
+knew: from there on the next versions are asked for one by one, so finding the newest costs no listing. Where a listing
+can begin at the versions and has them in one answer, it costs less than asking for each spelling of each version. Where
+the hint is missing or leads nowhere, the folder is listed. The hint may also be the name of a file without its ending.
 
 The files of a metastore's tables are called `<number>-<uuid>.metadata.json`. Which of them was committed only the
 metastore knows; the one with the highest number is taken where there is only one, and otherwise the table has to be
@@ -14,11 +15,11 @@ Source: Iceberg table specification, "File System Tables", "Metastore Tables".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergFileNotFound, IcebergTableNotFound
-from engine.storage.storage import METADATA_FOLDER, Storage
+from engine.storage.storage import METADATA_FOLDER, FileStatus, Storage
 
 METADATA_SUFFIX = ".metadata.json"
 HINT = f"{METADATA_FOLDER}/version-hint.text"
@@ -28,6 +29,8 @@ _VERSIONED = re.compile(r"v(\d{1,18})(?:\.gz\.metadata\.json|\.metadata\.json(?:
 _METASTORE = re.compile(r"(\d{1,18})-.*(?:\.gz)?\.metadata\.json(?:\.gz)?")
 _ANY = re.compile(r".*\.metadata\.json(?:\.gz)?")
 _HINT_BYTES_MAX = 1000
+_LISTED_MAX = 500
+"""Versions whose names are surely one answer of an object store, which has 1000 names at least."""
 
 
 def is_metadata_file(location: str) -> bool:
@@ -46,36 +49,49 @@ def newest_metadata(storage: Storage) -> str:
 
     Raises `IcebergTableNotFound`, `AmbiguousIcebergMetadata`.
     """
+    return _newest(storage)[0]
+
+
+def _newest(storage: Storage) -> tuple[str, FileStatus | None]:
+    """As `newest_metadata`, with the file's status where that is known."""
     hint = _hint(storage)
     if hint is not None and hint.isdecimal():
-        found = find_version(storage, int(hint))
+        listed = _versions_from(storage, "v", int(hint))
+        found = _find(storage, int(hint), listed)
         if found is not None:
-            return _last(storage, int(hint), found)
-    elif hint is not None:
+            name = _last(storage, int(hint), found, listed)
+            return name, None if listed is None else listed[name]
+        return _any_listed(storage)
+    if hint is not None:
         for name in (f"{hint}{METADATA_SUFFIX}", f"v{hint}{METADATA_SUFFIX}", hint):
             if _ANY.fullmatch(name) and "/" not in name and storage.exists(f"{METADATA_FOLDER}/{name}"):
-                return f"{METADATA_FOLDER}/{name}"
-    return f"{METADATA_FOLDER}/{_listed(storage)}"
+                return f"{METADATA_FOLDER}/{name}", None
+    return _any_listed(storage)
+
+
+def _any_listed(storage: Storage) -> tuple[str, None]:
+    return f"{METADATA_FOLDER}/{_listed(storage)}", None
 
 
 Loaded = TypeVar("Loaded")
 _LOOKS_MAX = 10
 
 
-def load_newest(storage: Storage, load: Callable[[str], Loaded]) -> Loaded:
-    """What `load` makes of the newest file, which later commits may remove while it is read.
+def load_newest(storage: Storage, load: Callable[[str, FileStatus | None], Loaded]) -> Loaded:
+    """What `load` makes of the newest file, which later commits may remove while it is read, and of its status where
+    that is known.
 
     Raises as `newest_metadata`, `IcebergFileNotFound`, and what `load` raises.
     """
-    name = newest_metadata(storage)
+    name, status = _newest(storage)
     for _ in range(_LOOKS_MAX):
         try:
-            return load(name)
+            return load(name, status)
         except (FileNotFoundError, NotADirectoryError) as error:
-            before, name = name, newest_metadata(storage)
+            before, (name, status) = name, _newest(storage)
             if name == before:
                 raise IcebergFileNotFound(storage.root, name) from error
-    return load(name)
+    return load(name, status)
 
 
 def version_of(name: str) -> int | None:
@@ -103,12 +119,25 @@ def _hint(storage: Storage) -> str | None:
 
 def find_version(storage: Storage, version: int) -> str | None:
     """The file of a version, however it is spelled."""
+    return _find(storage, version, _versions_from(storage, f"v{version}.", version))
+
+
+def _find(storage: Storage, version: int, listed: Mapping[str, FileStatus] | None) -> str | None:
     names = (f"{METADATA_FOLDER}/{spelling.format(version)}" for spelling in _SPELLINGS)
-    return next((name for name in names if storage.exists(name)), None)
+    return next((name for name in names if (storage.exists(name) if listed is None else name in listed)), None)
 
 
-def _last(storage: Storage, version: int, found: str) -> str:
-    while (after := find_version(storage, version + 1)) is not None:
+def _versions_from(storage: Storage, start: str, newest: int) -> Mapping[str, FileStatus] | None:
+    """The files of the table's metadata from a name on, by name; None where a listing cannot begin there, or where
+    there may be more of them than one answer has, since about `newest` versions are there.
+    """
+    if storage.LISTS_WHOLE_FOLDERS or newest > _LISTED_MAX:
+        return None
+    return {f"{METADATA_FOLDER}/{status.name}": status for status in storage.list_files(METADATA_FOLDER, start)}
+
+
+def _last(storage: Storage, version: int, found: str, listed: Mapping[str, FileStatus] | None) -> str:
+    while (after := _find(storage, version + 1, listed)) is not None:
         version, found = version + 1, after
     return found
 

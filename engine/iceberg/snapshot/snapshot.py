@@ -29,11 +29,7 @@ from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.deletes import DeleteReader, deleted_positions, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.file_kinds import ensure_unmarked, file_columns, file_kinds
-from engine.iceberg.snapshot.footers import (
-    READ_BY_IDS,
-    FileColumns,
-    parse_name_mapping,
-)
+from engine.iceberg.snapshot.footers import READ_BY_IDS, FileColumns, parse_name_mapping
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
 from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
@@ -44,13 +40,7 @@ from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, distinct_counts, measured_columns
 from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
-from engine.iceberg.snapshot.scans import (
-    ScanSource,
-    applied_deletes,
-    build_deleted,
-    build_scan,
-    needs_footers,
-)
+from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_deleted, build_scan, needs_footers
 from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,

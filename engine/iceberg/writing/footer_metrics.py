@@ -18,15 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.iceberg.spec.single_values import to_bytes, truncated_above, truncated_below
-from engine.iceberg.spec.types import (
-    IcebergField,
-    IcebergSchema,
-    Kind,
-    ListType,
-    MapOfType,
-    SimpleType,
-    StructOfType,
-)
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, ListType, MapOfType, SimpleType, StructOfType
 from engine.iceberg.writing.metrics_modes import MetricsMode
 
 _FIELD_ID = b"PARQUET:field_id"

@@ -22,7 +22,7 @@ from engine.plan.reads.scans import scan_of, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, TargetRead
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit
-from engine.statements.queries import Query, TargetQuery
+from engine.statements.select.statement import Query, TargetQuery
 from engine.table.scan import RowTracking, Scan
 
 BoundQuery = tuple[Query, tuple[BoundRelation, ...]]

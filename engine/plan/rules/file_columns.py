@@ -16,7 +16,7 @@ from engine.bind.source_files import reading_format, says
 from engine.plan.reads.scans import files_scan
 from engine.plan.rules.query_columns import table_fields
 from engine.plans.reads import QueryColumn, ReadPlan
-from engine.statements.copies import CopyInto
+from engine.statements.copy_into.statement import CopyInto
 from engine.table.scan import FileKind
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 

@@ -11,7 +11,7 @@ from engine.errors.definition_errors import (
     IdentityWithExpression,
 )
 from engine.errors.statement_errors import IdentityExhausted
-from engine.statements.tables import ColumnDef
+from engine.statements.create_table.statement import ColumnDef
 from engine.table.column_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.table.identity import GREATEST, LEAST
 from engine.types.schema import DataType, PrimitiveType, StructType

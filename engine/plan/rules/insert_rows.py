@@ -16,7 +16,7 @@ from engine.plans.write_plan import LiteralRows, WritePlan
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import Expression
 from engine.sql.query.splice import Edit
-from engine.statements.writes import Insert, ReplaceOn, ReplaceWhere
+from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceWhere
 
 REPLACE_WHERE = "REPLACE WHERE"
 

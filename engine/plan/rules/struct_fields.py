@@ -17,7 +17,7 @@ from catalog.names import fold
 from engine.enforce.columns import match_columns
 from engine.plans.file_writes import FieldMatching
 from engine.plans.write_plan import WritePlan
-from engine.statements.writes import Insert
+from engine.statements.insert.statement import Insert
 from engine.table.rules import Capability, TableRules
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.widening import is_widening

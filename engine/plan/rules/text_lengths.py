@@ -15,14 +15,7 @@ from engine.table import definition_changes as changes
 from engine.table.definition_changes import DefinitionChange
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
-from engine.types.schema_changes import (
-    add_field,
-    drop_field,
-    find_field,
-    move_field,
-    replace_field,
-    resolve_path,
-)
+from engine.types.schema_changes import add_field, drop_field, find_field, move_field, replace_field, resolve_path
 from engine.types.sql_types import column_sql_type, format_sql_type
 
 

@@ -52,6 +52,15 @@ REFUSED_STATEMENTS: Mapping[tuple[str, ...], str] = MappingProxyType(
 )
 """First words of a statement, in upper case → how the refusal calls it."""
 
+REFUSED_SHOWS = tuple(
+    (word,)
+    for word in (
+        "CACHED CATALOG COLLATION COLLATIONS CONNECTIONS CONF CREATE CREDENTIALS CURRENT EXTERNAL IDENTIFIER INDEX "
+        "INDEXES MATERIALIZED PRINCIPALS PROVIDERS RECIPIENTS ROLE SHARES STORAGE TABLE"
+    ).split()
+)
+"""What may follow SHOW elsewhere, and is rejected by name."""
+
 _CACHE = "Answers and decoded columns are cached by themselves; SET USE_CACHED_RESULT = false reads anew"
 _CODE = "The server runs no code of its users; use an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1"
 _BUCKETS = "Use ALTER TABLE … CLUSTER BY (columns), then OPTIMIZE"

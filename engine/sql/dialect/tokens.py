@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sqlglot.dialects.databricks import Databricks
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.errors import TokenError as TokenError
+from sqlglot.tokenizer_core import Token as Token
+from sqlglot.tokenizer_core import TokenType as TokenType
 
 _WORD = re.compile(r"\w+")
 _NOTHING = Token(TokenType.SEMICOLON, "")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause
-from engine.statements.tables import Properties
+from engine.statements.create_table.statement import Properties
 from engine.table.scan import FileFormat, FileKind
 
 _RECURSIVE = "recursivefilelookup"

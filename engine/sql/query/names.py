@@ -12,6 +12,9 @@ _BRANCH_PREFIX = "branch_"
 _TABLE_PARTS_MAX, _SCHEMA_PARTS_MAX, _CATALOG_PARTS_MAX = 3, 2, 1
 
 
+SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
+
+
 def read_table(cursor: Cursor) -> tuple[str, ...]:
     """A table, by name or as ``delta.`/path` ``, or a branch of one: `t.branch_x`. Refuses names that are files."""
     parts = cursor.read_names()
@@ -35,6 +38,16 @@ def ensure_temporary(parts: tuple[str, ...], kind: str) -> None:
 
 def read_schema(cursor: Cursor) -> tuple[str, ...]:
     return _read_parts(cursor, _SCHEMA_PARTS_MAX)
+
+
+def take_schema(cursor: Cursor) -> tuple[str, ...]:
+    """`FROM|IN schema`, or () for the current one."""
+    return read_schema(cursor) if cursor.take_any("FROM", "IN") else ()
+
+
+def take_pattern(cursor: Cursor) -> str | None:
+    """`[LIKE] 'pattern'`"""
+    return cursor.read_string() if cursor.take("LIKE") else cursor.take_string()
 
 
 def read_catalog(cursor: Cursor) -> str:

@@ -20,7 +20,16 @@ from dataclasses import dataclass
 
 from catalog.names import quote
 from engine.sql.dialect.errors import AmbiguousReference
-from engine.statements.queries import Candidate, InlinedCall, Piece, Qualifier, Query, Relation, RelationName, Span
+from engine.statements.select.statement import (
+    Candidate,
+    InlinedCall,
+    Piece,
+    Qualifier,
+    Query,
+    Relation,
+    RelationName,
+    Span,
+)
 
 _OWN_ALIAS = "__relation_"
 _UNNAMED = "__unnamed"

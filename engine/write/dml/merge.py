@@ -1,10 +1,10 @@
 """MERGE: rows of a source change, remove and add rows of a table, in one version.
 
 The source is read once: a table at its pinned version as it is, any other source is kept in files first
-(`engine.write.kept_rows`). One query finds which rows each clause is for (`engine.plan.writes.merges`). Then the rows
-of UPDATE clauses, read by place, get their new values, those of INSERT clauses are the rows of the source that matched
-none, and the other rows of touched files stay (`engine.write.replaced_rows`). A MERGE that only inserts reads the
-columns of its condition and touches no file.
+(`engine.write.kept_rows`). One query finds which rows each clause is for (`engine.statements.merge.planning`). Then the
+rows of UPDATE clauses, read by place, get their new values, those of INSERT clauses are the rows of the source that
+matched none, and the other rows of touched files stay (`engine.write.replaced_rows`). A MERGE that only inserts reads
+the columns of its condition and touches no file.
 
 Where no row changes, and the source has no columns for the table, there is no version, but every clause has been
 checked.

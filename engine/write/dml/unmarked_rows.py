@@ -17,10 +17,11 @@ from engine.exec.run import Run
 from engine.plan.reads.target_reads import bitmaps
 from engine.plans.reads import ReadPlan
 from engine.sql.query.composed import Names
-from engine.statements.explains import ExplainWrite
-from engine.statements.merges import Merge
-from engine.statements.variables import SingleStatement
-from engine.statements.writes import Delete, Insert, Update
+from engine.statements.base import Statement
+from engine.statements.explain.statement import ExplainWrite
+from engine.statements.insert.statement import Insert
+from engine.statements.merge.statement import Merge
+from engine.statements.row_changes.statement import Delete, Update
 from engine.storage.deletion_vectors import Rows
 from engine.table.scan import PLACE_FILE, PLACE_ROW, ComposedScan
 from engine.table.snapshot import TableSnapshot
@@ -56,7 +57,7 @@ def marked_snapshot(table: BoundTable, run: Run | None) -> TableSnapshot:
         return unmarked.marked({} if run is None else _find(table, unmarked.places, run))
 
 
-def _changes_rows(statement: SingleStatement) -> bool:
+def _changes_rows(statement: Statement) -> bool:
     match statement:
         case ExplainWrite(inner=inner):
             return _changes_rows(inner)

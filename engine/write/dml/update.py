@@ -1,10 +1,10 @@
 """UPDATE: rows stay the same rows and have other values.
 
 They are found once. Then their files are written again, with the new values of these rows, which satisfy the rules for
-rows of an INSERT, and the others as they are (`engine.plan.writes.rewritten_rows`). Or, where deletion vectors mark the
-rows, or a change data feed has to tell them from the others, they go to files of their own, and the files' other rows
-are kept (`engine.write.replaced_rows`). Where the table tracks its rows, they keep their ids. Where no row is found
-there is no version, but the assignments have been checked.
+rows of an INSERT, and the others as they are (`engine.statements.row_changes.planning_rewrite`). Or, where deletion
+vectors mark the rows, or a change data feed has to tell them from the others, they go to files of their own, and the
+files' other rows are kept (`engine.write.replaced_rows`). Where the table tracks its rows, they keep their ids. Where
+no row is found there is no version, but the assignments have been checked.
 """
 
 from __future__ import annotations

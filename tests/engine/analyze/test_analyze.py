@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from engine.analyze.analyze import analyze
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.authorize.authorize import authorize
+from engine.pipeline import analyze_statement, authorize_statement
 from engine.plans.reads import QueryColumn, ReadPlan
 from tests.engine.plan.lake import PlanningLake, query_columns
 
@@ -33,7 +32,7 @@ class Asked:
 
 def analyzed(planning: PlanningLake, text: str) -> tuple[AnalyzedStatement, Asked]:
     asked = Asked()
-    return analyze(authorize(planning.bound(text)), asked), asked
+    return analyze_statement(authorize_statement(planning.bound(text)), asked), asked
 
 
 SMALL = "SELECT a FROM `__scan_0` AS `plain`"

@@ -10,7 +10,7 @@ from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 
 pytestmark = pytest.mark.spark
 

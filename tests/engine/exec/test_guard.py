@@ -12,7 +12,7 @@ from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, query, write_scan
 

@@ -26,7 +26,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from tests.engine.exec.scans import DataFile, query, rows, write_scan
 from tests.gateway.http.conftest import eventually
 

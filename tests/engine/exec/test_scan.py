@@ -16,7 +16,7 @@ from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from engine.storage.confinement import FilePlaces
 from engine.storage.errors import LogPathNotAllowed
 from engine.table.scan import Scan

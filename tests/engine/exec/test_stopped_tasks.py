@@ -16,7 +16,7 @@ from engine.plans.file_writes import WriteTarget
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from tests.engine.exec.scans import DataFile, rows, write_scan
 from tests.gateway.http.conftest import eventually
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from engine.exec.query import ExecSession, SessionFacts
 from engine.main import EngineOptions, open_sources
+from engine.pipeline import parse_statement, run_statement
 from engine.plans.reads import ReadPlan
 from engine.runtime.accesses import Access, StatementAccess
 from engine.runtime.context import StatementContext
@@ -21,9 +22,8 @@ from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import BIGINT, Repeatable, ResultStream, small_result
 from engine.runtime.session_state import SessionState
-from engine.statement import parse_statement, run_statement
-from engine.statements.queries import Query
-from engine.statements.rights import GrantRights, RevokeRights
+from engine.statements.grants.statement import GrantRights, RevokeRights
+from engine.statements.select.statement import Query
 
 ANN = Identity("ann")
 DEFAULTS: Mapping[str, str] = MappingProxyType({})

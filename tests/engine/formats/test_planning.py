@@ -6,15 +6,14 @@ import pytest
 
 from engine.bind.bound import BoundStatement
 from engine.errors.statement_errors import StatementNotSupported
-from engine.formats.planning import RowPlan, follow_up_of
-from engine.plan.planner import plan_statement
+from engine.formats.planning import FormatStatement, RowPlan, follow_up_of
+from engine.pipeline import plan_statement
 from engine.plans.ddl import AlterPlan
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.plans.writes import DeletePlan
-from engine.statements.alters import AlterTable
-from engine.statements.maintenance import Optimize
-from engine.statements.statement import FormatStatement
+from engine.statements.alter_table.statement import AlterTable
+from engine.statements.maintenance.statement import Optimize
 from tests.engine.plan.lake import PlanningLake
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.transaction.transaction import IcebergCommit
 from engine.storage.storage import open_storage

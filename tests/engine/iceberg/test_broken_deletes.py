@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.main import LakeSession
 from engine.storage.storage import open_storage
 from tests.engine.iceberg.handmade import HandmadeTable

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.changes import IcebergChanges
 from engine.main import LakeSession
 from engine.storage.storage import open_storage

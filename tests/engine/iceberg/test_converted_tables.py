@@ -292,7 +292,7 @@ def test_others_commit_meanwhile(bare: BareLake, monkeypatch: pytest.MonkeyPatch
     """The statement begins again, so that no row of theirs is missing."""
     made = table_of(bare, column(1, "id", "long"))
     made.commit(made.data({"id": [1]}))
-    from engine.delta.writing import convert as module
+    from engine.formats.delta.writing import convert as module
 
     share, pending = module.share_files, [2]
 
@@ -406,7 +406,7 @@ def test_a_fault_leaves_nothing(bare: BareLake, monkeypatch: pytest.MonkeyPatch)
     one = made.data({"id": [1, 2, 3]})
     made.commit(one)
     made.commit(*made.vectors({one["file_path"]: [0]}), operation="delete")
-    from engine.delta.writing import convert as module
+    from engine.formats.delta.writing import convert as module
 
     def fail(*_: Any) -> None:
         raise SqlError

@@ -10,8 +10,8 @@ from pyiceberg.table import StaticTable
 
 from catalog.errors import SqlError
 from engine.errors.column_errors import AddedColumnNotNull, ColumnNotFound, DuplicateColumns
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.definition.defaults import default_json
-from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.spec.errors import (
     IcebergChangeNotSupported,
     IcebergColumnChangeRefused,

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot import live_files
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.partitions import parse_transform

@@ -9,7 +9,7 @@ import pyarrow.orc as po
 import pytest
 
 from catalog.errors import SqlError
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.storage.storage import open_storage
 from tests.engine.iceberg.handmade import HandmadeTable, required, write_avro

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.writing.new_files import partitions_of
 from engine.storage.storage import open_storage
 from tests.engine.iceberg.handmade import LONG_COLUMNS, HandmadeTable

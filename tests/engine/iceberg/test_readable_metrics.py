@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.single_values import to_bytes
 from engine.iceberg.spec.types import Kind, SimpleType

@@ -20,7 +20,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, TimeType, UUIDType
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.partitions import parse_transform
 from engine.iceberg.spec.single_values import to_bytes

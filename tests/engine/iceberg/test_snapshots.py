@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.commit.metadata_files import newest_metadata
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import parse_metadata
 from engine.pruning.predicates import And, Column, Compare, In, IsNotNull, IsNull, Literal, Not, Operator, Predicate
@@ -21,6 +22,7 @@ from engine.storage.storage import open_storage
 from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import DecimalType, PrimitiveType
 from tests.engine.iceberg.handmade import HandmadeTable
+from tests.interleave.storages import DictStorage
 from tests.paths import TESTDATA
 
 ID = {"id": 1, "name": "id", "required": False, "type": "long"}
@@ -60,6 +62,9 @@ def rename(table: HandmadeTable, *names: str, hint: str | None = None) -> None:
         (["v1.metadata.json", "v2.metadata.json"], "1", "v2.metadata.json"),
         (["v1.metadata.json", "v2.metadata.json"], None, "v2.metadata.json"),
         (["v9.metadata.json", "v10.metadata.json"], None, "v10.metadata.json"),
+        (["v9.metadata.json", "v10.metadata.json"], "9", "v10.metadata.json"),
+        (["v9.metadata.json", "v11.metadata.json"], "9", "v9.metadata.json"),
+        (["v501.metadata.json", "v502.metadata.json"], "501", "v502.metadata.json"),
         (["v3.metadata.json"], "1", "v3.metadata.json"),
         (["v1.gz.metadata.json", "v2.metadata.json.gz"], "1", "v2.metadata.json.gz"),
         (["v1.metadata.json", "v2.metadata.json"], "no number", "v2.metadata.json"),
@@ -74,6 +79,10 @@ def test_the_newest_metadata_is_found(table: HandmadeTable, names: list[str], hi
     rename(table, *names, hint=hint)
     found = load(table.folder)
     assert (found.metadata_name, found.num_files) == (f"metadata/{expected}", 1)
+    listed = DictStorage()  # whose listings can begin at a name
+    for path in (table.folder / "metadata").iterdir():
+        listed.write(f"metadata/{path.name}", path.read_bytes())
+    assert newest_metadata(listed) == f"metadata/{expected}"
 
 
 @pytest.mark.parametrize(

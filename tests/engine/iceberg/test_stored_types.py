@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.conversions import from_bytes
 from pyiceberg.table import StaticTable
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.main import LakeSession
 from engine.storage.storage import open_storage

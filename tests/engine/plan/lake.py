@@ -19,10 +19,7 @@ from catalog.changes import CreateView
 from catalog.entries import ViewColumn, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, TableName
-from engine.analyze.analyze import analyze
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.authorize.authorize import authorize
-from engine.bind.bind import bind
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.table_draft import Definition
@@ -30,7 +27,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, Add
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.main import EngineOptions, open_sources
-from engine.plan.planner import plan_statement
+from engine.pipeline import analyze_statement, authorize_statement, bind_statement, plan_statement
 from engine.plans.ddl import CreateTablePlan
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
@@ -39,7 +36,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import parse_setting
 from engine.sql.dialect.type_text import parse_type
-from engine.sql.script.programs import parse_program
+from engine.statements.parse import parse
 from engine.table.definition import TableDefinition
 from engine.types.schema import StructType, format_data_type
 from engine.types.sql_types import column_sql_type, format_sql_type
@@ -139,7 +136,7 @@ class PlanningLake:
         for key, value in settings.items():
             setting, canonical = parse_setting(key, value)
             state = state.with_value(setting.key, canonical)
-        bound = bind(parse_program(text), Binder(state, self.sources))
+        bound = bind_statement(parse(text), Binder(state, self.sources))
         assert isinstance(bound, BoundStatement), bound
         return bound
 
@@ -151,7 +148,7 @@ class PlanningLake:
         variables: tuple[str, ...] = (),
     ) -> AnalyzedStatement:
         answers = FixedAnswers(columns=query_columns(columns), variables=variables)
-        return analyze(authorize(self.bound(text, settings)), answers)
+        return analyze_statement(authorize_statement(self.bound(text, settings)), answers)
 
     def plan(
         self,

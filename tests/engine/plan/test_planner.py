@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.delta.planning import maintenance_plans as maintenance
-from engine.delta.planning.optimize_plans import OptimizePlan
-from engine.delta.planning.plans import ClonePlan
+from engine.formats.delta.planning import maintenance_plans as maintenance
+from engine.formats.delta.planning.optimize_plans import OptimizePlan
+from engine.formats.delta.planning.plans import ClonePlan
 from engine.plans import ddl, reads, variables, writes
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from tests.engine.plan.lake import PlanningLake
 
 KINDS: list[tuple[str, type[Any]]] = [

@@ -10,14 +10,7 @@ import pytest
 
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, DeletionVectorDescriptor, Metadata, Protocol
-from engine.pruning.metadata_answers import (
-    Answer,
-    NoAnswer,
-    count_by_partition,
-    count_rows,
-    exact_selection,
-    extreme,
-)
+from engine.pruning.metadata_answers import Answer, NoAnswer, count_by_partition, count_rows, exact_selection, extreme
 from engine.pruning.predicates import Column, IsNotNull, Predicate, compare
 from tests.engine.delta.log_builder import LogBuilder, add
 

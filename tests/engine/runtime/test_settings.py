@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.planning.default_settings import DEFAULT_SETTINGS
+from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import (

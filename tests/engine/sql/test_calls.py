@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.script.programs import parse_program
-from engine.statements.calls.procedures import (
+from engine.statements.parse import parse
+from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
     Call,
@@ -74,13 +74,13 @@ CALLS: list[tuple[str, str | None, tuple[str, ...], Procedure]] = [
 
 @pytest.mark.parametrize(("text", "catalog", "parts", "procedure"), CALLS, ids=[each[0] for each in CALLS])
 def test_calls(text: str, catalog: str | None, parts: tuple[str, ...], procedure: Procedure) -> None:
-    found = parse_program(f"CALL {text};")
+    found = parse(f"CALL {text};")
     assert isinstance(found, Call)
     assert (found.catalog, found.table_parts, found.procedure) == (catalog, parts, procedure)
 
 
 def test_a_table_is_registered() -> None:
-    found = parse_program("CALL c.system.register_table(table => 's.t', metadata_file => '/x/v1.metadata.json')")
+    found = parse("CALL c.system.register_table(table => 's.t', metadata_file => '/x/v1.metadata.json')")
     assert found == RegisterTable(catalog="c", table_parts=("s", "t"), metadata_file="/x/v1.metadata.json")
 
 
@@ -102,7 +102,7 @@ SNAPSHOTS = [
 
 @pytest.mark.parametrize(("text", "expected"), SNAPSHOTS)
 def test_a_snapshot_is_taken_of_a_table(text: str, expected: SnapshotTable) -> None:
-    assert parse_program(f"CALL {text}") == expected
+    assert parse(f"CALL {text}") == expected
 
 
 WRONG = [
@@ -148,5 +148,5 @@ WRONG = [
 @pytest.mark.parametrize(("text", "condition"), WRONG, ids=[each[0] for each in WRONG])
 def test_wrong_calls(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_program(f"CALL {text}")
+        parse(f"CALL {text}")
     assert caught.value.condition == condition

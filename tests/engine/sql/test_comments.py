@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
-from engine.sql.parser import parse
-from engine.statements.queries import Query
+from engine.statements.parse import parse
+from engine.statements.select.statement import Query
 
 
 @pytest.mark.parametrize(

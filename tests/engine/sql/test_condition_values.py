@@ -8,8 +8,8 @@ from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
 from engine.runtime.variables import RowValue
 from engine.sql.parameters import with_condition_values
-from engine.sql.script.programs import parse_program
-from engine.statements.writes import Insert, ReplaceOn, ReplaceWhere
+from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceWhere
+from engine.statements.parse import parse
 
 P = Parameter
 CASES = [
@@ -26,7 +26,7 @@ CASES = [
 
 @pytest.mark.parametrize(("clause", "parameters", "condition", "left"), CASES)
 def test_values_stand_in_the_condition(clause: str, parameters: list[Parameter], condition: str, left: int) -> None:
-    statement = parse_program(f"INSERT INTO t {clause}")
+    statement = parse(f"INSERT INTO t {clause}")
     assert isinstance(statement, Insert)
     bound, rest = with_condition_values(statement, parameters)
     assert isinstance(bound.replace, ReplaceWhere | ReplaceOn)
@@ -42,7 +42,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("clause", "parameter"), REFUSED)
 def test_values_that_cannot(clause: str, parameter: Parameter) -> None:
-    statement = parse_program(f"INSERT INTO t {clause}")
+    statement = parse(f"INSERT INTO t {clause}")
     assert isinstance(statement, Insert)
     with pytest.raises(SqlError) as refused:
         with_condition_values(statement, [parameter])

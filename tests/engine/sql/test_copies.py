@@ -6,10 +6,10 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.bind.source_files import glob
-from engine.sql.script.programs import parse_program
-from engine.statements.copies import ConvertTable, CopyInto, Validation
-from engine.statements.queries import AsOfVersion
-from engine.statements.tables import CloneTable, CreateMode
+from engine.statements.copy_into.statement import CopyInto, Validation
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateMode
+from engine.statements.parse import parse
+from engine.statements.select.statement import AsOfVersion
 from engine.table.scan import FileFormat, FileKind
 
 GLOBS = [
@@ -38,7 +38,7 @@ def test_globs_that_mean_nothing(pattern: str) -> None:
 
 
 def copied(text: str) -> CopyInto:
-    statement = parse_program(text)
+    statement = parse(text)
     assert isinstance(statement, CopyInto)
     return statement
 
@@ -78,14 +78,14 @@ CONVERTED = [
 
 @pytest.mark.parametrize(("text", "path", "has_statistics", "partitioned_by"), CONVERTED)
 def test_convert(text: str, path: str | None, has_statistics: bool, partitioned_by: list[str]) -> None:
-    found = parse_program(text)
+    found = parse(text)
     assert isinstance(found, ConvertTable)
     assert (found.path, found.has_statistics) == (path, has_statistics)
     assert [column.parts[0] for column in found.partitioned_by] == partitioned_by
 
 
 def test_clones() -> None:
-    found = parse_program("CREATE OR REPLACE TABLE a.t SHALLOW CLONE delta.`/s@v3` TBLPROPERTIES (a = 1) LOCATION '/x'")
+    found = parse("CREATE OR REPLACE TABLE a.t SHALLOW CLONE delta.`/s@v3` TBLPROPERTIES (a = 1) LOCATION '/x'")
     assert isinstance(found, CloneTable)
     assert (found.mode, found.source_parts, found.time_travel, found.shallow) == (
         CreateMode.CREATE_OR_REPLACE,
@@ -95,7 +95,7 @@ def test_clones() -> None:
     )
     assert (found.properties, found.location) == ((("a", "1"),), "/x")
     for clause in ("VERSION AS OF 3", "FOR VERSION AS OF '3'", "FOR SYSTEM_VERSION AS OF 3", "@v3"):
-        deep = parse_program(f"CREATE TABLE t CLONE s {clause}")
+        deep = parse(f"CREATE TABLE t CLONE s {clause}")
         assert isinstance(deep, CloneTable) and deep.time_travel == AsOfVersion(3) and not deep.shallow
 
 
@@ -118,5 +118,5 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
 def test_refusals(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as refused:
-        parse_program(text)
+        parse(text)
     assert refused.value.condition == condition

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
-from engine.sql.script.programs import parse_program
-from engine.statements.writes import Insert, MultiInsert
+from engine.statements.insert.statement import Insert, MultiInsert
+from engine.statements.parse import parse
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ from engine.statements.writes import Insert, MultiInsert
     ],
 )
 def test_the_clauses_in_front_belong_to_the_query(text: str, source: str) -> None:
-    insert = parse_program(text)
+    insert = parse(text)
     assert isinstance(insert, Insert)
     assert (insert.table_parts, " ".join(insert.source.text.split())) == (("t",), source)
 
 
 def test_several_inserts_have_the_clauses_each() -> None:
     head = "WITH c AS (SELECT * FROM x) FROM c, y"
-    statement = parse_program(f"{head}\nINSERT INTO a SELECT p -- 1\nINSERT OVERWRITE s.b SELECT q WHERE q > 1;")
+    statement = parse(f"{head}\nINSERT INTO a SELECT p -- 1\nINSERT OVERWRITE s.b SELECT q WHERE q > 1;")
     assert isinstance(statement, MultiInsert)
     found = [(each.table_parts, each.overwrite, " ".join(each.source.text.split())) for each in statement.inserts]
     assert found == [(("a",), False, f"{head} SELECT p"), (("s", "b"), True, f"{head} SELECT q WHERE q > 1")]
@@ -45,9 +45,9 @@ def test_several_inserts_have_the_clauses_each() -> None:
 )
 def test_an_error_among_several_says_where(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as refused:
-        parse_program(text)
+        parse(text)
     assert (refused.value.line, refused.value.column) == (line, column)
 
 
 def test_a_name_insert_is_a_name() -> None:
-    assert not isinstance(parse_program("FROM t SELECT `insert`, (SELECT 1) AS x"), Insert | MultiInsert)
+    assert not isinstance(parse("FROM t SELECT `insert`, (SELECT 1) AS x"), Insert | MultiInsert)

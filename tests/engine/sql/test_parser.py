@@ -21,20 +21,17 @@ from engine.sql.dialect.errors import (
     UnsupportedStatement,
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS
-from engine.sql.parser import parse
-from engine.statements.foreign import Absent, Refresh, ShowAbsent
-from engine.statements.queries import DescribeQuery, Explain, ExplainMode, Query
-from engine.statements.rights import PrincipalName, SecurableName, ShowGrants
-from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.shows import (
-    DescribeDetail,
-    DescribeHistory,
-    DescribeSchema,
-    DescribeTable,
-    FindColumns,
-    FindFunctions,
-    FindSchemas,
-    FindTables,
+from engine.statements.base import Statement
+from engine.statements.compatibility.statement import Absent, Refresh, ShowAbsent
+from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeSchema, DescribeTable
+from engine.statements.explain.statement import Explain, ExplainMode
+from engine.statements.grants.statement import PrincipalName, SecurableName, ShowGrants
+from engine.statements.listings.statement import FindColumns, FindFunctions, FindSchemas, FindTables
+from engine.statements.parse import parse
+from engine.statements.registry import HEADS
+from engine.statements.select.statement import DescribeQuery, Query
+from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.show.statement import (
     ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
@@ -47,7 +44,6 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.statement import Statement
 from tests.engine.sql.golden import load_cases
 from tests.examples import examples
 
@@ -281,7 +277,19 @@ def test_a_semicolon_in_quotes_or_comments_ends_nothing(text: str) -> None:
     assert isinstance(parse(text), Query)
 
 
-@pytest.mark.parametrize("words", REFUSED_STATEMENTS, ids=" ".join)
+def is_supported(words: tuple[str, ...]) -> bool:
+    """Whether a supported statement begins so; then EXPLAIN alone refuses it by this name."""
+    others = (
+        ("BEGIN",),
+        ("DECLARE",),
+        ("EXECUTE", "IMMEDIATE"),
+        ("DROP", "TEMPORARY", "VARIABLE"),
+        ("DROP", "TEMP", "VARIABLE"),
+    )
+    return any(words[: len(head)] == head for head in (*HEADS, *others))
+
+
+@pytest.mark.parametrize("words", [words for words in REFUSED_STATEMENTS if not is_supported(words)], ids=" ".join)
 def test_each_refused_statement_is_named(words: tuple[str, ...]) -> None:
     for text in (" ".join(words) + " x", "/* c */ " + "\n".join(words).lower() + " x y z"):
         with pytest.raises(UnsupportedStatement) as caught:
@@ -298,21 +306,11 @@ REFUSED = [
     ("LIST JARS", UnsupportedStatement),
     ("CREATE FUNCTION f AS 'com.example.F' USING JAR '/tmp/x.jar'", UnsupportedStatement),
     ("create or replace temporary function f as 'x'", UnsupportedStatement),
-    ("CREATE TEMPORARY FUNCTION f() RETURNS INT RETURN 1", UnsupportedStatement),
     ("CACHE TABLE t AS SELECT 1", UnsupportedStatement),
     ("CACHE LAZY TABLE t", UnsupportedStatement),
-    ("EXECUTE IMMEDIATE 'drop table t'", UnsupportedStatement),
-    ("CALL system.run('x')", UnsupportedStatement),
-    ("BEGIN select 1; select 2; END", UnsupportedStatement),
-    ("begin atomic\n  declare x int; end;", UnsupportedStatement),
-    ("DECLARE x INT DEFAULT 5", UnsupportedStatement),
-    ("SET VARIABLE x = 5", UnsupportedStatement),
-    ("set var x = (select 1)", UnsupportedStatement),
     ("LOAD DATA LOCAL INPATH '/etc/passwd' INTO TABLE t", UnsupportedStatement),
     ("INSERT OVERWRITE DIRECTORY '/tmp/x' USING csv SELECT 1", UnsupportedStatement),
     ("insert overwrite local directory '/tmp/x' select 1", UnsupportedStatement),
-    ("with c as (select 1) insert into t select * from c", UnsupportedStatement),
-    ("from t insert into u select *", UnsupportedStatement),
     ("with c as (delete from t) select 1", UnsupportedStatement),
     ("explain drop table t", UnsupportedStatement),
     ("EXPLAIN EXTENDED ADD JAR 'x'", UnsupportedStatement),
@@ -326,6 +324,7 @@ REFUSED = [
     ("SELECT ReFlEcT ( 'a', 'b' )", UnsupportedFunction),
     ("select /* a */ reflect /* b */ (/* c */ 'a', 'b')", UnsupportedFunction),
     ("select `reflect`('a', 'b')", UnsupportedFunction),
+    ("select identifier('reflect')('a', 'b')", UnsupportedFunction),
     ("select java_method('a', 'b')", UnsupportedFunction),
     ("select try_reflect('a', 'b')", UnsupportedFunction),
     ("select system.builtin.reflect('a', 'b')", UnsupportedFunction),
@@ -374,13 +373,6 @@ REFUSED = [
     ("select transform(a) using ? from t", UnsupportedClause),
     ("MAP a USING 'cat' FROM t", UnsupportedStatement),
     ("reduce a using 'cat' from t", UnsupportedStatement),
-    ("select * from identifier('t')", UnsupportedClause),
-    ("select * from IDENTIFIER ( :t )", UnsupportedClause),
-    ("select * from s.identifier('t')", UnsupportedClause),
-    ("select identifier('a') from t", UnsupportedClause),
-    ("select identifier('reflect')('a', 'b')", UnsupportedClause),
-    ("describe identifier('t')", UnsupportedClause),
-    ("use identifier('t')", UnsupportedClause),
     ("select * from stream t", UnsupportedClause),
     ("select * from t with ('path' = '/etc')", UnsupportedClause),
     ("select * from t changes from version 1", UnsupportedClause),

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.ddl.writes import WRITE_HEADS
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS, advice_on
-from engine.sql.script.programs import parse_program
+from engine.statements.parse import parse
+from engine.statements.registry import HEADS
 
 ACCEPTED = (
     "CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/x')",
@@ -262,13 +262,13 @@ REJECTED: dict[str, str] = {
 
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_statement_is_accepted(text: str) -> None:
-    parse_program(text)
+    parse(text)
 
 
 @pytest.mark.parametrize(("text", "alternative"), REJECTED.items(), ids=list(REJECTED))
 def test_rejected_statement_names_what_to_use(text: str, alternative: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_program(text)
+        parse(text)
     advice = str(caught.value).partition("is not supported by this gateway. ")[2] or str(caught.value)
     assert alternative in advice
     assert caught.value.sqlstate in ("0A000", "38000")
@@ -277,4 +277,4 @@ def test_rejected_statement_names_what_to_use(text: str, alternative: str) -> No
 def test_every_refusal_has_advice_unless_the_statement_runs_elsewhere() -> None:
     without = {words for words, kind in REFUSED_STATEMENTS.items() if advice_on(kind) == "Nothing was run."}
     runs = {words for words in without if any(text.startswith(" ".join(words)) for text in ACCEPTED)}
-    assert without <= runs | set(WRITE_HEADS)
+    assert without <= runs | set(HEADS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
-from engine.sql.parser import parse
+from engine.statements.parse import parse
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from engine.sql.dialect import dialect
 from engine.sql.dialect.errors import StatementHasTooManyTokens
-from engine.sql.parser import parse
+from engine.statements.parse import parse
 
 
 def test_a_statement_of_too_many_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sql.script.programs import parse_program
-from engine.statements.variables import may_answer_rows
+from engine.statements.parse import parse
+from engine.statements.registry import may_answer_rows
 
 WITHOUT = [
     "INSERT INTO t VALUES (1)",
@@ -50,9 +50,9 @@ PERHAPS = [
 
 @pytest.mark.parametrize("text", WITHOUT)
 def test_statements_without_rows(text: str) -> None:
-    assert not may_answer_rows(parse_program(text))
+    assert not may_answer_rows(parse(text))
 
 
 @pytest.mark.parametrize("text", PERHAPS)
 def test_statements_that_may_have_rows(text: str) -> None:
-    assert may_answer_rows(parse_program(text))
+    assert may_answer_rows(parse(text))

@@ -12,15 +12,7 @@ from typing import Any
 import pytest
 
 from catalog.errors import TableNotFound
-from engine.runtime.accesses import (
-    Access,
-    ColumnLineage,
-    ColumnSource,
-    Lineage,
-    StatementAccess,
-    Transformation,
-    Use,
-)
+from engine.runtime.accesses import Access, ColumnLineage, ColumnSource, Lineage, StatementAccess, Transformation, Use
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.runtime.results import ResultStream, empty_result

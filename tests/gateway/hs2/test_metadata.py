@@ -7,7 +7,8 @@ import pytest
 
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_type_of
-from engine.statements.shows import (
+from engine.statements.base import Statement
+from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,
     ListFunctions,
@@ -15,7 +16,6 @@ from engine.statements.shows import (
     ListSchemas,
     ListTables,
 )
-from engine.statements.statement import Statement
 from gateway.hs2 import metadata
 from gateway.hs2.metadata import Shape, parse_catalog, parse_pattern, parse_table_types
 from tests.gateway.arrow_engine import ArrowEngine

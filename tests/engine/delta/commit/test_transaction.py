@@ -17,10 +17,11 @@ from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss, RetryPolicy
 from engine.concurrency.turns import Turns
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentAppend, ConcurrentDeleteRead
-from engine.delta.commit.transaction import Transaction
+from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
+from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.statement_errors import StatementCancelled
 from engine.storage.put_if_absent import put_local
 from engine.storage.storage import Storage, open_storage
@@ -250,3 +251,50 @@ def test_a_local_table_from_first_to_last(tmp_path: Path) -> None:
     append(storage, "day=2026-01-31/a b%.parquet".replace("%", "%25").replace(" ", "%20"))
     snapshot = load_snapshot(str(tmp_path / "lake" / "t"))
     assert snapshot.files.column("path").to_pylist() == ["day=2026-01-31/a b%.parquet"]
+
+
+@pytest.mark.parametrize("versions", [None, 1, 2, 3, 5], ids=lambda versions: f"made again: {versions}")
+@pytest.mark.parametrize("when", ["before the first", "between them", "never"])
+def test_two_versions_that_only_say_something_leave_the_log_of_another_table_as_it_is(
+    versions: int | None, when: str
+) -> None:
+    """The table has versions 0 and 1, and another one in its place has as many as given, or there is none."""
+    storage = table()
+    snapshot = Snapshot.load(storage)
+
+    def replace_table() -> dict[str, tuple[bytes, int]]:
+        storage.files.clear()
+        if versions is not None:
+            create(storage)
+            for number in range(1, versions):
+                append(storage, f"other-{number}")
+        return dict(storage.files)
+
+    def tell(before: Committed | None = None) -> Committed:
+        found = Transaction.on(snapshot, describe(TableOperation.VACUUM, "VACUUM START")).after(before)
+        return found.only_telling(is_told_again=before is None).commit()
+
+    others = replace_table() if when == "before the first" else None
+    begun = tell()
+    if when == "never":
+        ended = tell(begun)
+        assert [begun.version, ended.version, Snapshot.load(storage).version] == [2, 3, 3]
+        assert ended.untold is begun
+        return
+    others = others if others is not None else replace_table()
+    with pytest.raises(ConcurrentDrop):
+        tell(begun)
+    assert storage.files == others
+
+
+def test_a_version_of_another_table_is_not_taken_back() -> None:
+    storage = table()
+    committed = append(storage, "d")
+    name = f"_delta_log/{committed.version:020}.json"
+    ours = storage.files.pop(name)
+    append(storage, "e")
+    committed.take_back()
+    assert name in storage.files
+    storage.files[name] = ours
+    committed.take_back()
+    assert name not in storage.files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import TableAlreadyExists
-from engine.delta.planning.plans import ClonePlan
+from engine.formats.delta.planning.plans import ClonePlan
 from engine.plans.ddl import CreateTablePlan
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake, shown_columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.planning.plans import ConvertPlan
+from engine.formats.delta.planning.plans import ConvertPlan
 from engine.plans.ddl import CreateTablePlan
 from engine.table.definition_changes import SetProperty
 from engine.table.operations import TableOperation

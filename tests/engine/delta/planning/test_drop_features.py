@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.delta.planning.drop_features import do_without, goes_with_files, stale_files
-from engine.delta.planning.plans import RewritePlan, TruncateHistoryPlan
 from engine.delta.spec.actions import DomainMetadata
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
+from engine.formats.delta.planning.drop_features import do_without, goes_with_files, stale_files
+from engine.formats.delta.planning.plans import RewritePlan, TruncateHistoryPlan
 from engine.plans.ddl import AlterPlan
-from engine.statements.alters import DropFeature
+from engine.statements.alter_table.statement import DropFeature
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake, data_file, shown_columns
 

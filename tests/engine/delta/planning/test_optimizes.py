@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from catalog.names import PATH_SCHEMA
-from engine.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
-from engine.delta.planning.optimizes import auto_compaction
+from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
+from engine.formats.delta.planning.optimizes import auto_compaction
 from engine.formats.planning import follow_up_of
 from engine.plans.plan import Plan
 from engine.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
-from engine.statements.maintenance import Optimize
+from engine.statements.maintenance.statement import Optimize
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake
 

@@ -9,11 +9,11 @@ import pytest
 
 from catalog.errors import TableAlreadyExists
 from engine.delta.commit.conflict_errors import FeatureDropConflict
-from engine.delta.planning.maintenance_plans import VacuumPlan
-from engine.delta.planning.optimize_plans import OptimizePlan
-from engine.delta.planning.plans import BackfillPlan, ClonePlan, DeltaPlan, RewritePlan
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.plan.planner import plan_statement
+from engine.formats.delta.planning.maintenance_plans import VacuumPlan
+from engine.formats.delta.planning.optimize_plans import OptimizePlan
+from engine.formats.delta.planning.plans import BackfillPlan, ClonePlan, DeltaPlan, RewritePlan
+from engine.pipeline import plan_statement
 from engine.plans.format_plan import FormatPlan
 from tests.engine.plan.lake import PlanningLake, data_file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
+from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake
 

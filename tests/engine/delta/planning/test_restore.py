@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.delta.planning.maintenance_plans import RestorePlan
+from engine.formats.delta.planning.maintenance_plans import RestorePlan
 from engine.plans.ddl import AlterPlan
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake, shown_columns

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from engine.delta.planning import row_tracking
-from engine.delta.planning.plans import BackfillPlan
+from engine.formats.delta.planning import row_tracking
+from engine.formats.delta.planning.plans import BackfillPlan
 from engine.plans.ddl import AlterPlan
 from tests.engine.plan.lake import PlanningLake, data_file
 

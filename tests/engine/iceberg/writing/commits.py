@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.table import StaticTable
 
-from engine.iceberg.iceberg_format import IcebergFormat
+from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, write_manifest_list

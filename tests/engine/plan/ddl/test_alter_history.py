@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.ddl.alter_history import compact, operation_of
 from engine.plans.ddl import AlterPlan
-from engine.statements.alters import DropFeature
+from engine.statements.alter_table.planning_history import compact, operation_of
+from engine.statements.alter_table.statement import DropFeature
 from engine.types.schema import StructType
 from tests.engine.plan.lake import PlanningLake
 

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.changes import RenameTable, SetLocation
 from catalog.names import TableName
-from engine.delta.planning.plans import RewritePlan
+from engine.formats.delta.planning.plans import RewritePlan
 from engine.plans.ddl import AlterPlan, CatalogPlan
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake, data_file, shown_columns

@@ -9,10 +9,10 @@ import pytest
 
 from catalog.errors import SqlError
 from catalog.names import TableName
-from engine.plan.ddl.keys import new_keys, with_not_nulls
-from engine.plan.ddl.new_tables import table_schema
-from engine.sql.script.programs import parse_program
-from engine.statements.tables import CreateTable
+from engine.statements.create_table.planning_definition import table_schema
+from engine.statements.create_table.planning_keys import new_keys, with_not_nulls
+from engine.statements.create_table.statement import CreateTable
+from engine.statements.parse import parse
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey
 from engine.types.schema import StructType
 
@@ -20,7 +20,7 @@ NAME = TableName("c", "s", "t")
 
 
 def created(text: str) -> tuple[CreateTable, StructType]:
-    statement = parse_program(f"CREATE TABLE t ({text})")
+    statement = parse(f"CREATE TABLE t ({text})")
     assert isinstance(statement, CreateTable)
     return statement, with_not_nulls(table_schema(statement.columns), statement.keys)
 

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.plan.ddl.new_tables import (
+from engine.statements.create_table.planning_definition import (
     checks_of,
     plan_expression_checks,
     table_changes,
     table_schema,
 )
-from engine.sql.script.programs import parse_program
-from engine.statements.tables import CreateTable
+from engine.statements.create_table.statement import CreateTable
+from engine.statements.parse import parse
 from engine.table.definition_changes import AddConstraint, ClusterBy, SetDescription, SetProperty
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def create(rest: str) -> CreateTable:
-    statement = parse_program(f"CREATE TABLE t {rest}")
+    statement = parse(f"CREATE TABLE t {rest}")
     assert isinstance(statement, CreateTable)
     return statement
 

@@ -13,12 +13,12 @@ import pytest
 from deltalake import write_deltalake
 
 from engine.main import EngineOptions, open_sources
+from engine.pipeline import EngineSources
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, ExplainPlan, ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState
-from engine.statement import EngineSources
 from tests.engine.planned import planned
 
 STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")

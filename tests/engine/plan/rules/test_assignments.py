@@ -8,7 +8,7 @@ from catalog.errors import SqlError
 from engine.plan.rules.assignments import NewValues, assigned_values, assignment_refusals, own_path
 from engine.plan.rules.query_columns import table_fields
 from engine.plans.expression_checks import Dependency
-from engine.statements.writes import Assignment
+from engine.statements.row_changes.statement import Assignment
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.plan.lake import PlanningLake, bound_table, query_columns
 

@@ -6,8 +6,8 @@ import pytest
 
 from engine.bind.bound import BoundFiles
 from engine.plan.rules.file_columns import columns_plan, with_columns
-from engine.sql.script.programs import parse_program
-from engine.statements.copies import CopyInto
+from engine.statements.copy_into.statement import CopyInto
+from engine.statements.parse import parse
 from engine.table.scan import NO_FILES, FileFormat
 from engine.types.sql_types import format_sql_type
 from tests.engine.plan.lake import PlanningLake, bound_table, query_columns
@@ -15,7 +15,7 @@ from tests.engine.plan.lake import PlanningLake, bound_table, query_columns
 
 def copied(planning: PlanningLake, text: str, found: str) -> tuple[str, FileFormat]:
     """The columns and the format with which the files of a COPY INTO are read, in which Spark found these columns."""
-    statement = parse_program(f"COPY INTO {text}")
+    statement = parse(f"COPY INTO {text}")
     assert isinstance(statement, CopyInto)
     files = BoundFiles(root="/in", files=NO_FILES, format=statement.format)
     known = with_columns(files, query_columns(found), statement, bound_table(planning, statement.table_parts[0]))
@@ -63,7 +63,7 @@ def test_nothing_is_lost_unseen(planning: PlanningLake, clauses: str, options: d
 
 
 def test_the_query_for_the_columns() -> None:
-    statement = parse_program("COPY INTO plain FROM '/in' FILEFORMAT = JSON")
+    statement = parse("COPY INTO plain FROM '/in' FILEFORMAT = JSON")
     assert isinstance(statement, CopyInto)
     plan = columns_plan(BoundFiles(root="/in", files=NO_FILES, format=statement.format))
     (scan,) = plan.scans

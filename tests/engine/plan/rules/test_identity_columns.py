@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.plan.ddl.new_tables import table_schema
 from engine.plan.rules.identity_columns import ensure_no_identity_partition, identity_metadata
-from engine.sql.script.programs import parse_program
-from engine.statements.tables import ColumnDef, CreateTable
+from engine.statements.create_table.planning_definition import table_schema
+from engine.statements.create_table.statement import ColumnDef, CreateTable
+from engine.statements.parse import parse
 from engine.types.schema import PrimitiveType
 
 LONG = PrimitiveType.LONG
 
 
 def column(text: str) -> ColumnDef:
-    statement = parse_program(f"CREATE TABLE t ({text})")
+    statement = parse(f"CREATE TABLE t ({text})")
     assert isinstance(statement, CreateTable)
     return statement.columns[0]
 

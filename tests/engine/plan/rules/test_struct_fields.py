@@ -8,7 +8,7 @@ from engine.bind.bound import BoundTable
 from engine.plan.rules.struct_fields import depends_on_names
 from engine.plans.file_writes import FieldMatching
 from engine.plans.writes import InsertPlan
-from engine.statements.writes import Insert
+from engine.statements.insert.statement import Insert
 from tests.engine.plan.lake import PlanningLake
 
 NAME, POSITION, FILLED = FieldMatching.NAME, FieldMatching.POSITION, FieldMatching.FILLED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.plans.reads import ExplainPlan
-from engine.statements.queries import ExplainMode
+from engine.statements.explain.statement import ExplainMode
 from tests.engine.plan.lake import PlanningLake
 
 ONE_BY_ONE = "files with other rows are written again without them, files of nothing else are removed"

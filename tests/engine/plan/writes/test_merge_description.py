@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from engine.plan.writes.merge_description import describe_merge
-from engine.sql.script.programs import parse_program
-from engine.statements.merges import Merge
+from engine.statements.merge.planning_history import describe_merge
+from engine.statements.merge.statement import Merge
+from engine.statements.parse import parse
 from engine.table.operations import TableOperation
 
 
 def test_every_clause_with_its_condition_and_action() -> None:
-    statement = parse_program(
+    statement = parse(
         """MERGE INTO t USING s ON t.k =
                 s.k -- the key
             WHEN MATCHED AND s.gone THEN DELETE

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.plan.rules.query_columns import given_fields
-from engine.plan.writes.schema_evolution import assigned_fields
 from engine.plans.file_writes import FieldMatching
 from engine.plans.writes import InsertPlan
+from engine.statements.merge.planning_evolution import assigned_fields
 from engine.types.schema import StructType
 from engine.types.sql_types import format_sql_type
 from tests.engine.plan.lake import PlanningLake, query_columns

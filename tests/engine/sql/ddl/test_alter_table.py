@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sql.script.programs import parse_program
-from engine.statements.alters import (
+from engine.statements.alter_table.statement import (
     AddColumns,
     AddConstraint,
     AlterColumn,
@@ -23,7 +22,8 @@ from engine.statements.alters import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.tables import After, Check, ColumnDef, First, Position
+from engine.statements.create_table.statement import After, Check, ColumnDef, First, Position
+from engine.statements.parse import parse
 
 
 def _column(name: str, sql_type: str, **clauses: object) -> ColumnDef:
@@ -104,4 +104,4 @@ CHANGES: list[tuple[str, tuple[TableChange, ...]]] = [
 
 @pytest.mark.parametrize(("text", "changes"), CHANGES, ids=[text for text, _ in CHANGES])
 def test_each_change_of_a_table_is_read(text: str, changes: tuple[TableChange, ...]) -> None:
-    assert parse_program(f"ALTER TABLE s.t {text}") == AlterTable(table_parts=("s", "t"), changes=changes)
+    assert parse(f"ALTER TABLE s.t {text}") == AlterTable(table_parts=("s", "t"), changes=changes)

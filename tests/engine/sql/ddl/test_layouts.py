@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
-from engine.sql.script.programs import parse_program
-from engine.statements.alters import (
+from engine.statements.alter_table.statement import (
     AlterTable,
     ChangeIdentifierFields,
     ChangePartitionField,
@@ -16,7 +15,8 @@ from engine.statements.alters import (
     ReferenceAction,
     WriteOrdered,
 )
-from engine.statements.tables import CreateTable
+from engine.statements.create_table.statement import CreateTable
+from engine.statements.parse import parse
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 DAY_MS = 86_400_000
@@ -46,7 +46,7 @@ PARTITIONINGS: list[tuple[str, tuple[str, ...], tuple[PartitionTerm, ...]]] = [
 
 @pytest.mark.parametrize(("text", "columns", "terms"), PARTITIONINGS)
 def test_partitionings(text: str, columns: tuple[str, ...], terms: tuple[PartitionTerm, ...]) -> None:
-    statement = parse_program(f"CREATE TABLE t (x INT) USING iceberg PARTITIONED BY {text}")
+    statement = parse(f"CREATE TABLE t (x INT) USING iceberg PARTITIONED BY {text}")
     assert isinstance(statement, CreateTable)
     assert (statement.partitioned_by, statement.partition_terms) == (columns, terms)
 
@@ -103,7 +103,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("text", "change"), CHANGES)
 def test_changes(text: str, change: Any) -> None:
-    statement = parse_program(f"ALTER TABLE s.t {text}")
+    statement = parse(f"ALTER TABLE s.t {text}")
     assert statement == AlterTable(table_parts=("s", "t"), changes=(change,))
 
 
@@ -124,4 +124,4 @@ WRONG = [
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_is_a_syntax_error(text: str) -> None:
     with pytest.raises(StatementSyntaxError):
-        parse_program(text)
+        parse(text)

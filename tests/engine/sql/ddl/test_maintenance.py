@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.script.programs import parse_program
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance.statement import Optimize, Reorg
+from engine.statements.parse import parse
 
 STATEMENTS: list[tuple[str, Optimize | Reorg]] = [
     ("OPTIMIZE t", Optimize(table_parts=("t",))),
@@ -37,11 +37,11 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "statement"), STATEMENTS, ids=[text for text, _ in STATEMENTS])
 def test_maintenance_statements(text: str, statement: Optimize | Reorg) -> None:
-    assert parse_program(text) == statement
+    assert parse(text) == statement
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED, ids=[text for text, _ in REFUSED])
 def test_refused_maintenance_statements(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_program(text)
+        parse(text)
     assert caught.value.condition == condition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.script.programs import parse_program
+from engine.statements.parse import parse
 
 TWICE = [
     ("CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 1 START WITH 2))", "IDENTITY_COLUMNS", "START"),
@@ -38,5 +38,5 @@ TWICE = [
 @pytest.mark.parametrize(("text", "condition", "told"), TWICE, ids=[row[0] for row in TWICE])
 def test_no_clause_comes_twice(text: str, condition: str, told: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_program(text)
+        parse(text)
     assert caught.value.condition.startswith(condition) and told in caught.value.message

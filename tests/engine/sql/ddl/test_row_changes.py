@@ -7,11 +7,11 @@ import pytest
 from catalog.errors import SqlError
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.composed import Names
-from engine.sql.script.programs import parse_program
-from engine.statements.explains import ExplainWrite
-from engine.statements.merges import ClauseKind, DeleteAction, Merge, SetAction, StarAction
-from engine.statements.queries import TargetQuery
-from engine.statements.writes import Assignment, Delete, Update
+from engine.statements.explain.statement import ExplainWrite
+from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, SetAction, StarAction
+from engine.statements.parse import parse
+from engine.statements.row_changes.statement import Assignment, Delete, Update
+from engine.statements.select.statement import TargetQuery
 
 
 def shown(query: TargetQuery) -> str:
@@ -42,13 +42,13 @@ DELETES = [
 
 @pytest.mark.parametrize(("text", "alias", "condition", "rows"), DELETES)
 def test_delete(text: str, alias: str | None, condition: str | None, rows: str) -> None:
-    found = parse_program(text)
+    found = parse(text)
     assert isinstance(found, Delete)
     assert (found.alias, found.condition, shown(found.rows)) == (alias, condition, rows)
 
 
 def test_update() -> None:
-    found = parse_program(
+    found = parse(
         "UPDATE s.t x SET a = ?, `b c`.d = (SELECT max(x) FROM o), x.e = default, f = trim(both from 'a') -- last\n"
         "WHERE g > ? AND EXISTS (SELECT 1 FROM t)"
     )
@@ -78,7 +78,7 @@ WHEN NOT MATCHED BY SOURCE THEN UPDATE SET k = 0"""
 
 
 def test_merge() -> None:
-    found = parse_program(MERGE)
+    found = parse(MERGE)
     assert isinstance(found, Merge) and found.schema_evolution and found.source_alias == "y" and not found.is_table
     assert [(clause.kind, type(clause.action), clause.condition) for clause in found.clauses] == [
         (ClauseKind.MATCHED, StarAction, "y.v > :__marker_0"),
@@ -118,13 +118,13 @@ SOURCES = [
 
 @pytest.mark.parametrize(("source", "alias", "is_table"), SOURCES)
 def test_sources(source: str, alias: str, is_table: bool) -> None:
-    found = parse_program(f"MERGE INTO t USING {source} ON t.k = s.k WHEN MATCHED THEN DELETE")
+    found = parse(f"MERGE INTO t USING {source} ON t.k = s.k WHEN MATCHED THEN DELETE")
     assert isinstance(found, Merge)
     assert (found.source_alias, found.is_table, found.source.text) == (alias, is_table, f"SELECT * FROM {source}")
 
 
 def test_a_name_of_the_with_clause_is_no_table() -> None:
-    found = parse_program("WITH o AS (SELECT k FROM b) MERGE INTO t USING o ON t.k = o.k WHEN MATCHED THEN DELETE")
+    found = parse("WITH o AS (SELECT k FROM b) MERGE INTO t USING o ON t.k = o.k WHEN MATCHED THEN DELETE")
     assert isinstance(found, Merge) and not found.is_table
 
 
@@ -140,7 +140,7 @@ CASES = [
 @pytest.mark.parametrize(("action", "condition", "values"), CASES)
 def test_the_words_of_a_case_end_nothing(action: str, condition: str | None, values: list[str]) -> None:
     when = "" if condition is None else f" AND {condition}"
-    found = parse_program(
+    found = parse(
         f"MERGE INTO t USING s ON CASE WHEN t.k IS NULL THEN s.k IS NULL ELSE t.k = s.k END WHEN MATCHED{when} "
         f"THEN {action} WHEN NOT MATCHED THEN INSERT (v) VALUES (CASE WHEN s.a THEN 1 ELSE 2 END)"
     )
@@ -174,7 +174,7 @@ WRONG = [
 @pytest.mark.parametrize(("text", "message"), WRONG)
 def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_program(text)
+        parse(text)
     assert caught.value.condition == "PARSE_SYNTAX_ERROR" and message in str(caught.value)
 
 
@@ -188,10 +188,10 @@ def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
     ],
 )
 def test_what_changes_rows_is_explained(text: str) -> None:
-    found = parse_program(f"EXPLAIN FORMATTED {text} ;")
-    assert isinstance(found, ExplainWrite) and found.inner == parse_program(text)
+    found = parse(f"EXPLAIN FORMATTED {text} ;")
+    assert isinstance(found, ExplainWrite) and found.inner == parse(text)
     with pytest.raises(SqlError):
-        parse_program(f"EXPLAIN {text} )")
+        parse(f"EXPLAIN {text} )")
 
 
 @pytest.mark.parametrize(
@@ -205,17 +205,17 @@ def test_what_changes_rows_is_explained(text: str) -> None:
 )
 def test_what_with_defines_is_not_changed(text: str) -> None:
     with pytest.raises(UnsupportedClause):
-        parse_program(f"WITH t AS (SELECT 3 AS k) {text}")
+        parse(f"WITH t AS (SELECT 3 AS k) {text}")
 
 
 def test_a_source_without_alias_keeps_its_name() -> None:
     """So that all parts of it mean the table wherever they stand before a column."""
-    found = parse_program("MERGE INTO a.t USING b.t@v3 ON a.t.k = b.t.k WHEN NOT MATCHED THEN INSERT *")
+    found = parse("MERGE INTO a.t USING b.t@v3 ON a.t.k = b.t.k WHEN NOT MATCHED THEN INSERT *")
     assert isinstance(found, Merge) and found.source_parts == ("b", "t") and found.is_of_one_name
     assert found.pairs.query.text.endswith("FROM `a`.`t` JOIN `b`.`t` ON (a.t.k = b.t.k\n)")
     assert (found.pairs.target, found.pairs.source_relation) == (0, 1)
     for other in ("a.t AS x USING b.t", "a.t USING b.t AS x", "a.t USING b.u"):
-        renamed = parse_program(f"MERGE INTO {other} ON true WHEN MATCHED THEN DELETE")
+        renamed = parse(f"MERGE INTO {other} ON true WHEN MATCHED THEN DELETE")
         assert isinstance(renamed, Merge) and not renamed.is_of_one_name
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from sqlglot.tokens import Tokenizer
 
-from engine.statement import parse_statement
+from engine.pipeline import parse_statement
 
 
 def _merge(columns: list[str]) -> str:

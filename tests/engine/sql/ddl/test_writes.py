@@ -8,25 +8,12 @@ from hypothesis import strategies as st
 
 from catalog.errors import SqlError
 from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause, UnsupportedFunction, UnsupportedStatement
-from engine.sql.parser import parse
 from engine.sql.query.splice import splice
-from engine.sql.script.programs import parse_program
-from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
-from engine.statements.catalog import (
-    AlterView,
-    Commentable,
-    CommentOn,
-    CreateCatalog,
-    CreateSchema,
-    CreateView,
-    DropCatalog,
-    DropSchema,
-    DropView,
-    ViewColumn,
-)
-from engine.statements.queries import Query
-from engine.statements.statement import Statement, WriteStatement
-from engine.statements.tables import (
+from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
+from engine.statements.base import Statement
+from engine.statements.comments.statement import Commentable, CommentOn
+from engine.statements.containers.statement import CreateCatalog, CreateSchema, DropCatalog, DropSchema
+from engine.statements.create_table.statement import (
     Check,
     ColumnDef,
     CreateMode,
@@ -35,7 +22,11 @@ from engine.statements.tables import (
     DropTable,
     Identity,
 )
-from engine.statements.writes import Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere, TruncateTable
+from engine.statements.insert.statement import Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere
+from engine.statements.parse import parse
+from engine.statements.row_changes.statement import TruncateTable
+from engine.statements.select.statement import Query
+from engine.statements.views.statement import AlterView, CreateView, DropView, ViewColumn
 from tests.examples import examples
 
 ONE = Query(text="select 1")
@@ -138,7 +129,7 @@ INSERTS: list[tuple[str, Insert]] = [
     ),
 ]
 
-DDL: list[tuple[str, WriteStatement]] = [
+DDL: list[tuple[str, Statement]] = [
     ("create table t", CreateTable(mode=CreateMode.CREATE, table_parts=("t",))),
     (
         "create table if not exists c.s.t (a int) using delta",
@@ -299,16 +290,10 @@ DDL: list[tuple[str, WriteStatement]] = [
 
 
 @pytest.mark.parametrize(("text", "statement"), INSERTS + DDL, ids=[text[:60] for text, _ in INSERTS + DDL])
-def test_each_clause_is_read(text: str, statement: WriteStatement) -> None:
-    assert parse_program(text) == statement
-    assert parse_program(f"/* c */ {text} -- d") == statement
-    assert parse_program(f"{text} ;") == statement
-
-
-@pytest.mark.parametrize("text", [text for text, _ in INSERTS + DDL], ids=[text[:60] for text, _ in INSERTS + DDL])
-def test_parse_refuses_all_of_them_by_name(text: str) -> None:
-    with pytest.raises(UnsupportedStatement):
-        parse(text)
+def test_each_clause_is_read(text: str, statement: Statement) -> None:
+    assert parse(text) == statement
+    assert parse(f"/* c */ {text} -- d") == statement
+    assert parse(f"{text} ;") == statement
 
 
 @pytest.mark.parametrize(
@@ -328,7 +313,7 @@ def test_parse_refuses_all_of_them_by_name(text: str) -> None:
     ],
 )
 def test_the_query_inside_has_its_own_offsets(text: str, source: str) -> None:
-    statement = parse_program(text)
+    statement = parse(text)
     query = statement.source if isinstance(statement, Insert) else statement.query  # type: ignore[union-attr]
     assert query is not None
     assert splice(query, ["r0"]) == source
@@ -346,7 +331,7 @@ def test_the_query_inside_has_its_own_offsets(text: str, source: str) -> None:
     ],
 )
 def test_the_places_for_default_are_counted(source: str, rows: int) -> None:
-    statement = parse_program(f"insert into t {source}")
+    statement = parse(f"insert into t {source}")
     assert isinstance(statement, Insert) and statement.defaults.rows == rows
 
 
@@ -368,7 +353,7 @@ ROW_ENDS = [
 
 @pytest.mark.parametrize(("source", "ends", "of_rows"), ROW_ENDS)
 def test_rows_may_have_one_more_value_where_values_are_all(source: str, ends: str | None, of_rows: list[int]) -> None:
-    statement = parse_program(f"insert into t {source}")
+    statement = parse(f"insert into t {source}")
     assert isinstance(statement, Insert)
     assert [marker.row for marker in statement.defaults.markers] == of_rows
     text = statement.source.text
@@ -393,7 +378,7 @@ def test_rows_may_have_one_more_value_where_values_are_all(source: str, ends: st
     ],
 )
 def test_default_in_the_place_of_a_value_is_found(source: str, columns: list[int]) -> None:
-    statement = parse_program(f"insert into t {source}")
+    statement = parse(f"insert into t {source}")
     assert isinstance(statement, Insert)
     assert [marker.column for marker in statement.defaults.markers] == columns
     for marker in statement.defaults.markers:
@@ -477,7 +462,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "error"), REFUSED, ids=[text[:70] for text, _ in REFUSED])
 def test_what_is_not_supported_is_refused(text: str, error: type[SqlError]) -> None:
     with pytest.raises(error):
-        parse_program(text)
+        parse(text)
 
 
 @pytest.mark.parametrize(
@@ -485,7 +470,7 @@ def test_what_is_not_supported_is_refused(text: str, error: type[SqlError]) -> N
 )
 def test_other_statements_are_as_in_parse(text: str) -> None:
     expected: Statement = parse(text)
-    assert parse_program(text) == expected
+    assert parse(text) == expected
 
 
 _WORDS = st.sampled_from(
@@ -499,7 +484,7 @@ _WORDS = st.sampled_from(
 @examples(1000)
 def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
     try:
-        parse_program(text)
+        parse(text)
     except SqlError as error:
         assert str(error)
 
@@ -511,6 +496,6 @@ def test_a_broken_statement_is_a_statement_or_a_sql_error(data: st.DataObject) -
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 8)))
     try:
-        parse_program(text[:start] + data.draw(_WORDS) + text[end:])
+        parse(text[:start] + data.draw(_WORDS) + text[end:])
     except SqlError as error:
         assert str(error)

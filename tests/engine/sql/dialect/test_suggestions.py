@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
-from engine.sql.script.programs import parse_program
+from engine.statements.parse import parse
 
 MISTYPED = [
     ("SELEC 1", 1, "SELECT"),
@@ -40,7 +40,7 @@ MISTYPED = [
 @pytest.mark.parametrize(("text", "column", "meant"), MISTYPED)
 def test_a_mistyped_word_is_shown_with_what_was_meant(text: str, column: int, meant: str) -> None:
     with pytest.raises(StatementSyntaxError, match=f"did you mean {meant}") as refused:
-        parse_program(text)
+        parse(text)
     assert (refused.value.line, refused.value.column) == (1, column)
 
 
@@ -60,7 +60,7 @@ def test_a_mistyped_word_is_shown_with_what_was_meant(text: str, column: int, me
 )
 def test_where_nothing_is_near_the_place_is_shown(text: str, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as refused:
-        parse_program(text)
+        parse(text)
     assert refused.value.column == column and "did you mean" not in str(refused.value)
 
 
@@ -77,6 +77,6 @@ def test_where_nothing_is_near_the_place_is_shown(text: str, column: int) -> Non
 )
 def test_a_nul_is_shown_wherever_it_stands(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError, match="NUL character") as refused:
-        parse_program(text)
+        parse(text)
     assert (refused.value.line, refused.value.column) == (line, column)
     assert "\0" not in str(refused.value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.parser import parse
 from engine.sql.query.splice import splice
-from engine.statements.queries import ChangeRange, Query, Relation
+from engine.statements.parse import parse
+from engine.statements.select.statement import ChangeRange, Query, Relation
 
 
 def _relations(text: str) -> tuple[Relation, ...]:

@@ -9,9 +9,10 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.sql.dialect.errors import AmbiguousReference
-from engine.sql.parser import parse
 from engine.sql.query.splice import own_aliases, splice
-from engine.statements.queries import Explain, Query
+from engine.statements.explain.statement import Explain
+from engine.statements.parse import parse
+from engine.statements.select.statement import Query
 from tests.engine.sql.golden import SpliceCase, load_cases
 from tests.fix_spark import INTERPRETED
 

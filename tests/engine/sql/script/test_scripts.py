@@ -6,15 +6,13 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.sql.dialect.errors import StatementSyntaxError
-from engine.sql.script.programs import parse_program
-from engine.sql.script.scripts import NESTING_MAX
-from engine.sql.script.variables import markers
-from engine.statements.queries import Query
-from engine.statements.variables import (
+from engine.statements.insert.statement import Insert
+from engine.statements.parse import parse
+from engine.statements.scripting.grammar import NESTING_MAX
+from engine.statements.scripting.grammar_immediate import markers
+from engine.statements.scripting.statement import (
     Choice,
     Compound,
-    DeclareVariables,
-    DropVariable,
     ExecuteImmediate,
     For,
     HandlerKind,
@@ -22,13 +20,13 @@ from engine.statements.variables import (
     Leave,
     Loop,
     Script,
-    SetVariables,
 )
-from engine.statements.writes import Insert
+from engine.statements.select.statement import Query
+from engine.statements.variables.statement import DeclareVariables, DropVariable, SetVariables
 
 
 def test_a_script_is_a_tree_of_blocks() -> None:
-    script = parse_program(
+    script = parse(
         """BEGIN -- a comment; with a semicolon
   DECLARE x, y INT DEFAULT 1;
   DECLARE EXIT HANDLER FOR SQLSTATE '22012', UNRESOLVED_COLUMN SET x = 2;
@@ -62,18 +60,16 @@ END"""
 
 
 def test_statements_about_variables() -> None:
-    assert parse_program("declare or replace v INT = 1;") == DeclareVariables(
+    assert parse("declare or replace v INT = 1;") == DeclareVariables(
         text="DECLARE or replace v INT = 1", or_replace=True
     )
-    assert parse_program("DROP TEMPORARY VARIABLE IF EXISTS session.v") == DropVariable(
-        parts=("session", "v"), if_exists=True
-    )
-    both = parse_program("SET VAR (a, s.b) = (SELECT x, y FROM t)")
+    assert parse("DROP TEMPORARY VARIABLE IF EXISTS session.v") == DropVariable(parts=("session", "v"), if_exists=True)
+    both = parse("SET VAR (a, s.b) = (SELECT x, y FROM t)")
     assert isinstance(both, SetVariables) and both.targets == (("a",), ("s", "b"))
     assert both.source.text == "SELECT x, y FROM t"
-    each = parse_program("SET VARIABLE a = f.b, c = greatest(1, 2)")
+    each = parse("SET VARIABLE a = f.b, c = greatest(1, 2)")
     assert isinstance(each, SetVariables) and each.targets == (("a",), ("c",))
-    immediate = parse_program("EXECUTE IMMEDIATE a || b INTO x, session.y USING 1 + 1 AS n, s.v, 2")
+    immediate = parse("EXECUTE IMMEDIATE a || b INTO x, session.y USING 1 + 1 AS n, s.v, 2")
     assert isinstance(immediate, ExecuteImmediate) and immediate.targets == (("x",), ("session", "y"))
     assert [(argument.text, argument.name) for argument in immediate.arguments] == [
         ("1 + 1", "n"),
@@ -99,7 +95,7 @@ def test_statements_about_variables() -> None:
 )
 def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as caught:
-        parse_program(text)
+        parse(text)
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
@@ -125,12 +121,12 @@ def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int) -> 
 )
 def test_what_is_refused_is_refused_before_anything_runs(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_program(text)
+        parse(text)
     assert caught.value.condition == condition
 
 
 def test_blocks_nest_as_deep_as_they_may() -> None:
-    assert isinstance(parse_program("BEGIN " * NESTING_MAX + "END; " * (NESTING_MAX - 1) + "END"), Script)
+    assert isinstance(parse("BEGIN " * NESTING_MAX + "END; " * (NESTING_MAX - 1) + "END"), Script)
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Statements answered without Spark: SHOW, DESCRIBE, USE, SET, catalog DDL."""

@@ -1,0 +1,143 @@
+"""ALTER TABLE where only Delta has what it says: dropped features, column mapping taken away, row tracking begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping
+from engine.delta.definition.table_draft import Definition
+from engine.delta.maintenance.stale_files import STALE_FILES
+from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.delta.spec.features import find_feature
+from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
+from engine.errors.table_errors import naming
+from engine.formats.delta.delta_format import delta_snapshot
+from engine.formats.delta.planning.drop_features import do_without, drop_feature, goes_with_files, stale_files
+from engine.formats.delta.planning.plans import DeltaPlan, RewritePlan, TruncateHistoryPlan
+from engine.formats.delta.planning.row_tracking import begins_row_tracking, next_step
+from engine.plans.ddl import AlterPlan
+from engine.statements.alter_table.planning import altered, changes_of, described
+from engine.statements.alter_table.planning_history import compact, operation_of
+from engine.statements.alter_table.statement import AlterTable, DropFeature, SetProperties, UnsetProperties
+from engine.table.definition_changes import SetProperty
+from engine.table.operations import TableOperation
+
+
+def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | AlterPlan | None:
+    """None for changes that every format may have. Raises for what the table, or this release, cannot do."""
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    match statement.changes[0]:
+        case DropFeature() as drop:
+            return _dropped_feature(bound, table, drop)
+        case SetProperties() | UnsetProperties() as change if ends_mapping(table, change):
+            return _unmapped(bound, table, change)
+        case SetProperties() as change if begins_row_tracking(table, change):
+            return next_step(bound, table, altered(bound, table, statement.changes))
+        case _:
+            return None
+
+
+def _dropped_feature(
+    bound: BoundStatement, table: BoundTable, drop: DropFeature
+) -> AlterPlan | RewritePlan | TruncateHistoryPlan:
+    """Alone in its version: what it looked at must be what it is committed over.
+
+    Where files need the feature these are written first, in a version of their own that only rearranges: no row changes
+    by it, so that it is in nobody's way. The statement is then planned again: what others wrote with the feature in
+    between is written too. Whatever happens, every version is a table with the same rows. Where files are readable
+    either with the feature or without it (column mapping), both are one version; it holds all files of the table, so a
+    commit beside it is a conflict for the user: to write all of them again would be asking for the next one.
+    """
+    parameters = {"featureName": drop.feature, "truncateHistory": compact(drop.truncate_history)}
+    description = replace(described(bound, ("DROP FEATURE", parameters)), exclusive=True)
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.METADATA)
+    definition = _changed(table, drop_feature(delta_snapshot(table.snapshot), drop))
+    finder = stale_files(drop)
+    stale = None if finder is None else finder(delta_snapshot(table.snapshot))
+    if stale is None or stale.num_rows == 0:
+        if drop.truncate_history:
+            return _truncated_history(
+                bound, table, drop, AlterPlan(table=table, definition=definition, description=description)
+            )
+        return AlterPlan(table=table, definition=definition, description=description)
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.OVERWRITE)
+    if goes_with_files(drop):
+        if drop.truncate_history:
+            definition = _changed(table, [RemoveMapping()])
+            description = replace(described(bound, ("REMOVE COLUMN MAPPING", {})), exclusive=True)
+        is_last = not drop.truncate_history
+        return RewritePlan(table=table, files=stale, definition=definition, description=description, is_last=is_last)
+    purge = described(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
+    return RewritePlan(
+        table=table,
+        files=stale,
+        definition=table.snapshot.definition,
+        description=replace(purge, operation=TableOperation.OVERWRITE, changes_data=False),
+        is_last=False,
+    )
+
+
+def _truncated_history(
+    bound: BoundStatement, table: BoundTable, drop: DropFeature, last: AlterPlan
+) -> AlterPlan | TruncateHistoryPlan:
+    """A newest version without need of the feature first, as a step; then older versions go with the feature."""
+    feature = find_feature(drop.feature)
+    assert feature is not None, "it was looked up when the definition without it was made"
+    first = do_without(delta_snapshot(table.snapshot), feature.canonical_name)
+    if first:
+        written = {change.key: change.value for change in first if isinstance(change, SetProperty)}
+        operation = "SET TBLPROPERTIES", {"properties": compact(written)}
+        return AlterPlan(
+            table=table,
+            definition=_changed(table, first),
+            description=described(bound, operation),
+            is_last=False,
+        )
+    return TruncateHistoryPlan(
+        table=table,
+        feature=feature.canonical_name,
+        definition=last.definition,
+        description=last.description,
+    )
+
+
+def ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> bool:
+    """Whether columns are to be stored under their own names again."""
+    if delta_snapshot(table.snapshot).config.column_mapping_mode == NO_MAPPING:
+        return False
+    match change:
+        case SetProperties(properties=properties):
+            written = {canonical_key(key): value.strip().lower() for key, value in properties}
+            return written.get(COLUMN_MAPPING_MODE.key) == NO_MAPPING
+        case UnsetProperties(keys=keys):
+            return COLUMN_MAPPING_MODE.key in map(canonical_key, keys)
+
+
+def _unmapped(
+    bound: BoundStatement, table: BoundTable, change: SetProperties | UnsetProperties
+) -> AlterPlan | RewritePlan:
+    """Files and metadata in one version, as DROP FEATURE does; the protocol stays."""
+    only = len(change.properties if isinstance(change, SetProperties) else change.keys) == 1
+    definition = _changed(table, [RemoveMapping(), *changes_of(bound, table, change)])
+    named = operation_of((change,), table.snapshot, definition.config(table.label).schema)
+    description = replace(
+        described(bound, ("REMOVE COLUMN MAPPING", {}) if only else named),
+        exclusive=True,
+    )
+    files = STALE_FILES["columnMapping"]()(delta_snapshot(table.snapshot))
+    if files.num_rows == 0:
+        return AlterPlan(table=table, definition=definition, description=description)
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.OVERWRITE)
+    return RewritePlan(table=table, files=files, definition=definition, description=description, is_last=True)
+
+
+def _changed(table: BoundTable, changes: Iterable[MetadataChange]) -> Definition:
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.METADATA)
+        return delta_snapshot(table.snapshot, "ALTER TABLE").redefined(table.label, changes)

@@ -1,0 +1,100 @@
+"""The plan of CREATE TABLE … CLONE: a table with the rows and the definition of another one at some version.
+
+A table that it replaces stays the same table, as with REPLACE TABLE. A deep clone that replaces an earlier one of the
+same table takes over the files that it has copies of.
+"""
+
+from __future__ import annotations
+
+from engine.bind.bound import BoundStatement, BoundTable, BoundView, FreeName
+from engine.delta.definition.clones import define_clone
+from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
+from engine.errors.change_errors import CannotModifyAppendOnly
+from engine.errors.copy_errors import CloneOfItself, CloneSourceNotSupported
+from engine.errors.definition_errors import LocationNotEmpty
+from engine.errors.table_errors import naming
+from engine.formats.delta.delta_format import delta_snapshot
+from engine.formats.delta.planning.plans import ClonePlan
+from engine.plans.ddl import CreateTablePlan
+from engine.statements.create_table.planning import free_name, new_entry, tolerated
+from engine.statements.create_table.statement import CloneTable, CreateMode
+from engine.table.operations import CommitDescription, TableOperation
+
+
+def plan_clone(bound: BoundStatement, statement: CloneTable) -> ClonePlan | CreateTablePlan:
+    """Raises where the table cannot be read or written in full, or replaced."""
+    source = _source(bound)
+    if isinstance(bound.target, BoundTable):
+        return _plan(bound, statement, source, _replaceable(bound.target, source))
+    if_not_exists = statement.mode is CreateMode.CREATE_IF_NOT_EXISTS
+    target = free_name(bound, if_not_exists=if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    if target.found is not None:
+        raise LocationNotEmpty(str(target.name), target.location)
+    return _plan(bound, statement, source, target)
+
+
+def _source(bound: BoundStatement) -> BoundTable:
+    """All features of the table become the clone's, so we have to be able to write such a table."""
+    (source,) = bound.named
+    if isinstance(source, BoundView):
+        raise CloneSourceNotSupported(source.label, "view")
+    with naming(source.label):
+        snapshot = delta_snapshot(source.snapshot, "CLONE")
+        snapshot.config.ensure_supported(TableOperation.READ)
+        snapshot.config.ensure_supported(TableOperation.OVERWRITE)
+        snapshot.ensure_files_allowed()
+    return source
+
+
+def _replaceable(table: BoundTable, source: BoundTable) -> BoundTable:
+    if table.entry.location == source.entry.location:
+        raise CloneOfItself(table.label)
+    with naming(table.label):
+        config = delta_snapshot(table.snapshot, "CLONE").config
+        config.ensure_supported(TableOperation.OVERWRITE)
+        config.ensure_supported(TableOperation.METADATA)
+    if config.get(APPEND_ONLY):
+        raise CannotModifyAppendOnly(table.label)
+    return table
+
+
+def _plan(bound: BoundStatement, statement: CloneTable, source: BoundTable, target: BoundTable | FreeName) -> ClonePlan:
+    replaced = target if isinstance(target, BoundTable) else None
+    entry = new_entry(bound, target) if isinstance(target, FreeName) else target.entry
+    ensure_distinct(key for key, _ in statement.properties)
+    with naming(source.label):
+        definition = define_clone(
+            str(entry.name),
+            delta_snapshot(source.snapshot).config,
+            delta_snapshot(replaced.snapshot).config if replaced else None,
+            dict(statement.properties),
+        )
+    return ClonePlan(
+        source=source,
+        shallow=statement.shallow,
+        is_past=statement.time_travel is not None,
+        sources=_sources(bound, source) if statement.shallow else (),
+        entry=entry,
+        replaced=replaced,
+        is_path=isinstance(target, FreeName) and target.is_path,
+        definition=definition,
+        description=CommitDescription(
+            name="CLONE",
+            operation=TableOperation.OVERWRITE,
+            parameters={
+                "source": source.label,
+                "sourceVersion": source.snapshot.version,
+                "isShallow": statement.shallow,
+            },
+            user_name=bound.state.principal,
+            exclusive=True,
+        ),
+        tolerated=tolerated(if_not_exists=statement.mode is CreateMode.CREATE_IF_NOT_EXISTS),
+    )
+
+
+def _sources(bound: BoundStatement, source: BoundTable) -> tuple[str, ...]:
+    """The folders whose files the clone will name: a clone of a clone names those of the first table."""
+    return (source.snapshot.table_root, *bound.view.sources_of(source.entry.location))

@@ -1,0 +1,59 @@
+"""The plan of VACUUM: how long removed files are kept.
+
+Without RETAIN that is the table's `delta.deletedFileRetentionDuration`. A shorter time is refused, as in delta-spark,
+unless the session has switched the check off; statements of this server lose nothing even then
+(`engine.concurrency.table_pins`).
+"""
+
+from __future__ import annotations
+
+from catalog.roots import canonical_location
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
+from engine.errors.maintenance_errors import RetentionNegative, RetentionTooShort
+from engine.errors.table_errors import naming
+from engine.formats.delta.delta_format import delta_snapshot
+from engine.formats.delta.planning.maintenance_plans import VacuumPlan
+from engine.runtime.settings import RETENTION_CHECK
+from engine.statements.maintenance.statement import Vacuum
+from engine.table.operations import CommitDescription, Json, TableOperation
+
+
+def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
+    """Raises where the table's features do not allow it, for a retention that is too short, and `RestPlaceShared`."""
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    bound.view.folders.ensure_alone(table.entry, canonical_location(table.location), asks=True)
+    with naming(table.label):
+        config = delta_snapshot(table.snapshot, "VACUUM").config
+        config.ensure_supported(TableOperation.VACUUM)
+        default_ms = config.get(DELETED_FILE_RETENTION)
+    is_checked = bound.state.value(RETENTION_CHECK) == "true"
+    retention_ms, hours = default_ms, statement.retain_hours
+    parameters: dict[str, Json] = {"retentionCheckEnabled": is_checked, "defaultRetentionMillis": default_ms}
+    if hours is not None:
+        retention_ms = round(hours * HOUR_MS)
+        parameters["specifiedRetentionMillis"] = retention_ms
+        if retention_ms < 0:
+            raise RetentionNegative(hours)
+        if is_checked and retention_ms < default_ms:
+            raise RetentionTooShort(hours, default_ms / HOUR_MS, RETENTION_CHECK)
+    return VacuumPlan(
+        table=table,
+        retention_ms=retention_ms,
+        lite=statement.lite,
+        dry_run=statement.dry_run,
+        tells_place=bound.tells_all(table),
+        begin=_description(bound, "VACUUM START", parameters),
+        end=_description(bound, "VACUUM END", {}),
+    )
+
+
+def _description(bound: BoundStatement, name: str, parameters: dict[str, Json]) -> CommitDescription:
+    return CommitDescription(
+        name=name,
+        operation=TableOperation.VACUUM,
+        parameters=parameters,
+        user_name=bound.state.principal,
+        changes_data=False,
+    )

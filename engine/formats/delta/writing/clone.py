@@ -1,0 +1,131 @@
+"""CLONE: the files of one table become those of another one, in one version.
+
+A shallow clone copies nothing: its log names the files where they are, and keeps those that it named before. A deep
+clone copies bytes, not rows, so that statistics and deletion vectors stay true; of a table that it copied before it
+copies what is new. Each file is copied
+under a name that nobody else uses, so a copy that fails can be taken away again whatever others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.entries import CloneEntry
+from engine.bind.bound import Outcome
+from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
+from engine.delta.commit.staged_commit import one_batch
+from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.clones import cloned_domains
+from engine.delta.log.file_table import FILES_SCHEMA
+from engine.delta.snapshot.live_files import without_files
+from engine.delta.snapshot.row_files import num_records
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts
+from engine.exec.run import Run
+from engine.formats.delta.delta_format import delta_snapshot
+from engine.formats.delta.planning.plans import ClonePlan
+from engine.formats.delta.writing.copied_files import copied_files, missing_file
+from engine.runtime.results import BIGINT, small_result
+from engine.storage.storage import Storage
+from engine.table.formats import TableFormat
+from engine.table.operations import with_metrics
+from engine.write.creation import removal_told
+from engine.write.staged_write import StagedWrite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What a version adds to a clone and takes away; `copied` are the sizes of the files that were written."""
+
+    adds: pa.RecordBatch
+    removes: pa.Table
+    copied: Sequence[int] = ()
+
+
+@contextmanager
+def clone_table(plan: ClonePlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
+    """Raises `CloneFileMissing`, `CloneWithoutRowCounts`, `StatementCancelled`."""
+    entry, source = plan.entry, delta_snapshot(plan.source.snapshot)
+    replaced = delta_snapshot(plan.replaced.snapshot) if plan.replaced else None
+    storage = own.folder(entry.location)
+    assert isinstance(storage, Storage), "planned for no other format"
+    storage.ensure_writable()
+    before = replaced.files if replaced else FILES_SCHEMA.empty_table()
+    with removal_told(entry), _difference(plan, source, storage, before, run) as difference:
+        metrics = _metrics(source, difference)
+        description = with_metrics(plan.description, **{name: str(value) for name, (_, value) in metrics.items()})
+        label = plan.replaced.label if plan.replaced else str(entry.name)
+        transaction = Transaction(storage, replaced, description, table=label)
+        _define(transaction, plan, run.context.now_ms())
+        transaction.stage(*cloned_domains(source.domain_metadata, replaced.domain_metadata if replaced else {}))
+        transaction.stage_removes(difference.removes)
+        transaction.stage_adds(difference.adds)
+        columns = {column: BIGINT for column, _ in metrics.values()}
+        yield StagedWrite(
+            outcome=Outcome(result=small_result(columns, [[value for _, value in metrics.values()]])),
+            transaction=transaction,
+            label=label,
+            creates=None if replaced else replace(entry, created_ms=run.context.now_ms()),
+            clone=CloneEntry(location=entry.location, sources=plan.sources) if plan.shallow else None,
+            is_path=plan.is_path,
+        )
+
+
+def _define(transaction: Transaction, plan: ClonePlan, now_ms: int) -> None:
+    definition = plan.definition
+    if plan.replaced is None:
+        definition = replace(definition, metadata=replace(definition.metadata, created_time=now_ms))
+    else:
+        transaction.read_whole_table()
+    transaction.define(definition)
+
+
+@contextmanager
+def _difference(
+    plan: ClonePlan, source: Snapshot, storage: Storage, before: pa.Table, run: Run
+) -> Iterator[Difference]:
+    _ensure_rows_counted(plan, source)
+    if plan.shallow:
+        if plan.is_past:
+            _ensure_files_there(plan, source, run)
+        files, confinement = source.files, source.storage.confinement
+        after = cloned_files(files, absolute_paths(files, confinement), absolute_vectors(files, confinement))
+        named = pa.Table.from_batches([after])
+        adds = one_batch(without_files(named, before).to_batches(), FILES_SCHEMA)
+        yield Difference(adds=adds, removes=without_files(before, named))
+        return
+    with copied_files(source, plan.source.label, storage, before, run) as copies:
+        yield Difference(adds=copies.adds, removes=before.filter(copies.removed), copied=copies.sizes)
+
+
+def _ensure_rows_counted(plan: ClonePlan, source: Snapshot) -> None:
+    """Rows get ids wherever the protocol knows them, and ids need to know how many rows there are."""
+    config = plan.definition.config(plan.source.label)
+    stats = source.files["stats"].combine_chunks()
+    if config.is_supported("rowTracking") and pc.any(num_records(stats).is_null()).as_py():
+        raise CloneWithoutRowCounts(plan.source.label)
+
+
+def _ensure_files_there(plan: ClonePlan, source: Snapshot, run: Run) -> None:
+    """Of an older version, whose files VACUUM may have removed."""
+    missing = missing_file(source, run)
+    if missing is not None:
+        raise CloneFileMissing(plan.source.label, source.version, missing)
+
+
+def _metrics(source: Snapshot, difference: Difference) -> dict[str, tuple[str, int]]:
+    """Delta's name -> the name of the answer's column, and the value."""
+    removed = difference.removes
+    return {
+        "sourceTableSize": ("source_table_size", source.size_bytes),
+        "sourceNumOfFiles": ("source_num_of_files", source.num_files),
+        "numRemovedFiles": ("num_removed_files", removed.num_rows),
+        "numCopiedFiles": ("num_copied_files", len(difference.copied)),
+        "removedFilesSize": ("removed_files_size", int(pc.sum(removed["size"]).as_py() or 0)),
+        "copiedFilesSize": ("copied_files_size", sum(difference.copied)),
+    }

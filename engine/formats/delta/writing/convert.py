@@ -1,0 +1,153 @@
+"""CONVERT TO DELTA: a folder of Parquet files, or a table of another format, gets a log that names its files.
+
+The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
+says the positions again. The table that was there stays what it was. It is read at one version. The commit looks at it
+again once the log is there (`engine.write.creation`), and what others have committed to it lets the statement begin
+again; those who commit later see the log. A statement that finds the log of one that was killed gives it the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, tzinfo
+
+from catalog.files import LOG_FOLDER, is_version
+from engine.bind.bound import BoundTable, Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
+from engine.delta.commit.transaction import Transaction
+from engine.delta.conversion.converted_files import ConvertedFiles, Layout, convert_files
+from engine.delta.conversion.errors import NoFilesToConvert
+from engine.delta.conversion.folder_files import find_files
+from engine.delta.conversion.shared_tables import Sharing, share_files
+from engine.delta.definition.metadata_changes import define_table
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_draft import Definition
+from engine.delta.log.commit_reader import parse_commit_info
+from engine.delta.schema.column_ids import keep_logical_name
+from engine.delta.spec.paths import commit_name
+from engine.errors.copy_errors import FolderOfTwoTables
+from engine.errors.table_errors import MalformedLogEntry
+from engine.exec.run import Run
+from engine.formats.delta.planning.conversions import SOURCE_STAMP
+from engine.formats.delta.planning.plans import ConvertPlan
+from engine.runtime.results import empty_result
+from engine.storage.storage import Storage
+from engine.table.formats import DEFAULT_FORMAT
+from engine.table.operations import with_metrics
+from engine.types.schema import PrimitiveType, StructType
+from engine.write.staged_files import discarded_on_failure
+from engine.write.staged_write import StagedWrite
+
+
+@contextmanager
+def convert_table(plan: ConvertPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """Raises the errors of `engine.delta.conversion` and of `define_table`."""
+    storage = sources.formats[DEFAULT_FORMAT].folder(plan.entry.location)
+    assert isinstance(storage, Storage), "planned for no other format"
+    storage.ensure_writable()
+    if plan.source is None:
+        yield _convert_folder(plan, storage, run)
+        return
+    with (
+        sources.locks.hold(file_lock(plan.source.snapshot.table_root), run.context.cancel),
+        _shared(plan, plan.source, storage, sources, run) as staged,
+    ):
+        yield staged
+
+
+def _convert_folder(plan: ConvertPlan, storage: Storage, run: Run) -> StagedWrite:
+    label, cancel = str(plan.entry.name), run.context.cancel
+
+    def define(schema: StructType) -> TableConfig:
+        return _definition(plan, label, schema).config(label)
+
+    layout = Layout(
+        define=define,
+        partition_columns=plan.partition_columns,
+        zone=_zone(plan, run),
+        has_bounds=plan.has_statistics,
+    )
+    converted = convert_files(storage, find_files(storage, cancel.ensure_live), layout, cancel.ensure_live)
+    if converted is None:
+        raise NoFilesToConvert(plan.entry.location)
+    return _staged(plan, storage, _definition(plan, label, converted.schema), converted, run)
+
+
+@contextmanager
+def _shared(
+    plan: ConvertPlan, source: BoundTable, storage: Storage, sources: Sources, run: Run
+) -> Iterator[StagedWrite]:
+    """The files of vectors go if nothing comes of it. Raises `FolderOfTwoTables`."""
+    if any(map(is_version, storage.list_names(LOG_FOLDER))):
+        _ensure_begun(plan, source, storage)
+        yield StagedWrite(
+            outcome=Outcome(result=empty_result()),
+            label=str(plan.entry.name),
+            creates=plan.entry,
+            is_path=not plan.has_entry,
+            converts=source,
+        )
+        return
+    sharing = Sharing(
+        label=source.label,
+        shared=source.snapshot.shared_files(source.label, DEFAULT_FORMAT),
+        storage=storage,
+        changes=plan.changes,
+        has_bounds=plan.has_statistics,
+        now_ms=run.context.now_ms(),
+    )
+    table = share_files(sharing, run.context.cancel.ensure_live)
+    with discarded_on_failure(storage, table.written, run):
+        staged = _staged(plan, storage, table.definition, table.files, run)
+        del table  # its files are the transaction's now
+        yield staged
+
+
+def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> None:
+    """The log is that of a conversion of this very version, which was killed before the name was the new table's: only
+    that is left to do, whatever was written to the new table since. Raises `FolderOfTwoTables` for any other log.
+    """
+    try:
+        info = parse_commit_info(storage.read_bytes(f"{LOG_FOLDER}/{commit_name(0)}"), commit_name(0))
+    except (OSError, MalformedLogEntry):
+        info = None
+    said = info.operation_parameters if info is not None and info.operation == plan.description.name else None
+    if not isinstance(said, Mapping) or said.get(SOURCE_STAMP) != plan.description.parameters[SOURCE_STAMP]:
+        raise FolderOfTwoTables(source.label, "CONVERT TO DELTA", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
+
+
+def _staged(
+    plan: ConvertPlan, storage: Storage, definition: Definition, converted: ConvertedFiles, run: Run
+) -> StagedWrite:
+    label, now_ms = str(plan.entry.name), run.context.now_ms()
+    description = with_metrics(plan.description, numConvertedFiles=str(converted.num_files))
+    columns = list(definition.metadata.partition_columns)
+    parameters = {"numFiles": converted.num_files, "partitionedBy": columns, **description.parameters}
+    transaction = Transaction.create(storage, replace(description, parameters=parameters), table=label)
+    transaction.define(replace(definition, metadata=replace(definition.metadata, created_time=now_ms)))
+    for batch in converted.batches:
+        transaction.stage_adds(batch)
+    return StagedWrite(
+        outcome=Outcome(result=empty_result()),
+        transaction=transaction,
+        label=label,
+        creates=plan.entry if plan.has_entry else replace(plan.entry, created_ms=now_ms),
+        is_path=not plan.has_entry,
+        converts=plan.source,
+    )
+
+
+def _zone(plan: ConvertPlan, run: Run) -> tzinfo:
+    """Of timestamps in names of folders."""
+    if any(column.data_type is PrimitiveType.TIMESTAMP for column in plan.partition_columns):
+        return run.session_zone("Folders of timestamps")
+    return UTC
+
+
+def _definition(plan: ConvertPlan, label: str, schema: StructType) -> Definition:
+    """The files have their columns under the names that they have."""
+    names = tuple(column.name for column in plan.partition_columns)
+    return define_table(label, schema, partition_columns=names, changes=plan.changes, new_name=keep_logical_name)

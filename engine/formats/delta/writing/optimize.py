@@ -1,0 +1,230 @@
+"""OPTIMIZE and REORG TABLE: the same rows in other files, as versions that change no data.
+
+A statement of more than `STEP_BYTES` is several versions. Each run of the plan makes one: the first one also decides
+what there is to do, and its outcome has what is left, with which the statement is planned again on the newest version.
+New files of others are no conflict. Where others removed or marked some of the files since, the step is lost, and
+run again without these.
+
+Rows are copied (`engine.write.copied_rows`), so ids stay, deleted rows are left out, and change feeds have nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.bind.bound import Outcome
+from engine.delta.commit.new_files import NewFiles
+from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.clustering import physical_path
+from engine.delta.maintenance.file_packing import (
+    DELETED_ROWS_RATIO_MAX,
+    crowded,
+    packed,
+    still_live,
+    worth_merging,
+    worth_purging,
+)
+from engine.delta.maintenance.stale_files import with_dropped_columns
+from engine.delta.maintenance.zcubes import PROVIDER, new_cube, to_cluster
+from engine.delta.snapshot.row_files import num_records
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.properties import TARGET_FILE_SIZE
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.formats.delta.delta_format import delta_snapshot
+from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
+from engine.formats.delta.writing.optimize_answer import optimize_answer
+from engine.formats.delta.writing.regrouped_rows import Regrouping, regrouped_rows
+from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
+from engine.table.operations import with_metrics
+from engine.table.rearrangement import Considered, Job, Moved, Rearrangement, in_steps, merging_jobs, sorting_jobs
+from engine.types.column_paths import format_name
+from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
+from engine.write.staged_files import drop_told
+from engine.write.staged_write import StagedWrite
+
+TARGET_BYTES = 1 << 30
+"""Of a file, where `delta.targetFileSize` says nothing; delta-spark's default."""
+
+AUTO_TARGET_BYTES, AUTO_FILES_MIN = 128 << 20, 50
+"""What an automatic compaction makes, of at least so many files of a partition that have less than half of this."""
+
+JOBS_AT_ONCE = 4
+"""Of one step. Spark shares its cores and its memory among them."""
+
+_SAMPLED_ROWS = 200_000
+"""Of which the distribution of values is known; ranges of a column have some hundreds of them."""
+
+
+@contextmanager
+def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
+    """The next step of what is left; no version where there is nothing to do."""
+    table, left = plan.table, plan.left or _scheduled(plan, run)
+    with drop_told(table), ExitStack() as written, naming(table.label):
+        jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
+        removed = [files for _, bins in jobs for files in bins]
+        new = _written(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, run)
+        moved = _moved(removed, new)
+        done = left.after_step(moved)
+        run.context.profile.add_note(_progress(table.label, left, moved))
+        place = table.snapshot.table_root if plan.tells_place else table.label
+        yield StagedWrite(
+            outcome=Outcome(
+                result=optimize_answer(delta_snapshot(table.snapshot), place, plan.goal, done, run.context.now_ms()),
+                left=done if done.steps else None,
+            ),
+            transaction=_transaction(plan, removed, new, moved) if removed else None,
+            label=table.label,
+        )
+
+
+def _written(plan: OptimizePlan, parts: Sequence[Regrouping], written: ExitStack, run: Run) -> list[NewFiles]:
+    """The new files, which go with `written` if that fails. Some jobs go on at once: the last tasks of one, or the
+    stages of a sort that have few, leave cores idle. If one fails, those that have begun end first.
+    """
+
+    def write(number: int) -> tuple[AbstractContextManager[NewFiles], NewFiles]:
+        run.context.cancel.ensure_live()
+        context = replace(run.context, statement_id=f"{run.context.statement_id}-{number}")
+        files = regrouped_rows(plan.table, parts[number], replace(run, context=context))
+        return files, files.__enter__()
+
+    with ThreadPoolExecutor(JOBS_AT_ONCE, "optimize") as threads:
+        jobs = [threads.submit(write, number) for number in range(len(parts))]
+        if any(job.exception() for job in wait(jobs, return_when=FIRST_EXCEPTION).done):
+            threads.shutdown(wait=True, cancel_futures=True)
+    done = [job.result() for job in jobs if not job.cancelled() and job.exception() is None]
+    for files, _ in done:
+        written.push(files)
+    for job in jobs:
+        if not job.cancelled():
+            job.result()
+    return [new for _, new in done]
+
+
+def _with_files(snapshot: Snapshot, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[pa.Table]]]:
+    """The files of each job's bins that are still there."""
+    bins = iter(still_live(snapshot, [each for job in jobs for each in job.bins]) if jobs else ())
+    for job in jobs:
+        found = [files for files in islice(bins, len(job.bins)) if files.num_rows]
+        if found:
+            yield job, found
+
+
+def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[NewFiles], moved: Moved) -> Transaction:
+    table, files = plan.table, pa.concat_tables(removed)
+    description = replace(with_metrics(plan.description, **moved.metrics), keeps_row_ids=True)
+    transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
+    transaction.read_files(files["path"])
+    transaction.stage_removes(files, data_change=False)
+    transaction.stage(*(add for each in new for add in each.adds))
+    return transaction
+
+
+def _scheduled(plan: OptimizePlan, run: Run) -> Rearrangement:
+    """What there is to do in the table as it is."""
+    snapshot, files = delta_snapshot(plan.table.snapshot), _considered(plan, run)
+    target, considered = _target_bytes(plan), Considered()
+    match plan.goal:
+        case Merge(is_auto=True):
+            small = worth_merging(files, AUTO_TARGET_BYTES // 2)
+            bins = packed(files.filter(pa.array(crowded(files, small, AUTO_FILES_MIN))), AUTO_TARGET_BYTES, None)
+            jobs = merging_jobs(bins)
+        case Merge():
+            purged = worth_purging(files, DELETED_ROWS_RATIO_MAX)
+            chosen = worth_merging(files, target)
+            bins = packed(files.filter(pa.array(chosen)), target, purged[chosen])
+            jobs = merging_jobs(bins)
+        case Purge():
+            chosen = worth_purging(files, 0.0) | with_dropped_columns(snapshot, files)
+            bins = packed(files.filter(pa.array(chosen)), target, np.ones(int(chosen.sum()), np.bool_))
+            jobs = merging_jobs(bins)
+        case Zorder():
+            bins = packed(files, None, np.ones(files.num_rows, np.bool_))
+            jobs = sorting_jobs(bins, target)
+        case Cluster(columns=columns, is_full=is_full):
+            bins, considered = to_cluster(files, [format_name(path) for path in columns], is_full=is_full)
+            jobs = [Job((each,)) for each in bins]
+    return Rearrangement(
+        steps=in_steps(jobs),
+        begun_ms=run.context.now_ms(),
+        num_considered=files.num_rows,
+        num_bins=len(bins),
+        num_partitions=len({each.partition for each in bins}),
+        considered=considered,
+    )
+
+
+def _considered(plan: OptimizePlan, run: Run) -> pa.Table:
+    """The live files of the partitions that are wanted."""
+    if plan.condition is None:
+        return plan.table.snapshot.files
+    wanted = matching_partitions(plan.table, plan.condition, run, run.parameters)
+    return without_partitions(plan.table, wanted, run).removed
+
+
+def _regrouping(plan: OptimizePlan, job: Job, bins: Sequence[pa.Table]) -> Regrouping:
+    goal = plan.goal
+    if isinstance(goal, Cluster):
+        tags = new_cube([format_name(path) for path in goal.columns])
+        return Regrouping(bins=bins, arrangement=_arrangement(plan, job, bins), tags=tags, clustering_provider=PROVIDER)
+    return Regrouping(bins=bins, arrangement=_arrangement(plan, job, bins))
+
+
+def _arrangement(plan: OptimizePlan, job: Job, bins: Sequence[pa.Table]) -> Arrangement:
+    target = _target_bytes(plan)
+    match plan.goal:
+        case Merge() | Purge():
+            return FilePerPartition(target_bytes=target) if job.is_joint else TaskPerFile()
+        case Zorder(columns=columns) | Cluster(columns=columns):
+            files = pa.concat_tables(bins)
+            num_bytes = pc.sum(files["size"]).as_py()
+            config = delta_snapshot(plan.table.snapshot).config
+            schema, mode = config.schema, config.column_mapping_mode
+            return AlongCurve(
+                stored_columns=tuple(physical_path(schema, mode, path) for path in columns),
+                is_hilbert=isinstance(plan.goal, Cluster),
+                num_files=None if job.is_joint else max(1, num_bytes // target),
+                target_bytes=target,
+                sampled=min(1.0, _SAMPLED_ROWS / max(1, _num_rows(files))),
+            )
+
+
+def _num_rows(files: pa.Table) -> int:
+    """As far as statistics say; the others have as many rows each."""
+    counts = num_records(files["stats"].combine_chunks())
+    known: int = len(counts) - counts.null_count
+    total: int = pc.sum(counts).as_py() or 0
+    return int(total * files.num_rows // max(1, known))
+
+
+def _target_bytes(plan: OptimizePlan) -> int:
+    if plan.goal == Merge(is_auto=True):
+        return AUTO_TARGET_BYTES
+    return delta_snapshot(plan.table.snapshot).config.get(TARGET_FILE_SIZE) or TARGET_BYTES
+
+
+def _moved(removed: Sequence[pa.Table], new: Sequence[NewFiles]) -> Moved:
+    vectors = [vector for files in removed for vector in files["deletion_vector"].to_pylist() if vector is not None]
+    return Moved(
+        added=tuple(add.size for each in new for add in each.adds),
+        removed=tuple(size for files in removed for size in files["size"].to_pylist()),
+        vectors=len(vectors),
+        vector_rows=sum(vector["cardinality"] for vector in vectors),
+        vector_bytes=sum(vector["size_in_bytes"] for vector in vectors),
+    )
+
+
+def _progress(label: str, left: Rearrangement, moved: Moved) -> str:
+    return (
+        f"{label}: {len(moved.removed)} files ({sum(moved.removed)} bytes) became {len(moved.added)} "
+        f"({sum(moved.added)} bytes); steps left: {max(0, len(left.steps) - 1)}"
+    )

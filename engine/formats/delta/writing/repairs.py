@@ -1,0 +1,115 @@
+"""FSCK, GENERATE and ANALYZE: the log, the manifests and the statistics are made what the files are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.cancel import CancelToken
+from engine.concurrency.table_locks import TableLocks
+from engine.delta.commit.transaction import Transaction
+from engine.delta.maintenance.missing_files import MissingFile, find_missing, missing_rows
+from engine.delta.maintenance.missing_stats import complete_stats
+from engine.delta.maintenance.symlink_manifest import write_manifests
+from engine.delta.snapshot.column_statistics import drop_distinct_counts, read_distinct_counts, write_distinct_counts
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import StatisticsNotWritten
+from engine.errors.conflict_errors import ConcurrentDrop
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.formats.delta.delta_format import delta_snapshot
+from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
+from engine.pruning.distinct_counts import DistinctCount
+from engine.runtime.results import BOOLEAN, STRING, empty_result, small_result
+from engine.table.operations import with_metrics
+from engine.write.staged_write import StagedWrite
+
+_MISSING_COLUMNS = {
+    "dataFilePath": STRING,
+    "dataFileMissing": BOOLEAN,
+    "deletionVectorPath": STRING,
+    "deletionVectorFileMissing": BOOLEAN,
+}
+
+
+def repair(plan: RepairPlan, run: Run) -> StagedWrite:
+    """One version without the files that are missing; none where all are there.
+
+    A file whose deletion vector is missing goes as well: nobody knows which of its rows are deleted. It stays in the
+    storage until VACUUM takes it.
+    """
+    table, snapshot = plan.table, delta_snapshot(plan.table.snapshot)
+    with naming(table.label):
+        missing = find_missing(snapshot, run.context.cancel.ensure_live)
+        outcome = _found(missing)
+        if plan.dry_run or not missing:
+            return StagedWrite(outcome=outcome)
+        description = with_metrics(
+            plan.description,
+            numRemovedFiles=len(missing),
+            numMissingDeletionVectors=sum(file.is_vector_missing for file in missing),
+        )
+        transaction = Transaction.on(snapshot, description, table=table.label)
+        gone = missing_rows(snapshot, missing)
+        transaction.read_files(gone.column("path").combine_chunks())
+        transaction.stage_removes(gone)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
+
+
+def generate_manifests(plan: ManifestPlan) -> StagedWrite:
+    """No version: manifests are beside the log."""
+    with naming(plan.table.label):
+        snapshot = delta_snapshot(plan.table.snapshot)
+        snapshot.ensure_files_allowed()
+        snapshot.storage.ensure_writable()
+        write_manifests(snapshot)
+    return StagedWrite(outcome=Outcome(result=empty_result()))
+
+
+def analyze_files(plan: AnalyzePlan, sources: Sources, run: Run) -> StagedWrite:
+    """One version with more statistics, in which no row changes; none where the files have nothing to add. Distinct
+    values are no part of it (`engine.delta.snapshot.column_statistics`).
+    """
+    table, snapshot = plan.table, delta_snapshot(plan.table.snapshot)
+    outcome = Outcome(result=empty_result())
+    if plan.no_scan:
+        return StagedWrite(outcome=outcome)
+    with naming(table.label):
+        if plan.counts is not None:
+            rows, *distinct = run.evaluate(plan.counts)
+            found = {
+                name: DistinctCount(min(each, rows), rows) for name, each in zip(plan.counted, distinct, strict=True)
+            }
+            keep_counts(snapshot, found, sources.locks, run.context.cancel)
+        files = complete_stats(snapshot, run.context.cancel.ensure_live)
+        if not files.num_rows:
+            return StagedWrite(outcome=outcome)
+        transaction = Transaction.on(snapshot, plan.description, table=table.label)
+        transaction.read_files(files.column("path").combine_chunks())
+        for batch in files.combine_chunks().to_batches():
+            transaction.stage_adds(batch, data_change=False)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
+
+
+def _found(missing: tuple[MissingFile, ...]) -> Outcome:
+    rows = [(file.path, file.is_missing, file.vector_path, file.is_vector_missing) for file in missing]
+    return Outcome(result=small_result(_MISSING_COLUMNS, rows))
+
+
+def keep_counts(snapshot: Snapshot, found: Mapping[str, DistinctCount], locks: TableLocks, cancel: CancelToken) -> None:
+    """Raises `StatisticsNotWritten`, and `ConcurrentDrop`: a table that another session dropped is not
+    recreated, and nothing is written to the folder of its successor.
+    """
+    storage, config, table = snapshot.storage, snapshot.config, snapshot.table_root
+    with locks.hold(f"counts of {table}", cancel):  # those of all columns are in one file
+        if snapshot.is_gone():
+            raise ConcurrentDrop(table)
+        try:
+            write_distinct_counts(storage, config, snapshot.version, found)
+        except OSError as error:
+            raise StatisticsNotWritten(table, str(error)) from error
+        if snapshot.is_gone():
+            drop_distinct_counts(storage)
+            raise ConcurrentDrop(table)
+        snapshot.distinct_counts = read_distinct_counts(storage, config)

@@ -1,0 +1,50 @@
+"""Files written again as another definition has them, in a version that only rearranges: no row changes by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+
+from engine.bind.bound import Outcome
+from engine.delta.commit.transaction import Transaction
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.formats.delta.delta_format import delta_files, delta_snapshot
+from engine.formats.delta.planning.plans import RewritePlan
+from engine.runtime.results import empty_result
+from engine.sql.query.composed import Names
+from engine.table.operations import CommitDescription, with_metrics
+from engine.table.transaction import NewFiles
+from engine.write.copied_rows import Copying, copied_rows
+from engine.write.staged_files import drop_told
+from engine.write.staged_write import StagedWrite
+
+
+@contextmanager
+def rewrite_files(plan: RewritePlan, run: Run) -> Iterator[StagedWrite]:
+    """The rows of the plan's files in new files, in one version with the definition."""
+    table, stale = plan.table, plan.files
+    snapshot, label = delta_snapshot(table.snapshot), table.label
+    copying = Copying(alias=Names(snapshot.schema.names).new("rows"), config=plan.definition.config(label))
+    with drop_told(table), copied_rows(table, stale, copying, run) as new, naming(label):
+        description = replace(_measured(plan.description, stale, new), keeps_row_ids=True)
+        transaction = Transaction.on(snapshot, description, table=label)
+        transaction.read_files(stale.column("path").combine_chunks())
+        transaction.define(plan.definition)
+        transaction.stage_removes(stale, data_change=False)
+        transaction.stage(*(replace(add, data_change=False) for add in delta_files(new).adds))
+        yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=label)
+
+
+def _measured(description: CommitDescription, removed: pa.Table, new: NewFiles) -> CommitDescription:
+    """With the metrics of a version that only rearranges."""
+    return with_metrics(
+        description,
+        numRemovedFiles=str(removed.num_rows),
+        numRemovedBytes=str(sum(removed.column("size").to_pylist())),
+        numAddedFiles=str(new.num_files),
+        numAddedBytes=str(new.num_bytes),
+    )

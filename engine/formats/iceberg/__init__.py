@@ -1,0 +1,1 @@
+"""Iceberg as a format of tables: how its own statements and procedures run, over `engine.iceberg`."""

@@ -1,0 +1,70 @@
+"""The planner of Iceberg's own statements: which function plans which."""
+
+from __future__ import annotations
+
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.errors.table_errors import naming
+from engine.formats.iceberg.planning.like_tables import plan_create_table_like
+from engine.formats.iceberg.planning.maintenance import plan_maintenance
+from engine.formats.iceberg.planning.plans import IcebergPlan, ReferencePlan
+from engine.formats.iceberg.planning.procedures import plan_call, plan_register
+from engine.formats.iceberg.planning.snapshots import plan_snapshot
+from engine.formats.planning import FormatStatement, RowPlan
+from engine.iceberg.snapshot.snapshot import FORMAT
+from engine.plans.format_plan import FormatPlan
+from engine.plans.plan import Plan
+from engine.statements.alter_table.planning import described
+from engine.statements.alter_table.statement import AlterTable, ChangeReference
+from engine.statements.create_table.statement import CloneTable, CreateTableLike
+from engine.statements.maintenance.statement import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
+from engine.table.operations import TableOperation
+
+
+class IcebergPlanner:
+    """See :class:`engine.formats.planning.FormatPlanner`."""
+
+    def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
+        own = _planned(bound, statement)
+        return FormatPlan(format=FORMAT, own=own) if isinstance(own, IcebergPlan) else own
+
+    def follow_up(self, plan: RowPlan) -> Optimize | None:
+        return None
+
+
+def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan | Plan | None:
+    match statement:
+        case Call() as call:
+            return plan_call(bound, call)
+        case RegisterTable() as register:
+            return plan_register(bound, register)
+        case SnapshotTable() as snapshot:
+            return plan_snapshot(bound, snapshot)
+        case AlterTable(changes=(ChangeReference() as change,)):
+            return plan_reference(bound, change)
+        case Optimize() | RestoreTable() | Vacuum() | Reorg() | RepairTable() | GenerateManifest() | AnalyzeTable():
+            return plan_maintenance(bound, statement)
+        case CreateTableLike():
+            return plan_create_table_like(bound, statement)
+        case CloneTable():
+            return plan_maintenance(bound, statement)
+        case _:
+            return None
+
+
+def plan_reference(bound: BoundStatement, change: ChangeReference) -> ReferencePlan:
+    """A branch or a tag. Raises for a table whose metadata cannot be changed."""
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.METADATA)
+    kind = "BRANCH" if change.is_branch else "TAG"
+    return ReferencePlan(table=table, change=change, description=described(bound, (f"{change.action} {kind}", {})))

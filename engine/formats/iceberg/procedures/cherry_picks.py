@@ -1,0 +1,94 @@
+"""cherrypick_snapshot and publish_changes: the files that a snapshot added become part of the current one.
+
+Where the snapshot was made from the current one, main moves to it. Otherwise a new snapshot has its files, if it only
+added some. Whether it was picked before is looked at again on the version that the commit goes to: rows are published
+once, whoever does it at the same time.
+
+Source: Iceberg Spark runtime, "cherrypick_snapshot", "publish_changes"; Java's `CherryPickOperation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.exec.run import Run
+from engine.formats.iceberg.planning.plans import CallPlan
+from engine.formats.iceberg.procedures.commits import begin, commit, load
+from engine.formats.iceberg.procedures.references import (
+    ReferenceChange,
+    ensure_not_picked,
+    moved,
+    picked_summary,
+    snapshot_of,
+    staged_as,
+)
+from engine.iceberg.commit.metadata_store import LoadedMetadata
+from engine.iceberg.manifests.manifest import ADDED
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
+from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
+from engine.runtime.accesses import Commit
+from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.statements.procedures.statement import CherrypickSnapshot, PublishChanges
+
+_APPEND = "append"
+_INHERITED = ("snapshot_id", "sequence_number", "file_sequence_number", "first_row_id")
+
+
+def cherry_pick(plan: CallPlan, procedure: CherrypickSnapshot | PublishChanges, run: Run) -> ResultStream:
+    """The snapshot that was picked, and the current one after it. Raises `IcebergProcedureRefused`."""
+    label = plan.table.label
+    metadata = load(plan, begin(plan).store).metadata
+    if isinstance(procedure, PublishChanges):
+        picked_id = staged_as(metadata, procedure.wap_id, label)
+    else:
+        picked_id = procedure.snapshot_id
+    picked = snapshot_of(metadata, picked_id, label)
+    if picked.parent_id == metadata.current_snapshot_id:
+        current = _move(plan, picked, run)
+    elif picked.operation == _APPEND:
+        current = _append(plan, picked, run)
+    else:
+        raise IcebergProcedureRefused(label, plan.name, f"{picked_id} did more than add files to the current snapshot")
+    return small_result({"source_snapshot_id": BIGINT, "current_snapshot_id": BIGINT}, [(picked_id, current)])
+
+
+def _move(plan: CallPlan, picked: SnapshotInfo, run: Run) -> int:
+    def decide(loaded: LoadedMetadata) -> ReferenceChange:
+        ensure_not_picked(loaded.metadata, picked, plan.table.label, plan.name)
+        if loaded.metadata.current_snapshot_id != picked.parent_id:
+            raise IcebergProcedureRefused(plan.table.label, plan.name, "another snapshot became current meanwhile")
+        return moved(loaded.metadata, MAIN, picked.snapshot_id)
+
+    change, _ = commit(plan, run, decide)
+    return change.after
+
+
+def _append(plan: CallPlan, picked: SnapshotInfo, run: Run) -> int:
+    def ensure_new(metadata: TableMetadata) -> tuple[tuple[()], tuple[()]]:
+        ensure_not_picked(metadata, picked, plan.table.label, plan.name)
+        return (), ()
+
+    transaction = begin(plan)
+    for entries in _added(plan, picked):
+        transaction.add_entries(entries)
+    transaction.summary = picked_summary(picked)
+    transaction.change_metadata(ensure_new)
+    run.context.cancel.ensure_live()
+    done = transaction.commit(run.retries)
+    run.context.on_commit(Commit(plan.table.label, done.version))
+    return done.version
+
+
+def _added(plan: CallPlan, picked: SnapshotInfo) -> Iterator[pa.Table]:
+    """The files that the snapshot added, as new ones: they inherit everything from the snapshot that gets them."""
+    manifests = [each for each in plan.snapshot.manifests_of(picked) if each.added_snapshot_id == picked.snapshot_id]
+    for entries in plan.snapshot.entries_of(manifests):
+        own = pc.and_(pc.equal(entries["status"], ADDED), pc.equal(entries["snapshot_id"], picked.snapshot_id))
+        found = entries.filter(own)
+        for name in _INHERITED:
+            position = found.schema.get_field_index(name)
+            found = found.set_column(position, name, pa.nulls(found.num_rows, found.schema.field(position).type))
+        yield found

@@ -1,0 +1,162 @@
+"""expire_snapshots: snapshots leave the metadata, then the files go that they alone needed.
+
+The commit comes first, so that nobody can begin to read a snapshot whose files go. What running statements of this
+server read stays (`engine.concurrency.table_pins`): a snapshot that would go by its age stays with its files, one that
+was named leaves its files for `remove_orphan_files`. Statements of other servers are what the age is for.
+
+A server that is killed in between, and a file that cannot be removed, leave files that nothing names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from engine.bind.sources import Sources
+from engine.concurrency.table_pins import Pin
+from engine.exec.run import Run
+from engine.formats.iceberg.planning.plans import CallPlan
+from engine.formats.iceberg.procedures.commits import Committed, commit
+from engine.formats.iceberg.procedures.references import same_table
+from engine.iceberg.commit.metadata_store import LoadedMetadata
+from engine.iceberg.commit.updates import (
+    AssertRefSnapshotId,
+    RemovePartitionSpecs,
+    RemovePartitionStatistics,
+    RemoveSchemas,
+    RemoveSnapshotRef,
+    RemoveSnapshots,
+    RemoveStatistics,
+    Requirement,
+    Update,
+)
+from engine.iceberg.maintenance.reachable_files import FileKind, TableFiles, unneeded
+from engine.iceberg.maintenance.removal import remove_files
+from engine.iceberg.maintenance.retention import Expired, Retention, expired
+from engine.iceberg.snapshot.snapshot import NO_VERSION
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergProcedureRefused
+from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.statements.procedures.statement import ExpireSnapshots
+
+_ANSWER = {
+    "deleted_data_files_count": FileKind.DATA,
+    "deleted_position_delete_files_count": FileKind.POSITION_DELETES,
+    "deleted_equality_delete_files_count": FileKind.EQUALITY_DELETES,
+    "deleted_manifest_files_count": FileKind.MANIFEST,
+    "deleted_manifest_lists_count": FileKind.MANIFEST_LIST,
+    "deleted_statistics_files_count": FileKind.STATISTICS,
+}
+_STATISTICS = ("statistics", "partition-statistics")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Expiry:
+    requirements: tuple[Requirement, ...]
+    updates: tuple[Update, ...]
+
+
+def expire(plan: CallPlan, procedure: ExpireSnapshots, sources: Sources, run: Run) -> ResultStream:
+    """Raises `IcebergProcedureRefused`, `IcebergFilesNotRemoved`."""
+    location = plan.table.entry.location
+    files = TableFiles(plan.snapshot)
+    retention = Retention(
+        now_ms=run.context.now_ms(),
+        older_than_ms=plan.time_ms,
+        keep=procedure.retain_last,
+        named=frozenset(procedure.snapshot_ids),
+    )
+
+    def decide(loaded: LoadedMetadata) -> _Expiry:
+        found = expired(loaded.metadata, retention, used_snapshots(sources.pins.of(location), loaded.metadata))
+        for snapshot_id, names in found.referenced.items():
+            reason = f"{snapshot_id} is the snapshot of {', '.join(names)}"
+            raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
+        clean = _unused_definitions(loaded.metadata, found, files) if procedure.clean_expired_metadata else ()
+        return _expiry(loaded, found, clean)
+
+    change, committed = commit(plan, run, decide)
+    if not change.updates:
+        return _answer(Counter())
+    pins = sources.pins.of(location)  # after the commit: who begins now does not find what is gone
+    before = committed.before.metadata
+    is_choosing = any(pin.version == NO_VERSION for pin in pins)
+    used = before.snapshots.keys() if is_choosing else used_snapshots(pins, before)
+    return _answer(_remove(plan, files, committed, used, run))
+
+
+def used_snapshots(pins: Iterable[Pin], metadata: TableMetadata) -> set[int]:
+    """The snapshots that statements of this server read: those that they chose, and all that were current since the
+    first one began that reads the newest.
+    """
+    used = {pin.version for pin in pins if pin.version is not None}
+    since_ms = min((pin.since_ms for pin in pins if pin.version is None), default=None)
+    if since_ms is None:
+        return used
+    before = [id for time_ms, id in metadata.snapshot_log if time_ms < since_ms]
+    return used | {id for time_ms, id in metadata.snapshot_log if time_ms >= since_ms} | set(before[-1:])
+
+
+def _expiry(loaded: LoadedMetadata, found: Expired, clean: tuple[Update, ...]) -> _Expiry:
+    """What was decided holds while no branch or tag moves."""
+    metadata = loaded.metadata
+    updates: list[Update] = [RemoveSnapshotRef(name) for name in found.references]
+    if found.snapshots:
+        updates.append(RemoveSnapshots(tuple(sorted(found.snapshots))))
+    noted = {key: {each.get("snapshot-id") for each in loaded.json.get(key) or ()} for key in _STATISTICS}
+    updates += (RemoveStatistics(id) for id in sorted(found.snapshots & noted["statistics"]))
+    updates += (RemovePartitionStatistics(id) for id in sorted(found.snapshots & noted["partition-statistics"]))
+    same = tuple(AssertRefSnapshotId(each.name, each.snapshot_id) for each in metadata.refs.values())
+    return _Expiry(requirements=(*same_table(metadata), *same), updates=(*updates, *clean))
+
+
+def _unused_definitions(metadata: TableMetadata, found: Expired, files: TableFiles) -> tuple[Update, ...]:
+    """Partition specs that no manifest was written with, and schemas that no snapshot has. Old schemas stay where there
+    are deletes: the column of an equality delete may have been dropped since.
+    """
+    kept = [each for id, each in metadata.snapshots.items() if id not in found.snapshots]
+    manifests = files.manifests(kept).values()
+    specs = {metadata.default_spec_id, *(each.spec_id for each in manifests)}
+    schemas = {metadata.current_schema_id, *(each.schema_id for each in kept)}
+    unused_specs = tuple(sorted(metadata.specs.keys() - specs))
+    unused_schemas = tuple(sorted(metadata.schemas.keys() - schemas))
+    if any(each.has_deletes for each in manifests) or None in schemas:
+        unused_schemas = ()
+    return (
+        *((RemovePartitionSpecs(unused_specs),) if unused_specs else ()),
+        *((RemoveSchemas(unused_schemas),) if unused_schemas else ()),
+    )
+
+
+def _remove(
+    plan: CallPlan, files: TableFiles, committed: Committed, used: Collection[int], run: Run
+) -> Counter[FileKind]:
+    before, after = committed.before.metadata.snapshots, committed.after.metadata.snapshots
+    gone = [each for id, each in before.items() if id not in after and id not in used]
+    kept = [*after.values(), *(each for id, each in before.items() if id not in after and id in used)]
+    found = unneeded(files, gone, kept)
+    found |= dict.fromkeys(_statistics(files, committed), FileKind.STATISTICS)
+    names = sorted(found, key=lambda name: (found[name] in (FileKind.MANIFEST, FileKind.MANIFEST_LIST), name))
+    removed = remove_files(plan.snapshot.storage, names, run.context.cancel.ensure_live)
+    if removed.failed:
+        raise IcebergFilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
+    return Counter(found[name] for name in removed.names)
+
+
+def _statistics(files: TableFiles, committed: Committed) -> set[str]:
+    """Files of statistics that the metadata names no more."""
+    before, after = (
+        {
+            files.name_of(each["statistics-path"])
+            for key in _STATISTICS
+            for each in loaded.json.get(key) or ()
+            if "statistics-path" in each
+        }
+        for loaded in (committed.before, committed.after)
+    )
+    return {name for name in before - after if name is not None}
+
+
+def _answer(counts: Counter[FileKind]) -> ResultStream:
+    return small_result(dict.fromkeys(_ANSWER, BIGINT), [[counts[kind] for kind in _ANSWER.values()]])

@@ -1,0 +1,65 @@
+"""Which column of a file of another table is which column of ours: by its field id where it has one, else by its name.
+
+Source: Iceberg table specification, "Column Projection".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from engine.formats.iceberg.procedures.foreign_files import NotTaken, field_id
+from engine.iceberg.spec.types import IcebergField, ListType, MapOfType, StructOfType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    """Whether the other table reads a file `by_names`, and whether any field of the file has an id."""
+
+    by_names: bool
+    has_ids: bool
+
+
+def named_columns(columns: Sequence[pa.Field], fields: Sequence[IcebergField], rules: Naming) -> list[pa.Field]:
+    """The columns of a file by the names of `fields`; what is none of them by its id is left out.
+
+    Files with ids are read by these, also where the other table reads them by names. Raises `NotTaken` where that is
+    not the same.
+    """
+    by_id, by_name = ({each.id: each for each in fields}, {each.name: each for each in fields})
+    found = []
+    for column in columns:
+        number, named = field_id(column), by_name.get(column.name)
+        known = named if number is None else by_id.get(number)
+        if rules.has_ids and number is None and named is not None:
+            raise NotTaken(f"its column {column.name} has no field id, and others have ones")
+        if rules.by_names and known is not named:
+            raise NotTaken(
+                f"its column {column.name} has the field id {number}, which is not that of the table's column"
+            )
+        if known is None and number is not None:
+            continue
+        if known is not None:
+            column = column.with_name(known.name).with_type(_named_type(column, known, rules))
+        found.append(column)
+    return found
+
+
+def _named_type(column: pa.Field, field: IcebergField, rules: Naming) -> pa.DataType:
+    """Of a column. Raises `NotTaken` too where what is in its lists and maps has other ids, or none."""
+    found, known = column.type, field.type
+    match known:
+        case StructOfType(fields) if pa.types.is_struct(found):
+            return pa.struct(named_columns(list(found), fields, rules))
+        case ListType(element) if pa.types.is_list(found):
+            parts = [(found.value_field, element)]
+        case MapOfType(key, value) if pa.types.is_map(found):
+            parts = [(found.key_field, key), (found.item_field, value)]
+        case _:
+            return found
+    if field_id(column) is not None and any(field_id(part) != inner.id for part, inner in parts):
+        raise NotTaken(f"what its column {field.name} consists of has not the field ids that the table gives it")
+    typed = [part.with_type(_named_type(part, inner, rules)) for part, inner in parts]
+    return pa.list_(typed[0]) if len(typed) == 1 else pa.map_(*typed)

@@ -1,0 +1,282 @@
+"""rewrite_data_files: the same rows in other files, as one snapshot of the operation `replace`.
+
+New files have the data sequence number of the snapshot that was read, so that equality deletes which others commit
+meanwhile still apply to them. New files of others are no conflict; position deletes and vectors for files that are
+written again are, and so is their removal. Deletes that apply to no other file go.
+
+A table whose files do not hold its rows as they are (equality deletes, several partitionings) is read by the query that
+makes its rows of them, bin by bin. That query knows no row ids: where rows have some, those that equality deletes
+delete are found first, and files are read without them.
+
+Source: Iceberg documentation, "Spark procedures"; table specification, "Sequence Number Inheritance".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.bind.bound import BoundTable
+from engine.errors.procedure_errors import WrongArgument
+from engine.exec.run import Run
+from engine.formats.iceberg.planning.plans import CallPlan
+from engine.formats.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, dangling_deletes, files_at
+from engine.formats.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
+from engine.iceberg.definition.changes import change_definition
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.iceberg.writing.new_files import IcebergNewFiles
+from engine.plan.reads.narrowing import weakened
+from engine.plan.reads.scans import read_scan
+from engine.plans.reads import ReadPlan
+from engine.plans.write_plan import AlongCurve, Arrangement, InOrder, TaskPerFile, WritePlan
+from engine.pruning.predicates import conjunction, conjuncts
+from engine.runtime.accesses import Commit
+from engine.runtime.results import BIGINT, INT, ResultStream, small_result
+from engine.sql.expressions import plain_condition
+from engine.sql.query.composed import Names
+from engine.statements.create_table.grammar_partitions import parse_sort_terms
+from engine.statements.procedures.statement import RewriteDataFiles
+from engine.table.definition_changes import SortBy
+from engine.table.operations import CommitDescription, TableOperation
+from engine.table.rules import SortColumn
+from engine.table.scan import ComposedScan, Scan
+from engine.table.transaction import NewFiles
+from engine.write.dml.unmarked_rows import marked_snapshot
+from engine.write.rearranged_rows import rearranged_rows
+from engine.write.staged_files import drop_told, new_files
+
+_BINS_MAX = 32
+"""In one job: each is a scan in its plan."""
+_NO_ROW_IDS = 2
+"""The last version of the format in which rows have none."""
+_ZORDER = re.compile(r"\s*zorder\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
+_COLUMNS = {
+    "rewritten_data_files_count": INT,
+    "added_data_files_count": INT,
+    "rewritten_bytes_count": BIGINT,
+    "failed_data_files_count": INT,
+    "removed_delete_files_count": INT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorting:
+    """`columns` of a Z-order, or an `order`, which is the table's own or another one."""
+
+    columns: tuple[str, ...] = ()
+    order: tuple[SortColumn, ...] = ()
+    is_own: bool = False
+
+
+def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) -> ResultStream:
+    """Raises `WrongArgument`, `IcebergFeatureNotSupported`, `IcebergConflict`."""
+    table, snapshot = plan.table, plan.snapshot
+    options = rewrite_options(plan.name, procedure.options, snapshot.metadata.properties)
+    sorting = _sorting(plan, procedure)
+    within = _within(plan, procedure.where)
+    if sorting is not None:
+        options = replace(options, rewrites_all=True)
+    bins = chosen_bins(snapshot, within, options)
+    if not bins:
+        return small_result(_COLUMNS, [(0, 0, 0, 0, 0)])
+    if snapshot.metadata.format_version > _NO_ROW_IDS:
+        marked = marked_snapshot(table, run)
+        assert isinstance(marked, IcebergSnapshot)
+        table, snapshot = replace(table, snapshot=marked), marked
+    removed = files_at(snapshot, np.concatenate(bins))
+    with drop_told(table), ExitStack() as written:
+        new: list[NewFiles] = [
+            written.enter_context(each) for each in _writes(table, snapshot, bins, sorting, options, run)
+        ]
+        transaction = _begin(table, snapshot)
+        transaction.stage_removes(removed)
+        transaction.replace_deletes(dangling_deletes(snapshot, np.concatenate(bins)), removed.slice(0, 0))
+        if options.keeps_sequence_number:
+            transaction.allow_equality_deletes()
+        for each in new:
+            assert isinstance(each, IcebergNewFiles)
+            if sorting is not None and not sorting.is_own:
+                each = _in_another_order(each)
+            transaction.add_files(_numbered(each, snapshot) if options.keeps_sequence_number else each)
+        removed_deletes = commit_rearranged(transaction, table, run)
+    counts = (removed.num_rows, sum(each.num_files for each in new))
+    return small_result(_COLUMNS, [(*counts, int(sum(removed["size"].to_pylist())), 0, removed_deletes)])
+
+
+def _begin(table: BoundTable, snapshot: IcebergSnapshot) -> IcebergTransaction:
+    description = CommitDescription(name="REWRITE", operation=TableOperation.OPTIMIZE, changes_data=False)
+    transaction = table.own.begin(snapshot, description, table.label)
+    assert isinstance(transaction, IcebergTransaction)
+    return transaction
+
+
+def begin_rearranging(plan: CallPlan) -> IcebergTransaction:
+    """A transaction that changes no row."""
+    return _begin(plan.table, plan.snapshot)
+
+
+def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, run: Run) -> int:
+    """How many files of deletes went."""
+    run.context.cancel.ensure_live()
+    done = transaction.commit(run.retries)
+    run.context.on_commit(Commit(table.label, done.version))
+    summary = done.loaded.metadata.snapshots[transaction.snapshot_id].summary
+    return int(summary.get("removed-delete-files", "0"))
+
+
+def _numbered(new: IcebergNewFiles, snapshot: IcebergSnapshot) -> IcebergNewFiles:
+    """With the data sequence number of what was read."""
+    if snapshot.info is None or snapshot.metadata.format_version == 1:
+        return new
+    numbers = pa.repeat(pa.scalar(snapshot.info.sequence_number, pa.int64()), new.entries.num_rows)
+    return _with(new, "sequence_number", numbers)
+
+
+def _in_another_order(new: IcebergNewFiles) -> IcebergNewFiles:
+    """Without the table's sort order, which another one, or a Z-order, takes the place of."""
+    return _with(new, "sort_order_id", pa.nulls(new.entries.num_rows, pa.int32()))
+
+
+def _with(new: IcebergNewFiles, name: str, values: pa.Array) -> IcebergNewFiles:
+    at = new.entries.schema.get_field_index(name)
+    return replace(new, entries=new.entries.set_column(at, name, values))
+
+
+# --- What is asked for ------------------------------------------------------------------------------------------------
+
+
+def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
+    strategy = procedure.strategy.lower()
+    if strategy == "binpack":
+        if procedure.sort_order is not None:
+            raise WrongArgument(plan.name, "sort_order", "the strategy binpack sorts nothing")
+        return None
+    if strategy != "sort":
+        raise WrongArgument(plan.name, "strategy", "it takes binpack or sort")
+    if procedure.sort_order is None:
+        if not plan.snapshot.rules.sort_columns:
+            raise WrongArgument(plan.name, "sort_order", "the strategy sort needs one, and the table has none")
+        return _Sorting(order=plan.snapshot.rules.sort_columns, is_own=True)
+    along = _ZORDER.fullmatch(procedure.sort_order)
+    if along is None:
+        return _in_order(plan, procedure.sort_order)
+    columns = tuple(name.strip().strip("`") for name in along[1].split(","))
+    known = {name.casefold(): name for name in plan.snapshot.schema.names}
+    for name in columns:
+        if name.casefold() not in known:
+            raise WrongArgument(plan.name, "sort_order", f"the table has no column {name}")
+    return _Sorting(columns=tuple(known[name.casefold()] for name in columns))
+
+
+def _in_order(plan: CallPlan, text: str) -> _Sorting:
+    own, terms = plan.snapshot.definition, parse_sort_terms(text)
+    if terms is None:
+        raise WrongArgument(plan.name, "sort_order", f"{text!r} is no list as in WRITE ORDERED BY")
+    order = change_definition(own, [SortBy(terms=terms, distribution=None)])
+    if not order.sort_columns:
+        raise WrongArgument(plan.name, "sort_order", "files are not sorted by floating numbers here")
+    return _Sorting(order=order.sort_columns, is_own=order.order.fields == own.order.fields)
+
+
+def _within(plan: CallPlan, where: str | None) -> Mask:
+    """The files that may hold rows that satisfy a condition."""
+    snapshot = plan.snapshot
+    if where is None:
+        return np.ones(snapshot.num_files, bool)
+    plain, columns = plain_condition(where), snapshot.columns()
+    parts = [] if plain is None else [tuple(weakened(each, columns)) for each in conjuncts(plain)]
+    if not parts or not all(parts):
+        raise WrongArgument(plan.name, "where", "it takes comparisons of columns with values")
+    return np.asarray(snapshot.pruning().prune(conjunction(tuple(part for each in parts for part in each))))
+
+
+# --- Jobs -------------------------------------------------------------------------------------------------------------
+
+
+def _writes(
+    table: BoundTable,
+    snapshot: IcebergSnapshot,
+    bins: Sequence[Positions],
+    sorting: _Sorting | None,
+    options: RewriteOptions,
+    run: Run,
+) -> Iterator[AbstractContextManager[NewFiles]]:
+    """What writes the files of the bins, a job each."""
+    scan = read_scan(Names(snapshot.schema.names).new("scan"), table)
+    arrangement = TaskPerFile() if sorting is None else _arrangement(sorting, files_at(snapshot, _all(bins)), options)
+    if isinstance(scan, Scan):
+        yield from _plain_writes(table, snapshot, bins, arrangement, run)
+    elif snapshot.metadata.format_version <= _NO_ROW_IDS:
+        for each in bins if sorting is None else [_all(bins)]:
+            yield _composed_rows(table, scan, each, arrangement, run)
+    else:
+        kinds = _plain_kinds(table, snapshot, scan)
+        if kinds is None or sorting is not None:
+            raise IcebergFeatureNotSupported(table.label, "rows that would lose their ids when they are written again")
+        for rows, own in kinds:
+            mine = [each[np.isin(each, rows)] for each in bins]
+            yield from _plain_writes(own, snapshot, [each for each in mine if len(each)], arrangement, run)
+
+
+def _all(bins: Sequence[Positions]) -> Positions:
+    return np.concatenate(bins)
+
+
+def _arrangement(sorting: _Sorting, files: pa.Table, options: RewriteOptions) -> Arrangement:
+    if not sorting.columns:
+        return InOrder(columns=sorting.order)
+    return AlongCurve(
+        stored_columns=tuple((name,) for name in sorting.columns),
+        is_hilbert=False,
+        num_files=max(1, (pc.sum(files["size"]).as_py() or 0) // options.target_bytes),
+        target_bytes=options.target_bytes,
+    )
+
+
+def _plain_kinds(
+    table: BoundTable, snapshot: IcebergSnapshot, scan: ComposedScan
+) -> list[tuple[Positions, BoundTable]] | None:
+    """The files that are read alike, each with the table as if it had these alone; None where those of one kind do not
+    hold its rows as they are either.
+    """
+    parts = [part.rows for part in scan.parts if part.rows is not None and len(part.rows)]
+    kinds = [(np.asarray(rows), replace(table, snapshot=snapshot.of_files(rows))) for rows in parts]
+    return kinds if all(isinstance(read_scan(scan.relation, own), Scan) for _, own in kinds) else None
+
+
+def _plain_writes(
+    table: BoundTable, snapshot: IcebergSnapshot, bins: Sequence[Positions], arrangement: Arrangement, run: Run
+) -> Iterator[AbstractContextManager[NewFiles]]:
+    """Bins whose files hold the rows as they are; positions are those of `snapshot`, which has all files."""
+    together = _BINS_MAX if isinstance(arrangement, TaskPerFile) else len(bins)
+    for first in range(0, len(bins), together):
+        files = [files_at(snapshot, each) for each in bins[first : first + together]]
+        yield rearranged_rows(table, files, arrangement, run)
+
+
+@contextmanager
+def _composed_rows(
+    table: BoundTable, scan: ComposedScan, positions: Positions, arrangement: Arrangement, run: Run
+) -> Iterator[NewFiles]:
+    """The rows of these files as the table shows them, where nothing else is said in one file for each partition."""
+    scans: list[Scan] = []
+    for part in scan.parts:
+        if part.rows is None:
+            scans.append(part.scan)
+            continue
+        mine = np.isin(np.asarray(part.rows), positions)
+        scans.append(replace(part.scan, files=part.scan.files.filter(pa.array(mine)), choice=None))
+    config = table.snapshot.rules
+    rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, arrangement=arrangement)
+    hint = "/*+ COALESCE(1) */ " if isinstance(arrangement, TaskPerFile) else ""
+    source = ReadPlan(text=f"SELECT {hint}* FROM (\n{scan.text}\n)", scans=tuple(scans))
+    with new_files(table, source, rows, replace(run, parameters=())) as written:
+        yield written

@@ -1,0 +1,111 @@
+"""rewrite_position_delete_files and rewrite_manifests: the same deletes, and the same entries, in fewer files.
+
+Source: Iceberg documentation, "Spark procedures".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.errors.conflict_errors import CommitOutcomeUnknown
+from engine.errors.procedure_errors import WrongArgument
+from engine.exec.run import Run
+from engine.formats.iceberg.planning.plans import CallPlan
+from engine.formats.iceberg.procedures.rewrite_data import begin_rearranging, commit_rearranged
+from engine.iceberg.manifests.manifest import POSITION_DELETES
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.writing.row_marks import MarkWriter
+from engine.iceberg.writing.written_table import WrittenTable
+from engine.runtime.results import BIGINT, INT, ResultStream, small_result
+from engine.statements.procedures.statement import RewriteManifests, RewritePositionDeleteFiles
+from engine.write.staged_files import discard
+
+_MARKS = {
+    "rewritten_delete_files_count": INT,
+    "added_delete_files_count": INT,
+    "rewritten_bytes_count": BIGINT,
+    "added_bytes_count": BIGINT,
+}
+_MANIFESTS = {"rewritten_manifests_count": INT, "added_manifests_count": INT}
+_PUFFIN = "puffin"
+
+
+def rewrite_position_delete_files(plan: CallPlan, procedure: RewritePositionDeleteFiles, run: Run) -> ResultStream:
+    """One file of positions (v2) or one vector (v3) for each data file that has any in files of positions; deletes of
+    files that are gone leave the table.
+    """
+    if procedure.where is not None:
+        raise WrongArgument(plan.name, "where", "deletes of the whole table are written again")
+    if set(procedure.options) - {"rewrite-all"}:
+        raise WrongArgument(plan.name, "options", "it takes rewrite-all alone")
+    snapshot = plan.snapshot
+    old = _positions(snapshot)
+    if not old.num_rows or (not _is_worth_it(old) and procedure.options.get("rewrite-all", "").lower() != "true"):
+        return small_result(_MARKS, [(0, 0, 0, 0)])
+    marked = np.flatnonzero(_has_positions(snapshot))
+    files, transaction = snapshot.files.take(pa.array(marked)), begin_rearranging(plan)
+    metadata, storage, written = snapshot.metadata, snapshot.storage, tuple[str, ...]()
+    try:
+        if files.num_rows:
+            rows = snapshot.row_files.deleted_rows(files)
+            writer = MarkWriter(storage, metadata.location, metadata.format_version)
+            added, written = writer.write(snapshot.live_files.data.take(pa.array(marked)), rows)
+            transaction.add_entries(added)
+        transaction.replace_deletes(old, files)
+        commit_rearranged(transaction, plan.table, run)
+    except CommitOutcomeUnknown:
+        raise
+    except BaseException:
+        discard(storage, written)
+        raise
+    added_bytes = sum(storage.stat(name).size for name in written)
+    old_bytes = int(pc.sum(old["file_size_in_bytes"]).as_py())
+    return small_result(_MARKS, [(old.num_rows, len(written), old_bytes, added_bytes)])
+
+
+def _positions(snapshot: IcebergSnapshot) -> pa.Table:
+    """The entries of files of positions; vectors stay as they are."""
+    deletes = snapshot.live_files.deletes
+    is_positions = pc.equal(deletes["content"], POSITION_DELETES)
+    return deletes.filter(pc.and_(is_positions, pc.not_equal(pc.utf8_lower(deletes["file_format"]), _PUFFIN)))
+
+
+def _is_worth_it(old: pa.Table) -> bool:
+    """Whether fewer files can say the same: one of a data file alone is as good as another."""
+    named = old["referenced_data_file"]
+    return bool(named.null_count or pc.count_distinct(named).as_py() < old.num_rows)
+
+
+def _has_positions(snapshot: IcebergSnapshot) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Data files with deleted rows that no vector tells."""
+    deletes = snapshot.live_files.deletes
+    vectors = deletes.filter(pc.equal(pc.utf8_lower(deletes["file_format"]), _PUFFIN))
+    has_vector = pc.is_in(
+        snapshot.live_files.data["file_path"], value_set=vectors["referenced_data_file"].combine_chunks()
+    )
+    return np.asarray(pc.and_(snapshot.files["deletion_vector"].is_valid(), pc.invert(has_vector)), bool)
+
+
+def rewrite_manifests(plan: CallPlan, procedure: RewriteManifests, run: Run) -> ResultStream:
+    """The entries of a partition spec sorted by partition, in manifests of the size that the table wants."""
+    snapshot, spec_id = plan.snapshot, procedure.spec_id
+    if spec_id is not None and spec_id not in snapshot.metadata.specs:
+        raise WrongArgument(plan.name, "spec_id", f"the table has no partition spec {spec_id}")
+    wanted = snapshot.metadata.default_spec_id if spec_id is None else spec_id
+    old = {each.path for each in snapshot.manifests}
+    if _are_packed(snapshot, wanted):
+        return small_result(_MANIFESTS, [(0, 0)])
+    transaction = begin_rearranging(plan)
+    transaction.rewrite_manifests(wanted)
+    commit_rearranged(transaction, plan.table, run)
+    new = {each.path for each in transaction.manifests}
+    return small_result(_MANIFESTS, [(len(old - new), len(new - old))])
+
+
+def _are_packed(snapshot: IcebergSnapshot, spec_id: int) -> bool:
+    """Whether a spec has no more than one manifest of data files and one of deletes, neither above the size wanted."""
+    found = [each for each in snapshot.manifests if each.spec_id == spec_id]
+    most = WrittenTable({"properties": dict(snapshot.metadata.properties)}).manifest_target_bytes
+    return len({each.has_deletes for each in found}) == len(found) and all((each.length or 0) <= most for each in found)

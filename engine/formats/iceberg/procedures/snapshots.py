@@ -1,0 +1,216 @@
+"""snapshot: an Iceberg table over the data files of a table of another format, which stay where they are.
+
+The table has its own folder, in which its metadata and all that is written to it later lie. It removes no file of the
+other table (`gc.enabled` is false), and the catalog knows that it needs them. Rows that are deleted there by position
+are deleted by files of its own. All files are looked at before the table is made.
+
+Source: Iceberg documentation, "Spark procedures", "snapshot"; table specification, "Column Projection".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from catalog.entries import CloneEntry
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.errors.definition_errors import LocationNotEmpty
+from engine.exec.run import Run
+from engine.formats.iceberg.planning.plans import SnapshotPlan
+from engine.formats.iceberg.planning.snapshots import NAME
+from engine.formats.iceberg.procedures.foreign_files import NotTaken, ensure_columns, has_ids, value_text
+from engine.formats.iceberg.procedures.named_columns import Naming, named_columns
+from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.definition.properties import GC_ENABLED
+from engine.iceberg.definition.shared_columns import shared_definition
+from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
+from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
+from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.iceberg.writing.new_files import FileSchema, describe_files
+from engine.iceberg.writing.partition_tuples import partition_key
+from engine.iceberg.writing.row_marks import MarkWriter
+from engine.runtime.results import BIGINT, small_result
+from engine.storage.paths import is_absolute_path
+from engine.storage.storage import Storage
+from engine.table.row_files import RowFiles
+from engine.table.shared_files import SharedFiles
+from engine.table.transaction import DataFile
+from engine.types.schema import PrimitiveType
+from engine.write.staged_files import discarded_on_failure
+from engine.write.staged_write import StagedWrite
+
+_READERS = 8
+_NO_ROWS: Any = np.array([], np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """The files of a table in another folder, `storage`; `stored` are the columns by the names that files have."""
+
+    table: str
+    label: str
+    shared: SharedFiles
+    storage: Storage
+    definition: IcebergDefinition
+    stored: tuple[IcebergField, ...]
+
+    def refused(self, reason: object) -> IcebergProcedureRefused:
+        return IcebergProcedureRefused(self.table, NAME, f"{self.label}: {reason}")
+
+
+@contextmanager
+def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """Its files of deletes go if nothing comes of it. A table that lies there already gets the name if it is the same.
+
+    Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, `LocationNotEmpty`, and
+    as `shared_definition`.
+    """
+    source, own, now_ms = plan.source, sources.formats[FORMAT], run.context.now_ms()
+    shared = source.snapshot.shared_files(source.label, FORMAT)
+    definition, stored = shared_definition(str(plan.entry.name), shared, plan.properties)
+    kept = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
+    table = _Shared(
+        table=str(plan.entry.name),
+        label=source.label,
+        shared=shared,
+        storage=source.snapshot.storage,
+        definition=replace(definition, properties=kept),
+        stored=stored,
+    )
+    _ensure_files(table, run)
+    entries = _entries(table, _zone(table, run))
+    clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
+    outcome = Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)]))
+    entry = replace(plan.entry, created_ms=now_ms)
+    if plan.found is not None:
+        if not _is_same(plan.found, table, source.snapshot.row_files, entries):
+            raise LocationNotEmpty(str(plan.entry.name), plan.entry.location)
+        yield StagedWrite(outcome=outcome, label=str(entry.name), creates=entry, clone=clone)
+        return
+    transaction = own.create(plan.entry.location, table.definition, plan.description, now_ms)
+    assert isinstance(transaction, IcebergTransaction)
+    transaction.add_entries(entries)
+    written = _delete_rows(table, source.snapshot.row_files, entries, transaction)
+    staged = StagedWrite(outcome=outcome, transaction=transaction, label=str(entry.name), creates=entry, clone=clone)
+    with discarded_on_failure(transaction.store.storage, written, run) if written else nullcontext():
+        yield staged
+
+
+# --- What the files are -----------------------------------------------------------------------------------------------
+
+
+def _ensure_files(table: _Shared, run: Run) -> None:
+    paths = table.shared.files["path"].to_pylist()
+    elsewhere = next(filter(is_absolute_path, paths), None)
+    if elsewhere is not None:
+        raise table.refused(f"{elsewhere} lies outside of the folder of the table")
+    partitioned = frozenset(each.id for each in table.stored if each.id in _sources(table.definition))
+
+    def look(path: str) -> None:
+        run.context.cancel.ensure_live()
+        try:
+            with table.storage.open_input(path) as source:
+                footer: Any = pq.read_metadata(source)
+            found = list(footer.schema.to_arrow_schema())
+            rules = Naming(by_names=table.shared.by_names, has_ids=any(map(has_ids, found)))
+            columns = named_columns(found, table.stored, rules)
+            ensure_columns(columns, footer, table.stored, partitioned)
+        except (NotTaken, pa.ArrowException) as error:
+            raise table.refused(f"{path}: {error}") from error
+
+    with ThreadPoolExecutor(_READERS, "footers") as threads:
+        for _ in threads.map(look, paths):
+            pass
+
+
+def _sources(definition: IcebergDefinition) -> frozenset[int]:
+    return frozenset(each.source_id for each in definition.spec.fields)
+
+
+# --- Entries ----------------------------------------------------------------------------------------------------------
+
+
+def _entries(table: _Shared, zone: tzinfo) -> pa.Table:
+    definition = table.definition
+    root = table.storage.root
+    schema = FileSchema(
+        location=root if "://" in root else f"file://{root}",
+        schema=IcebergSchema(schema_id=definition.iceberg_schema.schema_id, struct=StructOfType(table.stored)),
+        spec=definition.spec,
+        properties=definition.properties,
+    )
+    columns = {each.id: each for each in definition.iceberg_schema.fields}
+    fields = [(partition_key(each), columns[each.source_id]) for each in definition.spec.fields]
+    shared = table.shared
+    texts = [shared.partition_values[field.name].to_pylist() for _, field in fields]
+    files = []
+    for path, size, *said in zip(*(shared.files[name].to_pylist() for name in ("path", "size")), *texts, strict=True):
+        try:
+            values = {
+                key: value_text(text or None, field, definition, zone)
+                for text, (key, field) in zip(said, fields, strict=True)
+            }
+        except NotTaken as error:
+            raise table.refused(f"{path}: {error}") from error
+        files.append(DataFile(path=path, size=size, modification_time=0, partition_values=values))
+    return describe_files(table.storage, schema, files).entries
+
+
+def _zone(table: _Shared, run: Run) -> tzinfo:
+    """Of timestamps of partitions that say none."""
+    names = table.shared.partition_columns
+    found = (table.shared.schema.field(name) for name in names)
+    if any(each is not None and each.data_type is PrimitiveType.TIMESTAMP for each in found):
+        return run.session_zone("Partitions of timestamps")
+    return UTC
+
+
+def _is_same(found: IcebergSnapshot, table: _Shared, rows: RowFiles, entries: pa.Table) -> bool:
+    """Whether a table has these columns and rows, and nothing was done to it since it was made."""
+    wanted, there = table.definition, found.definition
+    said = ((each.iceberg_schema.struct, each.spec.fields, each.properties) for each in (wanted, there))
+    if next(said) != next(said) or len(found.metadata.snapshots) > 1:
+        return False
+    if Counter(found.live_files.data["file_path"].to_pylist()) != Counter(entries["file_path"].to_pylist()):
+        return False
+    paths = found.live_files.data["file_path"].to_pylist()
+    mine = dict(zip(paths, found.row_files.deleted_rows(found.files), strict=True))
+    theirs = _deleted_rows(table, rows, entries)
+    return all(np.array_equal(mine[path], gone) for path, gone in theirs)
+
+
+def _deleted_rows(table: _Shared, rows: RowFiles, entries: pa.Table) -> list[tuple[str, Any]]:
+    """The paths of the entries, and the places of the rows that are deleted in each of the files."""
+    files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
+    deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True)) if files.num_rows else {}
+    root = table.storage.root
+    prefix = f"{root if '://' in root else f'file://{root}'}/"
+    return [(path, deleted.get(path.removeprefix(prefix), _NO_ROWS)) for path in entries["file_path"].to_pylist()]
+
+
+def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> tuple[str, ...]:
+    """The rows that are deleted by position in files of the other table, of which `rows` are. The names of the files
+    that were written for them.
+    """
+    deleted = [gone for _, gone in _deleted_rows(table, rows, entries)]
+    marked = np.array([len(gone) > 0 for gone in deleted], bool)
+    if not marked.any():
+        return ()
+    store = transaction.store
+    writer = MarkWriter(store.storage, store.location, table.definition.format_version)
+    found = [gone for gone in deleted if len(gone)]
+    added, written = writer.write(entries.filter(pa.array(marked)), found)
+    transaction.add_entries(added)
+    return written

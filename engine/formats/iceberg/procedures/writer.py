@@ -1,0 +1,127 @@
+"""The writer of Iceberg's own plans: which function carries out which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import assert_never, cast
+
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.formats.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan, SnapshotPlan
+from engine.formats.iceberg.procedures.added_files import add_files
+from engine.formats.iceberg.procedures.branches import answer_ancestors, move_branch
+from engine.formats.iceberg.procedures.cherry_picks import cherry_pick
+from engine.formats.iceberg.procedures.expire import expire
+from engine.formats.iceberg.procedures.orphans import remove_orphans
+from engine.formats.iceberg.procedures.reference_changes import first_branch, reference_updates
+from engine.formats.iceberg.procedures.rewrite_data import rewrite_data_files
+from engine.formats.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files
+from engine.formats.iceberg.procedures.snapshots import snapshot_table
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.plans.format_plan import FormatPlan
+from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
+from engine.statements.procedures.statement import (
+    AddFiles,
+    AncestorsOf,
+    CherrypickSnapshot,
+    ExpireSnapshots,
+    FastForward,
+    PublishChanges,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
+from engine.write.creation import removal_told
+from engine.write.staged_write import StagedWrite
+
+
+class IcebergWriter:
+    """See :class:`engine.formats.writing.FormatWriter`."""
+
+    @contextmanager
+    def write(self, plan: FormatPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+        own = cast(IcebergPlan, plan.own)
+        match own:
+            case CallPlan():
+                # Those that remove files, and those that bring back what may go, wait for each other.
+                with (
+                    sources.locks.hold(file_lock(own.snapshot.table_root), run.context.cancel),
+                    naming(own.table.label),
+                ):
+                    yield StagedWrite(outcome=Outcome(result=_called(own, sources, run)))
+            case RegisterPlan(entry=entry):
+                registered = replace(entry, created_ms=run.context.now_ms())
+                yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
+            case SnapshotPlan(source=source):
+                # No VACUUM of the other table removes a file between the look at it and the commit.
+                with (
+                    sources.locks.hold(file_lock(source.snapshot.table_root), run.context.cancel),
+                    naming(source.label),
+                    removal_told(own.entry),
+                    snapshot_table(own, sources, run) as staged,
+                ):
+                    yield staged
+            case ReferencePlan(table=table):
+                with naming(table.label):
+                    yield _changing_reference(own)
+            case _:
+                assert_never(own)
+
+
+def _changing_reference(plan: ReferencePlan) -> StagedWrite:
+    """Decided on the version that it is committed to."""
+    snapshot = plan.table.snapshot
+    assert isinstance(snapshot, IcebergSnapshot)
+    made = first_branch(plan.change, snapshot.metadata)
+    begun = snapshot if made is None else replace(snapshot, branch=made.name)
+    transaction = plan.table.own.begin(begun, plan.description, plan.table.label)
+    assert isinstance(transaction, IcebergTransaction)
+    if made is not None:
+        transaction.make_branch(made)
+    else:
+        transaction.change_metadata(lambda metadata: reference_updates(plan.change, metadata, plan.table.label))
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
+
+
+def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
+    procedure = plan.procedure
+    match procedure:
+        case AncestorsOf():
+            return answer_ancestors(plan, procedure)
+        case RollbackToSnapshot() | RollbackToTimestamp() | SetCurrentSnapshot() | FastForward():
+            return move_branch(plan, procedure, run)
+        case ExpireSnapshots():
+            return expire(plan, procedure, sources, run)
+        case RemoveOrphanFiles():
+            return remove_orphans(plan, procedure, run)
+        case CherrypickSnapshot() | PublishChanges():
+            return cherry_pick(plan, procedure, run)
+        case RewriteDataFiles():
+            return rewrite_data_files(plan, procedure, run)
+        case RewriteManifests():
+            return rewrite_manifests(plan, procedure, run)
+        case RewritePositionDeleteFiles():
+            return rewrite_position_delete_files(plan, procedure, run)
+        case AddFiles():
+            return add_files(plan, procedure, sources, run)
+        case _:
+            assert_never(procedure)
+
+
+def _registered(plan: RegisterPlan) -> ResultStream:
+    info = plan.snapshot.info
+    totals = {} if info is None else info.summary
+    counts = [totals.get(key, "") for key in ("total-records", "total-data-files")]
+    row = [None if info is None else info.snapshot_id, *(int(text) if text.isdecimal() else None for text in counts)]
+    columns = ("current_snapshot_id", "total_records_count", "total_data_files_count")
+    return small_result(dict.fromkeys(columns, BIGINT), [row])

@@ -1,1 +1,0 @@
-"""Plans of statements that define tables, views and schemas."""

@@ -1,1 +1,0 @@
-"""Plans of statements that write rows."""

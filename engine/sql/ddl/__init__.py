@@ -1,1 +1,0 @@
-"""Statements that define or write: DDL and INSERT, word by word."""

@@ -1,1 +1,0 @@
-"""Texts of several statements and session variables: scripts, EXECUTE IMMEDIATE, DECLARE, SET VAR."""

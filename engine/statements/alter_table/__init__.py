@@ -1,0 +1,1 @@
+"""ALTER TABLE: one value for each change of a table's definition."""

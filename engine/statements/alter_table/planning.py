@@ -1,0 +1,216 @@
+"""Plans of ALTER TABLE and COMMENT ON: a statement becomes changes of the table's definition.
+
+The changes themselves are `engine.table.definition_changes`; here they are named, and what only someone who understands
+SQL can see is seen: that a constraint or a generated column uses the column that changes, that the rows of the table
+have to be checked before a constraint is added. The table's format makes its new definition of them, or refuses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+
+from catalog.changes import RenameTable as RenameTableChange
+from catalog.changes import SetLocation as SetLocationChange
+from catalog.names import TableName
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
+from engine.errors.column_errors import ColumnChangeRefused
+from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
+from engine.plan.rules.row_checks import plan_row_checks
+from engine.plan.rules.text_lengths import with_lengths
+from engine.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
+from engine.plans.expression_checks import ExpressionCheckPlan
+from engine.runtime.settings import captured_settings
+from engine.statements.alter_table import planning_history as alter_history
+from engine.statements.alter_table.planning_columns import (
+    add_columns,
+    alter_column,
+    drop_columns,
+    new_not_nulls,
+    rename_column,
+)
+from engine.statements.alter_table.planning_identity import plan_sync_identity
+from engine.statements.alter_table.planning_replaced_columns import replace_columns
+from engine.statements.alter_table.statement import (
+    AddColumns,
+    AddConstraint,
+    AlterColumn,
+    AlterTable,
+    ChangeIdentifierFields,
+    ChangePartitionField,
+    ClusterBy,
+    DropColumns,
+    DropConstraint,
+    RenameColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetLocation,
+    SetProperties,
+    SyncIdentity,
+    TableChange,
+    UnsetProperties,
+    WriteOrdered,
+)
+from engine.statements.create_table.planning import spelled_columns
+from engine.statements.create_table.planning_definition import plan_expression_checks
+from engine.statements.create_table.planning_keys import added_key, dropped_key
+from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.table import definition_changes as changes
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.details import TableDetails
+from engine.table.operations import CommitDescription, TableOperation
+from engine.types.column_paths import format_name
+from engine.types.schema import StructType
+from engine.types.schema_changes import resolve_path
+
+
+def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan | SyncIdentityPlan:
+    """Raises for what the table, or this release, cannot do."""
+    table = altered_table(bound)
+    match statement.changes[0]:
+        case RenameTable(table_parts=parts):
+            return _renamed(bound, table, parts)
+        case SyncIdentity() as sync:
+            return plan_sync_identity(bound, table, sync)
+        case SetLocation():
+            return _moved(bound, table)
+        case ClusterBy() as cluster:
+            return _clustered(bound, table, cluster)
+        case _:
+            return altered(bound, table, statement.changes)
+
+
+def altered_table(bound: BoundStatement) -> BoundTable:
+    assert isinstance(bound.target, BoundTable)
+    return bound.target
+
+
+def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -> CatalogPlan:
+    """The name alone: a managed table keeps its folder."""
+    if table.name is None:
+        raise RenameOfPath(table.label)
+    return CatalogPlan(
+        change=RenameTableChange(table.name, TableName.from_parts(parts, bound.state.current)),
+        condition=bound.condition,
+    )
+
+
+def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
+    """Another table of the same columns under the name of an external one."""
+    (other,) = bound.tables
+    if table.name is None:
+        raise LocationOfPath(table.label)
+    if table.entry.managed:
+        raise StatementNotSupported("SET LOCATION of a managed table")
+    current, new = (
+        [*spelled_columns(each.snapshot.schema), f"PARTITIONED BY ({', '.join(each.snapshot.partition_columns)})"]
+        for each in (table, other)
+    )
+    if current != new:
+        raise LocationSchemaDiffers(table.label, ", ".join(current), ", ".join(new))
+    return CatalogPlan(change=SetLocationChange(table.name, other.entry.location), condition=bound.condition)
+
+
+def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
+    definition = changed(table, [changes.ClusterBy(columns=cluster.columns)])
+    parameters = {
+        "oldClusteringColumns": _listed(table.snapshot.definition.details(table.label)),
+        "newClusteringColumns": _listed(definition.details(table.label)),
+    }
+    return AlterPlan(table=table, definition=definition, description=described(bound, ("CLUSTER BY", parameters)))
+
+
+def _listed(details: TableDetails) -> str:
+    return ",".join(map(format_name, details.clustering_columns))
+
+
+def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
+    """Changes that every format may have, in one version. Raises what the format says of them."""
+    said = [change for each in written for change in changes_of(bound, table, each)]
+    try:
+        folded = list(with_lengths(table.snapshot.schema, said))
+        definition = changed(table, folded)
+    except ColumnChangeRefused as error:
+        if not isinstance(written[0], ReplaceColumns):
+            raise
+        raise ReplacedColumnsDiffer(error.message) from error
+    after = definition.config(table.label).schema
+    constraints = [(change.name, change.expression) for change in folded if isinstance(change, changes.AddConstraint)]
+    not_nulls = [path for change in written if isinstance(change, AlterColumn) for path in new_not_nulls(table, change)]
+    return AlterPlan(
+        table=table,
+        definition=definition,
+        description=described(bound, alter_history.operation_of(written, table.snapshot, after)),
+        expression_checks=_expression_checks(table, written, after, constraints),
+        checks=plan_row_checks(table, constraints, not_nulls),
+    )
+
+
+def changed(table: BoundTable, folded: Iterable[DefinitionChange]) -> TableDefinition:
+    """The definition of a table after these changes. Raises what its format says of them."""
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.METADATA)
+        return table.snapshot.redefined(table.label, folded)
+
+
+def described(bound: BoundStatement, operation: alter_history.HistoryOperation) -> CommitDescription:
+    """What the history says of an operation that changes the definition."""
+    name, parameters = operation
+    return CommitDescription(
+        name=name,
+        operation=TableOperation.METADATA,
+        parameters=MappingProxyType(parameters),
+        user_name=bound.state.principal,
+    )
+
+
+def _expression_checks(
+    table: BoundTable, written: tuple[TableChange, ...], after: StructType, constraints: list[tuple[str, str]]
+) -> ExpressionCheckPlan | None:
+    """New constraints and defaults: whether they can be evaluated, and give what they must."""
+    defaults = {
+        resolve_path(table.snapshot.schema, change.parts)[0]
+        for change in written
+        if isinstance(change, AlterColumn) and change.default is not None
+    }
+    changed = [field for field in after.fields if field.name in defaults]
+    return plan_expression_checks(after, constraints, table.entry.location, changed)
+
+
+def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) -> Iterator[DefinitionChange]:
+    """What a change in SQL does to the definition."""
+    match change:
+        case AddColumns():
+            yield from add_columns(table, change)
+        case RenameColumn():
+            yield from rename_column(table, change)
+        case DropColumns():
+            yield from drop_columns(table, change)
+        case AlterColumn():
+            yield from alter_column(table, change)
+        case ReplaceColumns():
+            yield from replace_columns(table, change)
+        case AddConstraint(check=check):
+            if check.name is None:
+                raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
+            settings = captured_settings(bound.state.values)
+            yield changes.AddConstraint(name=check.name, expression=check.expression, settings=settings)
+        case AddKey():
+            yield added_key(table, change, bound.tables)
+        case DropConstraint() | DropKey():
+            yield from dropped_key(table, change, bound.tables)
+        case SetProperties(properties=properties):
+            yield from changes.set_properties(dict(properties))
+        case UnsetProperties(keys=keys):
+            yield from (changes.UnsetProperty(key=key) for key in keys)
+        case ChangePartitionField(added=added, dropped=dropped):
+            yield changes.ChangePartitioning(added=added, dropped=dropped)
+        case WriteOrdered(terms=terms, distribution=distribution):
+            yield changes.SortBy(terms=terms, distribution=distribution)
+        case ChangeIdentifierFields(columns=columns, dropped=is_dropped):
+            yield changes.ChangeIdentifiers(columns=columns, dropped=is_dropped)
+        case _:
+            raise alter_history.not_supported(change)

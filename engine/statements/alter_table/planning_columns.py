@@ -1,0 +1,173 @@
+"""What ALTER TABLE says of columns, as changes of the table's definition.
+
+Rows that are there have no value for a new column, so it can be neither NOT NULL nor have a default; one that exists
+becomes NOT NULL if every row has a value, which `engine.plan.rules.row_checks` asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from engine.bind.bound import BoundTable
+from engine.errors.alter_errors import (
+    AddedColumnDefault,
+    AddedIdentity,
+    AlteredIdentity,
+    DefaultsNotEnabled,
+    NestedDefault,
+)
+from engine.errors.column_errors import ColumnChangeNotSupported, ColumnNotFound
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.rules.dependencies import ensure_unused
+from engine.plan.rules.text_lengths import characters_of, respelled
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.sql.dialect.type_text import SqlType, parse_type
+from engine.statements.alter_table.statement import AddColumns, AlterColumn, DropColumns, RenameColumn
+from engine.statements.create_table.planning_definition import COMMENT, DEFAULT, table_schema
+from engine.statements.create_table.statement import After, First, Position
+from engine.table import definition_changes as changes
+from engine.table.column_metadata import is_identity
+from engine.table.definition_changes import DefinitionChange
+from engine.table.rules import Capability
+from engine.types.column_paths import Path
+from engine.types.schema import DataType, StructField, StructType
+from engine.types.schema_changes import After as AfterField
+from engine.types.schema_changes import First as FirstField
+from engine.types.schema_changes import Position as FieldPosition
+from engine.types.schema_changes import column_around, find_field, replace_inner_type, resolve_path
+from engine.types.sql_types import format_sql_type
+
+_CHARACTERS = re.compile(r"(char|varchar)\((\d+)\)")
+
+
+def add_columns(table: BoundTable, change: AddColumns) -> Iterator[DefinitionChange]:
+    for column in change.columns:
+        name = ".".join(column.parts)
+        if column.default is not None and not table.snapshot.rules.has(Capability.ADDED_DEFAULTS):
+            raise AddedColumnDefault(name)
+        if column.identity is not None:
+            raise AddedIdentity(name)
+        if column.generated is not None or column.checks or column.keys:
+            raise StatementNotSupported("A generated or checked column in ADD COLUMNS")
+        (field,) = table_schema([column]).fields
+        yield changes.AddColumn(field=field, parent=column.parts[:-1], position=_position(column.position))
+
+
+def rename_column(table: BoundTable, change: RenameColumn) -> Iterator[DefinitionChange]:
+    ensure_unused(table, change.parts)
+    yield changes.RenameColumn(path=change.parts, name=change.name)
+
+
+def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[DefinitionChange]:
+    for path in change.columns:
+        if change.if_exists and not _exists(table.snapshot.schema, path):
+            continue
+        ensure_unused(table, path)
+        yield changes.DropColumn(path=path)
+
+
+def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionChange]:
+    schema, path = table.snapshot.schema, change.parts
+    if change.sql_type is not None:
+        yield from _new_type(table, resolve_path(schema, path), parse_type(change.sql_type))
+    if change.comment is not None:
+        yield changes.SetColumnMetadata(path=path, key=COMMENT, value=change.comment)
+    if change.nullable is not None:
+        yield changes.ChangeNullable(path=path, nullable=change.nullable, rows_checked=True)
+    if change.default is not None or change.drop_default:
+        yield _new_default(table, path, change.default)
+    if change.position is not None:
+        yield changes.MoveColumn(path=path, position=_position(change.position))
+
+
+def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[DefinitionChange]:
+    """Changes a column to a wider type, or to longer texts at any depth, which the column's metadata has as one."""
+    schema = table.snapshot.schema
+    column, top = column_around(schema, path), find_field(schema, path[:1])
+    present = find_field(schema, column)
+    inner = path[1:]
+    known = characters_of(top)
+    before = {place: text for place, text in known.items() if place[: len(inner)] == inner}
+    after = {(*inner, *place): text for place, text in kind.characters}
+    data_type = replace_inner_type(present.data_type, path[len(column) :], kind.data_type)
+    ensure_longer(table, path[:1], before, after)
+    yield from change_data_type(table, column, present, data_type)
+    if before != after:
+        others = {place: text for place, text in known.items() if place not in before}
+        spelled = respelled(top.data_type, {**others, **after}) if others or after else None
+        yield changes.SetColumnMetadata(path=path[:1], key=CHAR_VARCHAR_TYPE, value=spelled)
+
+
+def change_data_type(
+    table: BoundTable, path: Path, field: StructField, data_type: DataType
+) -> Iterator[DefinitionChange]:
+    """Changes a column to a wider type; does nothing if it has the type. Lengths of texts do not matter."""
+    if format_sql_type(field.data_type) == format_sql_type(data_type):
+        return
+    if is_identity(field):
+        raise AlteredIdentity(".".join(path))
+    ensure_unused(table, path)
+    yield changes.ChangeType(path=path, data_type=data_type)
+
+
+def ensure_longer(table: BoundTable, column: Path, before: Mapping[Path, str], after: Mapping[Path, str]) -> None:
+    """Raises `ColumnChangeNotSupported` where a text has a length that it had not, or another one for CHAR."""
+    for place in dict.fromkeys([*before, *after]):
+        old, new = before.get(place, "string"), after.get(place, "string")
+        if old == new:
+            continue
+        ensure_unused(table, (*column, *place))
+        if not _is_longer(old, new):
+            raise ColumnChangeNotSupported(".".join((*column, *place)), old, new)
+
+
+def _is_longer(old: str, new: str) -> bool:
+    """Whether `new` (`string`, `char(n)`, `varchar(n)`) has every value of `old`."""
+    if new == "string":
+        return True
+    before, after = _CHARACTERS.fullmatch(old), _CHARACTERS.fullmatch(new)
+    return before is not None and after is not None and after[1] == "varchar" and int(before[2]) <= int(after[2])
+
+
+def _new_default(table: BoundTable, path: tuple[str, ...], default: str | None) -> DefinitionChange:
+    if len(path) > 1:
+        raise NestedDefault(".".join(path))
+    field = find_field(table.snapshot.schema, path)
+    if default is not None:
+        if is_identity(field):
+            raise AlteredIdentity(field.name)
+        if not table.snapshot.rules.has(Capability.COLUMN_DEFAULTS):
+            raise DefaultsNotEnabled(table.label, field.name)
+    return changes.SetColumnMetadata(path=path, key=DEFAULT, value=default)
+
+
+def new_not_nulls(table: BoundTable, change: AlterColumn) -> Iterator[tuple[str, ...]]:
+    """The path of the column that becomes NOT NULL, if it does; all rows must have a value there."""
+    if change.nullable is False and find_field(table.snapshot.schema, change.parts).nullable:
+        path = resolve_path(table.snapshot.schema, change.parts)
+        if not _is_in_structs(table.snapshot.schema, path):
+            raise StatementNotSupported("SET NOT NULL inside of an array or a map")
+        yield path
+
+
+def _is_in_structs(schema: StructType, path: tuple[str, ...]) -> bool:
+    return all(isinstance(find_field(schema, path[:end]).data_type, StructType) for end in range(1, len(path)))
+
+
+def _position(position: Position | None) -> FieldPosition:
+    match position:
+        case None:
+            return None
+        case First():
+            return FirstField()
+        case After(column=column):
+            return AfterField(column)
+
+
+def _exists(schema: StructType, path: tuple[str, ...]) -> bool:
+    try:
+        find_field(schema, path)
+    except ColumnNotFound:
+        return False
+    return True

@@ -1,0 +1,153 @@
+"""What DESCRIBE HISTORY says of an ALTER TABLE: operation and parameters as Delta users know them.
+
+Values are texts; what is more than one is JSON in a text, without blanks.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from engine.errors.statement_errors import StatementNotSupported
+from engine.statements.alter_table.statement import (
+    AddColumns,
+    AddConstraint,
+    AlterColumn,
+    ChangeIdentifierFields,
+    ChangePartitionField,
+    DropColumns,
+    DropConstraint,
+    RenameColumn,
+    ReplaceColumns,
+    SetProperties,
+    TableChange,
+    UnsetProperties,
+    WriteOrdered,
+)
+from engine.statements.create_table.statement import After, First, Position
+from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef
+from engine.table.keys import KEY_PREFIX
+from engine.table.snapshot import TableSnapshot
+from engine.types.schema import (
+    ArrayType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    format_data_type,
+)
+from engine.types.schema_changes import column_around, find_field
+
+HistoryOperation = tuple[str, dict[str, Any]]
+"""A name and its parameters."""
+_OWN_METADATA = ("delta.columnMapping.", "delta.typeChanges")
+"""Keys of fields that no statement gives."""
+
+
+def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: StructType) -> HistoryOperation:
+    """Of changes of a table that led to the schema `after`. Refuses by name what changes no definition."""
+    before = table.schema
+    altered = [change for change in changes if isinstance(change, AlterColumn)]
+    named = after if len(altered) == len(changes) else before
+    if len(altered) > 1:
+        return "CHANGE COLUMNS", {"columns": compact([_altered(change, named) for change in altered])}
+    match changes[0]:
+        case AddColumns(columns=columns):
+            added = [_described(column.parts, find_field(after, column.parts), column.position) for column in columns]
+            return "ADD COLUMNS", {"columns": compact(added)}
+        case RenameColumn(parts=parts, name=name):
+            new = _shown((*parts[:-1], name))
+            return "RENAME COLUMN", {"oldColumnPath": _shown(parts), "newColumnPath": new}
+        case DropColumns(columns=paths):
+            return "DROP COLUMNS", {"columns": compact([_shown(path) for path in paths])}
+        case ReplaceColumns(columns=columns):
+            fields = [_field(column.parts, find_field(after, column.parts)) for column in columns]
+            return "REPLACE COLUMNS", {"columns": compact(fields)}
+        case AlterColumn() as change:
+            described = _altered(change, named)
+            position = {"position": described["position"]} if "position" in described else {}
+            return "CHANGE COLUMN", {"column": compact(described["column"]), **position}
+        case AddConstraint(check=check):
+            return "ADD CONSTRAINT", {"name": check.name, "expr": check.expression}
+        case DropConstraint(name=name):
+            return "DROP CONSTRAINT", {"name": name, **_dropped(name, table)}
+        case AddKey(key=key):
+            parameters = {"name": key.name, "type": "PRIMARY KEY", "columns": compact(key.columns)}
+            if isinstance(key, ForeignKeyDef):
+                parameters |= {"type": "FOREIGN KEY", "references": _shown(key.parent_parts)}
+            return "ADD CONSTRAINT", parameters
+        case DropKey(columns=names):
+            return "DROP CONSTRAINT", {"columns": compact(names)} if names else {"type": "PRIMARY KEY"}
+        case SetProperties(properties=properties):
+            return "SET TBLPROPERTIES", {"properties": compact(dict(properties))}
+        case UnsetProperties(keys=keys, if_exists=if_exists):
+            return "UNSET TBLPROPERTIES", {"properties": compact(keys), "ifExists": compact(if_exists)}
+        case ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields():
+            return "SET LAYOUT", {}
+        case other:
+            raise not_supported(other)
+
+
+def not_supported(change: TableChange) -> StatementNotSupported:
+    words = "".join(f" {letter}" if letter.isupper() else letter.upper() for letter in type(change).__name__)
+    return StatementNotSupported(f"ALTER TABLE …{words}")
+
+
+def compact(value: object) -> str:
+    """JSON as the log's other writers spell it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _dropped(name: str, table: TableSnapshot) -> dict[str, Any]:
+    found = next((check for check in table.checks if check.name.lower() == name.lower()), None)
+    if found is not None:
+        return {"expr": found.expression, "existed": "true"}
+    return {
+        "existed": "true"
+        if f"{KEY_PREFIX}{name.lower()}" in table.definition.details(table.table_root).properties
+        else "false"
+    }
+
+
+def _altered(change: AlterColumn, schema: StructType) -> dict[str, Any]:
+    path = column_around(schema, change.parts)
+    return _described(path, find_field(schema, path), change.position)
+
+
+def _described(path: tuple[str, ...], field: StructField, position: Position | None) -> dict[str, Any]:
+    described: dict[str, Any] = {"column": _field(path, field)}
+    match position:
+        case First():
+            described["position"] = "FIRST"
+        case After(column=column):
+            described["position"] = f"AFTER {column}"
+        case None:
+            pass
+    return described
+
+
+def _field(path: tuple[str, ...], field: StructField) -> dict[str, Any]:
+    return {
+        "name": _shown((*path[:-1], field.name)),
+        "type": _type_name(field),
+        "nullable": field.nullable,
+        "metadata": {key: value for key, value in field.metadata.items() if not key.startswith(_OWN_METADATA)},
+    }
+
+
+def _shown(path: tuple[str, ...]) -> str:
+    """Quoted only where a dot is in a name, as Spark shows attributes."""
+    return ".".join(f"`{name}`" if "." in name else name for name in path)
+
+
+def _type_name(field: StructField) -> str:
+    match field.data_type:
+        case StructType():
+            return "struct"
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+        case PrimitiveType() | DecimalType():
+            return str(format_data_type(field.data_type))

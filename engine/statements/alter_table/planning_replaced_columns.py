@@ -1,0 +1,121 @@
+"""REPLACE COLUMNS: the list of columns that a table shall have, as the changes that lead to it.
+
+A column of the list that the table has stays the one that it is, with its rows' values; its comment, its type and its
+place are those of the list. Others are new, and columns that the list leaves out are dropped. So it goes on in structs,
+and in what arrays and maps hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from engine.bind.bound import BoundTable
+from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.rules.dependencies import ensure_unused
+from engine.plan.rules.text_lengths import characters_of
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.statements.alter_table.planning_columns import change_data_type, ensure_longer
+from engine.statements.alter_table.statement import ReplaceColumns
+from engine.statements.create_table.planning_definition import COMMENT, table_schema
+from engine.table import definition_changes as changes
+from engine.table.column_metadata import is_identity
+from engine.table.definition_changes import DefinitionChange
+from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from engine.types.schema_changes import After, First, ensure_distinct_names
+
+Path = tuple[str, ...]
+
+
+def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[DefinitionChange]:
+    for column in change.columns:
+        name = ".".join(column.parts)
+        if len(column.parts) > 1 or column.position is not None:
+            raise StatementNotSupported("A nested column or a position in REPLACE COLUMNS")
+        if column.default is not None:
+            raise AddedColumnDefault(name)
+        if column.identity is not None:
+            raise ReplacedIdentity(name)
+        if column.generated is not None or column.checks:
+            raise StatementNotSupported("A generated or checked column in REPLACE COLUMNS")
+    identities = [field.name for field in table.snapshot.schema.fields if is_identity(field)]
+    if identities:
+        raise ReplacedIdentity(", ".join(identities))
+    wanted = table_schema(change.columns)
+    ensure_distinct_names(wanted)  # the same column twice would be one that is moved twice
+    yield from _fields(table, (), table.snapshot.schema, wanted)
+
+
+def _fields(table: BoundTable, parent: Path, old: StructType, new: StructType) -> Iterator[DefinitionChange]:
+    """New fields first, so that a struct is never without any."""
+    for field in new.fields:
+        if old.field(field.name) is None:
+            yield changes.AddColumn(field=field, parent=parent)
+    for field in old.fields:
+        if new.field(field.name) is None:
+            ensure_unused(table, (*parent, field.name))
+            yield changes.DropColumn(path=(*parent, field.name))
+    position: First | After = First()
+    for field in new.fields:
+        present = old.field(field.name)
+        path = (*parent, present.name if present else field.name)
+        if present is not None:
+            yield from _field(table, path, present, field)
+        yield changes.MoveColumn(path=path, position=position)
+        position = After(path[-1])
+
+
+def _field(table: BoundTable, path: Path, old: StructField, new: StructField) -> Iterator[DefinitionChange]:
+    yield changes.SetColumnMetadata(path=path, key=COMMENT, value=new.comment)
+    if old.nullable != new.nullable:
+        yield changes.ChangeNullable(path=path, nullable=new.nullable)
+    inner = list(_inner(path, old.data_type, new.data_type))
+    if inner:
+        for deeper, before, after in inner:
+            yield from _fields(table, deeper, before, after)
+    else:
+        yield from change_data_type(table, path, old, new.data_type)
+    if len(path) == 1:
+        had, has = characters_of(old), characters_of(new)
+        if had != has:
+            ensure_longer(table, path, *_of_both(old, new, had, has))
+            yield changes.SetColumnMetadata(path=path, key=CHAR_VARCHAR_TYPE, value=new.metadata.get(CHAR_VARCHAR_TYPE))
+
+
+def _of_both(
+    old: StructField, new: StructField, before: Mapping[Path, str], after: Mapping[Path, str]
+) -> tuple[Mapping[Path, str], Mapping[Path, str]]:
+    """Leaves out those of fields that only one of the types has."""
+    there = set(_places(old.data_type, ())) & set(_places(new.data_type, ()))
+    first, second = ({place: text for place, text in each.items() if place in there} for each in (before, after))
+    return first, second
+
+
+def _places(data_type: DataType, path: Path) -> Iterator[Path]:
+    """The paths of all parts of a type."""
+    yield path
+    match data_type:
+        case StructType(fields):
+            for field in fields:
+                yield from _places(field.data_type, (*path, field.name))
+        case ArrayType(element):
+            yield from _places(element, (*path, "element"))
+        case MapType(key, value):
+            yield from _places(key, (*path, "key"))
+            yield from _places(value, (*path, "value"))
+        case _:
+            return
+
+
+def _inner(path: Path, old: DataType, new: DataType) -> Iterator[tuple[Path, StructType, StructType]]:
+    """The structs that both types have at the same place, outermost only."""
+    match old, new:
+        case StructType(), StructType():
+            yield path, old, new
+        case ArrayType(before), ArrayType(after):
+            yield from _inner((*path, "element"), before, after)
+        case MapType(old_key, old_value), MapType(new_key, new_value):
+            yield from _inner((*path, "key"), old_key, new_key)
+            yield from _inner((*path, "value"), old_value, new_value)
+        case _:
+            return

@@ -1,0 +1,176 @@
+"""ALTER TABLE: one value for each kind of change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.statements.base import Statement
+from engine.statements.create_table.statement import Check, ColumnDef, Position, Properties
+from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.types.partition_terms import PartitionTerm, SortTerm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddColumns:
+    columns: tuple[ColumnDef, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceColumns:
+    columns: tuple[ColumnDef, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameColumn:
+    parts: tuple[str, ...]
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropColumns:
+    columns: tuple[tuple[str, ...], ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterColumn:
+    """One or more changes of one column; None changes nothing. `drop_default` takes the default away."""
+
+    parts: tuple[str, ...]
+    sql_type: str | None = None
+    comment: str | None = None
+    position: Position | None = None
+    nullable: bool | None = None
+    default: str | None = None
+    drop_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncIdentity:
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddConstraint:
+    check: Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetProperties:
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetProperties:
+    keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTable:
+    table_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetLocation:
+    location: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterBy:
+    """`CLUSTER BY (columns)`; `CLUSTER BY NONE` has none."""
+
+    columns: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFeature:
+    feature: str
+    truncate_history: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePartitionField:
+    """`ADD | DROP | REPLACE PARTITION FIELD term [WITH term] [AS name]`"""
+
+    added: PartitionTerm | None = None
+    dropped: PartitionTerm | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOrdered:
+    """`WRITE [DISTRIBUTED BY PARTITION] [LOCALLY] ORDERED BY terms | UNORDERED`; `distribution` None says nothing."""
+
+    terms: tuple[SortTerm, ...]
+    distribution: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeIdentifierFields:
+    """`SET | DROP IDENTIFIER FIELDS a, b.c`"""
+
+    columns: tuple[tuple[str, ...], ...]
+    dropped: bool
+
+
+class ReferenceAction(StrEnum):
+    """What becomes of a branch or a tag."""
+
+    CREATE = "CREATE"
+    CREATE_IF_NOT_EXISTS = "CREATE IF NOT EXISTS"
+    CREATE_OR_REPLACE = "CREATE OR REPLACE"
+    REPLACE = "REPLACE"
+    DROP = "DROP"
+    DROP_IF_EXISTS = "DROP IF EXISTS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeReference:
+    """`CREATE | REPLACE | DROP BRANCH | TAG name …`; `snapshot_id` None is the current one, limits in ms."""
+
+    name: str
+    is_branch: bool
+    action: ReferenceAction
+    snapshot_id: int | None = None
+    max_ref_age_ms: int | None = None
+    min_snapshots_to_keep: int | None = None
+    max_snapshot_age_ms: int | None = None
+
+
+TableChange = (
+    AddColumns
+    | ReplaceColumns
+    | RenameColumn
+    | DropColumns
+    | AlterColumn
+    | SyncIdentity
+    | AddConstraint
+    | DropConstraint
+    | AddKey
+    | DropKey
+    | SetProperties
+    | UnsetProperties
+    | RenameTable
+    | SetLocation
+    | ClusterBy
+    | DropFeature
+    | ChangePartitionField
+    | WriteOrdered
+    | ChangeIdentifierFields
+    | ChangeReference
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTable(Statement):
+    """`ALTER TABLE t …`: several changes only for a list of ALTER COLUMN."""
+
+    table_parts: tuple[str, ...]
+    changes: tuple[TableChange, ...]

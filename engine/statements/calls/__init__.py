@@ -1,1 +1,0 @@
-"""Statement values of CALL."""

@@ -1,0 +1,1 @@
+"""Statements of other systems that clients send, about what does not exist here."""

@@ -1,0 +1,132 @@
+"""Dropping tables and schemas: the name first, then the files, so that a crash leaves no name that leads nowhere.
+
+`engine.write.folder_marks` says what a crash leaves. Where files cannot be removed although the folder could be marked
+(a disk that became read-only since), the table gets its name back: what can be read can be dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from catalog.catalog import Catalog
+from catalog.changes import CreateSchema, CreateTable, ForgetClone
+from catalog.entries import Relation, SchemaEntry, TableEntry, VolumeEntry
+from catalog.errors import SchemaAlreadyExists, SqlError
+from engine.bind.bound import Outcome
+from engine.errors.definition_errors import SchemaNotRemovable, TableNotRemovable
+from engine.plans.ddl import DropSchemaPlan, DropTablePlan
+from engine.runtime.results import empty_result
+from engine.statements.volumes.execution import remove_volume_files
+from engine.storage.errors import LogPathNotAllowed
+from engine.storage.storage import VERSION_FOLDERS, open_storage
+from engine.write.folder_marks import mark_dropped, marked, unmark
+
+logger = logging.getLogger(__name__)
+
+
+def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
+    """The name, then the files of what had it when it went: another than when the statement was bound, perhaps."""
+    if plan.entry is None:
+        return Outcome(result=empty_result())
+    expected = _managed([plan.entry])
+    try:
+        with marked(expected, catalog):
+            dropped = catalog.drop_table(plan.entry.name, plan.condition, purge=plan.purge)
+    except plan.tolerated:
+        return Outcome(result=empty_result())
+    for entry, failure in _remove([] if dropped is None else [dropped], expected, catalog, before_removal):
+        _restore(entry, catalog)
+        raise TableNotRemovable(str(entry.name), entry.location, failure.strerror or str(failure)) from failure
+    return Outcome(result=empty_result())
+
+
+def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
+    """The names, then the files. Tables whose files stay keep their names, and so does the schema then."""
+    state = catalog.view().state
+    expected = _managed(state.relations_of(plan.name)) if plan.cascade else []
+    try:
+        with marked(expected, catalog):
+            dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition)
+    except plan.tolerated:
+        return Outcome(result=empty_result())
+    for entry in dropped:
+        if isinstance(entry, VolumeEntry):
+            remove_volume_files(entry, catalog)
+    failures = _remove(dropped, expected, catalog, before_removal)
+    if failures:
+        schema = state.schemas.get(plan.name, SchemaEntry(name=plan.name))
+        try:
+            catalog.change(CreateSchema(schema))
+        except SchemaAlreadyExists:
+            pass  # as a folder, in which these tables lie, or by somebody else since
+        for entry, _ in failures:
+            _restore(entry, catalog)
+        tables = ", ".join(f"{entry.name} at {entry.location}" for entry, _ in failures)
+        failure = failures[0][1]
+        raise SchemaNotRemovable(str(plan.name), tables, failure.strerror or str(failure)) from failure
+    return Outcome(result=empty_result())
+
+
+def _managed(relations: Iterable[Relation | VolumeEntry]) -> list[TableEntry]:
+    """The tables whose files go with their names."""
+    return [entry for entry in relations if isinstance(entry, TableEntry) and entry.managed]
+
+
+def _remove(
+    dropped: Iterable[Relation | VolumeEntry],
+    expected: list[TableEntry],
+    catalog: Catalog,
+    before_removal: Callable[[str], None],
+) -> list[tuple[TableEntry, OSError]]:
+    """Remove the files of managed tables that have no name any more; those that can still be read, and why."""
+    went = _managed(dropped)
+    at = {entry.location for entry in went}
+    for entry in expected:
+        if entry.location not in at:
+            unmark(entry, catalog)  # it has another name by now, or went with another statement
+    marks = {entry.location for entry in expected}
+    failures = []
+    for entry in went:
+        try:
+            if entry.location not in marks:
+                mark_dropped(entry, catalog)
+            _remove_files(entry, catalog, before_removal)
+        except TableNotRemovable as failure:
+            failures.append((entry, OSError(failure.reason)))
+        except OSError as failure:
+            failures.append((entry, failure))
+    return failures
+
+
+def _restore(entry: TableEntry, catalog: Catalog) -> None:
+    """Record a table again whose files stay."""
+    catalog.change(CreateTable(entry))
+    unmark(entry, catalog)
+
+
+def _remove_files(entry: TableEntry, catalog: Catalog, before_removal: Callable[[str], None]) -> None:
+    """Of a managed table without a name. Raises OSError if it can still be read; what else stays is in nobody's way.
+
+    What links lead to outside of the table's folder is not removed.
+    """
+    before_removal(entry.location)
+    storage = open_storage(entry.location, allowed_roots=catalog.allowed_roots)
+    try:
+        storage.delete_tree()
+        _forget_clone(entry.location, catalog)
+    except LogPathNotAllowed:
+        logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)
+    except OSError:
+        if any(map(storage.list_names, VERSION_FOLDERS)):
+            raise
+        logger.warning("files of the dropped table %s stay at %s", entry.name, entry.location)
+
+
+def _forget_clone(location: str, catalog: Catalog) -> None:
+    """A record that stays is in nobody's way: VACUUM finds no table there."""
+    if location in catalog.view().state.clones:
+        try:
+            catalog.change(ForgetClone(location))
+        except SqlError:
+            logger.warning("the record of the removed clone at %s stays", location, exc_info=True)

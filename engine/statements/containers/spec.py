@@ -1,0 +1,112 @@
+"""Register the statements that create, change and drop catalogs and schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed, Need
+from catalog.names import CatalogName, SchemaName
+from catalog.privileges import Privilege
+from engine.authorize.needs import managed_schema, places_of
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.bound import BoundStatement
+from engine.statements.containers.planning import (
+    plan_alter_catalog,
+    plan_create_catalog,
+    plan_create_schema,
+    plan_drop_catalog,
+    plan_drop_schema,
+)
+from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
+from engine.statements.spec import StatementSpec, changing, effect, names_nothing, planned_bound
+
+
+def _require_create_catalog(bound: BoundStatement, _: CreateCatalog) -> Iterable[AnyNeed]:
+    yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
+
+
+def _require_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> Iterable[AnyNeed]:
+    """CREATE CATALOG as well: its place and secret may become any, like those of a new one."""
+    yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
+    yield Need(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.catalog)))
+
+
+def _require_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> Iterable[AnyNeed]:
+    name = CatalogName(statement.catalog)
+    if bound.view.has_catalog(name) or not statement.if_exists:
+        yield Need(Privilege.MANAGE, bound.view.catalog(name))
+
+
+def _require_create_schema(bound: BoundStatement, statement: CreateSchema) -> Iterable[AnyNeed]:
+    catalog_name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog).catalog_name
+    yield Need(Privilege.CREATE_SCHEMA, bound.view.catalog(catalog_name))
+    if statement.location is not None:
+        for owner in places_of(bound, statement.location):
+            yield Need(Privilege.CREATE_EXTERNAL_TABLE, owner)
+
+
+def _require_drop_schema(bound: BoundStatement, statement: DropSchema) -> Iterable[AnyNeed]:
+    schema = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
+    if bound.view.finds_schema(schema) or not statement.if_exists:
+        yield from managed_schema(bound.view.schema(schema))
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        CreateCatalog,
+        "CREATE CATALOG",
+        syntax="CREATE CATALOG [IF NOT EXISTS] catalog [COMMENT 'text'] [USING rest OPTIONS (…)]",
+        example="CREATE CATALOG sales",
+        bind=names_nothing,
+        required_privileges=_require_create_catalog,
+        policy_effects=effect(PolicyEffect.NONE, "CREATE CATALOG"),
+        plan=planned_bound(plan_create_catalog),
+        answers_rows=False,
+    ),
+    changing(
+        AlterCatalog,
+        "ALTER CATALOG",
+        syntax="ALTER CATALOG catalog SET OPTIONS (…)",
+        example="ALTER CATALOG sales SET OPTIONS (secret 'sales')",
+        bind=names_nothing,
+        required_privileges=_require_alter_catalog,
+        policy_effects=effect(PolicyEffect.NONE, "ALTER CATALOG"),
+        plan=planned_bound(plan_alter_catalog),
+        answers_rows=False,
+    ),
+    changing(
+        DropCatalog,
+        "DROP CATALOG",
+        syntax="DROP CATALOG [IF EXISTS] catalog [CASCADE | RESTRICT]",
+        example="DROP CATALOG IF EXISTS sales",
+        bind=names_nothing,
+        required_privileges=_require_drop_catalog,
+        policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP CATALOG"),
+        plan=planned_bound(plan_drop_catalog),
+        answers_rows=False,
+    ),
+    changing(
+        CreateSchema,
+        "CREATE SCHEMA",
+        syntax="CREATE {SCHEMA | DATABASE | NAMESPACE} [IF NOT EXISTS] schema [COMMENT 'text'] [LOCATION 'path'] "
+        "[WITH DBPROPERTIES (…)]",
+        example="CREATE SCHEMA IF NOT EXISTS daily",
+        bind=names_nothing,
+        required_privileges=_require_create_schema,
+        policy_effects=effect(PolicyEffect.NONE, "CREATE SCHEMA"),
+        plan=planned_bound(plan_create_schema),
+        answers_rows=False,
+    ),
+    changing(
+        DropSchema,
+        "DROP SCHEMA",
+        syntax="DROP {SCHEMA | DATABASE | NAMESPACE} [IF EXISTS] schema [CASCADE | RESTRICT]",
+        example="DROP SCHEMA IF EXISTS daily CASCADE",
+        bind=names_nothing,
+        required_privileges=_require_drop_schema,
+        policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP SCHEMA"),
+        plan=planned_bound(plan_drop_schema),
+        answers_rows=False,
+    ),
+)

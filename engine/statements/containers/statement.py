@@ -1,0 +1,54 @@
+"""The statements that change something: INSERT, DDL, comments. Values before names are bound.
+
+Types, expressions and defaults are text in Spark's spelling, as the user wrote them; names are without quotes. Those
+that have no plan yet are refused by name (`engine/plan/planner.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.base import Statement
+from engine.statements.create_table.statement import Properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateSchema(Statement):
+    schema_parts: tuple[str, ...]
+    if_not_exists: bool = False
+    comment: str | None = None
+    location: str | None = None
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropSchema(Statement):
+    schema_parts: tuple[str, ...]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateCatalog(Statement):
+    """`CREATE CATALOG [IF NOT EXISTS] c [USING provider] [COMMENT 'c'] [OPTIONS (…)]`"""
+
+    catalog: str
+    if_not_exists: bool = False
+    comment: str | None = None
+    provider: str | None = None
+    options: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterCatalog(Statement):
+    """`ALTER CATALOG c [SET] OPTIONS (…)`: others stay."""
+
+    catalog: str
+    options: Properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropCatalog(Statement):
+    catalog: str
+    if_exists: bool = False
+    cascade: bool = False

@@ -1,0 +1,1 @@
+"""COPY INTO: files that are there, loaded once."""

@@ -1,0 +1,52 @@
+"""Statements that take files that are there into tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.base import Statement
+from engine.statements.insert.statement import Insert
+from engine.statements.select.statement import Query
+from engine.table.scan import FileFormat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """`VALIDATE [ALL | n ROWS]`: nothing is written."""
+
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyInto(Statement):
+    """`COPY INTO t [BY POSITION | (columns)] FROM 'path' | (SELECT … FROM 'path') FILEFORMAT = kind …`
+
+    `source` reads one relation, the files at `path`; it is all of their columns where `is_whole`.
+    `files` are names below the path, `pattern` a glob of such names. `recursive`: also those of all
+    folders below it.
+    """
+
+    table_parts: tuple[str, ...]
+    source: Query
+    is_whole: bool
+    path: str
+    format: FileFormat
+    columns: tuple[str, ...] = ()
+    by_position: bool = False
+    files: tuple[str, ...] = ()
+    pattern: str | None = None
+    recursive: bool = False
+    merges_schema: bool = False
+    force: bool = False
+    validation: Validation | None = None
+
+    @property
+    def insert(self) -> Insert:
+        """What it does with the rows."""
+        return Insert(
+            table_parts=self.table_parts,
+            source=self.source,
+            columns=self.columns,
+            by_name=not self.columns and not self.by_position,
+            schema_evolution=self.merges_schema,
+        )

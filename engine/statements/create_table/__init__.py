@@ -1,0 +1,1 @@
+"""CREATE TABLE, its copies and conversions, and DROP TABLE."""

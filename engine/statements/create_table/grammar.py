@@ -1,0 +1,261 @@
+"""CREATE TABLE, REPLACE TABLE, CREATE TABLE LIKE and clones, from the word after CREATE or REPLACE on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.query.names import read_table
+from engine.sql.query.query import is_query, parse_query
+from engine.sql.query.time_travel import read_table_version
+from engine.statements.base import Statement
+from engine.statements.create_table.grammar_clauses import (
+    read_clustering,
+    read_column,
+    read_properties,
+    take_constraint,
+    take_if_exists,
+    take_if_not_exists,
+)
+from engine.statements.create_table.grammar_convert import parse_convert
+from engine.statements.create_table.grammar_partitions import is_column, is_term_only, read_term, read_write_order
+from engine.statements.create_table.statement import (
+    Check,
+    CloneTable,
+    ColumnDef,
+    CreateMode,
+    CreateTable,
+    CreateTableLike,
+    DropTable,
+)
+from engine.statements.create_table.statement_keys import KeyDef
+from engine.statements.functions.grammar_calls import read_row_filter
+from engine.types.partition_terms import PartitionTerm
+
+_REFUSED_CLAUSES = (
+    (("CLUSTERED", "BY"), "Use CLUSTER BY or PARTITIONED BY."),
+    (("SKEWED", "BY"), "Delta tables are not skewed."),
+    (("ROW", "FORMAT"), "Delta tables are Parquet."),
+    (("STORED", "BY"), "Delta tables are Parquet; leave it out."),
+    (("DEFAULT", "COLLATION"), "Give columns a collation of their own."),
+)
+
+
+def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | CreateTableLike | CloneTable:
+    """What follows TABLE."""
+    if mode is CreateMode.CREATE and take_if_not_exists(cursor):
+        mode = CreateMode.CREATE_IF_NOT_EXISTS
+    table = CreateTable(mode=mode, table_parts=read_table(cursor))
+    if cursor.take("LIKE"):
+        if mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
+            raise UnsupportedStatement(f"{mode} TABLE … LIKE")
+        return _like(cursor, table)
+    for words in (("SHALLOW", "CLONE"), ("DEEP", "CLONE"), ("CLONE",)):
+        if cursor.take(*words):
+            return _clone(cursor, table, shallow=words[0] == "SHALLOW")
+    if cursor.words(1) == ["("] and not is_query(cursor):
+        table = _read_elements(cursor, table)
+    table = _read_clauses(cursor, table)
+    if cursor.take("AS") or is_query(cursor):
+        table = replace(table, query=parse_query(cursor))
+    return table
+
+
+def parse_create_external_table(cursor: Cursor) -> CreateTable | CreateTableLike | CloneTable:
+    """Reads what follows EXTERNAL TABLE. A table with a place is external anyway; the word only demands one."""
+    table = parse_create_table(cursor, CreateMode.CREATE)
+    if table.location is None:
+        raise UnsupportedClause(
+            "CREATE EXTERNAL TABLE without LOCATION", "Give the table's folder with LOCATION, or leave EXTERNAL out."
+        )
+    return table
+
+
+def _read_elements(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """`(column…, [CONSTRAINT name] CHECK (e), [CONSTRAINT name] PRIMARY KEY (columns), …)`"""
+    columns: list[ColumnDef] = []
+    checks: list[Check] = []
+    keys: list[KeyDef] = []
+    cursor.read("(")
+    if cursor.take(")"):
+        return table
+    while True:
+        constraint = take_constraint(cursor) if _is_constraint(cursor) else None
+        if constraint is None:
+            columns.append(_read_top_column(cursor))
+        elif isinstance(constraint, Check):
+            checks.append(constraint)
+        else:
+            keys.append(constraint)
+        if not cursor.take(","):
+            break
+    cursor.read(")")
+    return replace(table, columns=tuple(columns), checks=tuple(checks), keys=tuple(keys))
+
+
+def _is_constraint(cursor: Cursor) -> bool:
+    """A column may be called `check` or `constraint`, then a type follows."""
+    words = cursor.words(2)
+    return words in (["CHECK", "("], ["PRIMARY", "KEY"], ["FOREIGN", "KEY"], ["UNIQUE", "("]) or (
+        words[:1] == ["CONSTRAINT"] and cursor.count > 2
+    )
+
+
+def _read_top_column(cursor: Cursor) -> ColumnDef:
+    column = read_column(cursor, may_mask=True)
+    if len(column.parts) > 1 or column.position is not None:
+        raise cursor.fail("the column before this may have no dots and no position")
+    return column
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Clauses that were read; each may come once."""
+
+    clauses: set[str]
+
+    def add(self, cursor: Cursor, clause: str) -> None:
+        if clause in self.clauses:
+            raise cursor.fail(f"{clause} before this is given twice")
+        self.clauses.add(clause)
+
+
+def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """`USING … OPTIONS … PARTITIONED BY … CLUSTER BY … WRITE … ORDERED BY … LOCATION … COMMENT … TBLPROPERTIES …
+    WITH ROW FILTER`, in any order.
+    """
+    seen = _Seen(set())
+    while not cursor.is_done:
+        for words, advice in _REFUSED_CLAUSES:
+            if cursor.take(*words):
+                raise UnsupportedClause(" ".join(words), advice)
+        if cursor.take("STORED", "AS"):
+            _read_stored_as(cursor)
+        elif cursor.take("USING"):
+            seen.add(cursor, "USING")
+            table = replace(table, provider=".".join(cursor.read_names()))
+        elif cursor.take("OPTIONS"):
+            seen.add(cursor, "OPTIONS")
+            table = replace(table, options=read_properties(cursor))
+        elif cursor.take("PARTITIONED", "BY"):
+            seen.add(cursor, "PARTITIONED BY")
+            table = _read_partitioning(cursor, table)
+        elif cursor.take("CLUSTER", "BY"):
+            seen.add(cursor, "CLUSTER BY")
+            table = replace(table, cluster_by=read_clustering(cursor))
+        elif cursor.take("WRITE"):
+            seen.add(cursor, "WRITE")
+            terms, distribution = read_write_order(cursor)
+            table = replace(table, sort_terms=terms, distribution=distribution)
+        elif cursor.take("LOCATION"):
+            seen.add(cursor, "LOCATION")
+            table = replace(table, location=cursor.read_string())
+        elif cursor.take("COMMENT"):
+            seen.add(cursor, "COMMENT")
+            table = replace(table, comment=cursor.read_string())
+        elif cursor.take("WITH", "ROW", "FILTER"):
+            seen.add(cursor, "WITH ROW FILTER")
+            table = replace(table, row_filter=read_row_filter(cursor))
+        elif cursor.take("TBLPROPERTIES"):
+            seen.add(cursor, "TBLPROPERTIES")
+            table = replace(table, properties=read_properties(cursor))
+        else:
+            break
+    return _with_path(table)
+
+
+def _with_path(table: CreateTable) -> CreateTable:
+    """Returns the table with the option `path`, which Spark takes for LOCATION, as its place."""
+    path = next((value for key, value in table.options if key.lower() == "path"), None)
+    if path is None:
+        return table
+    if table.location is not None:
+        raise UnsupportedClause("The option path beside LOCATION", "Give the table's folder once.")
+    others = tuple((key, value) for key, value in table.options if key.lower() != "path")
+    return replace(table, location=path, options=others)
+
+
+def _read_stored_as(cursor: Cursor) -> None:
+    """Hive's format of the files, which are Parquet whatever the table's format is."""
+    if cursor.take_any("PARQUET", "DELTA") is None:
+        raise UnsupportedClause("STORED AS", "Tables are stored as PARQUET; leave it out.")
+
+
+def _read_partitioning(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """`(a, b)`, or `(a INT, b DATE)`, which adds the columns, or with transforms: `(day(at), bucket(16, id))`."""
+    terms: list[PartitionTerm] = []
+    columns: list[ColumnDef] = []
+    cursor.read("(")
+    while not terms or cursor.take(","):
+        if cursor.is_last_of_list or is_term_only(cursor):
+            terms.append(read_term(cursor))
+        else:
+            columns.append(_read_top_column(cursor))
+            terms.append(PartitionTerm(column=columns[-1].parts))
+    cursor.read(")")
+    table = replace(table, columns=(*table.columns, *columns))
+    if all(map(is_column, terms)):
+        return replace(table, partitioned_by=tuple(term.column[0] for term in terms))
+    return replace(table, partition_terms=tuple(terms))
+
+
+def _like(cursor: Cursor, table: CreateTable) -> CreateTableLike:
+    source = read_table(cursor)
+    table = _read_clauses(cursor, table)
+    _ensure_no_policy(table)
+    if table.is_partitioned or table.cluster_by is not None or table.comment is not None or table.options:
+        raise UnsupportedClause("A layout or comment in CREATE TABLE … LIKE", "They come from the other table.")
+    return CreateTableLike(
+        table_parts=table.table_parts,
+        source_parts=source,
+        if_not_exists=table.mode is CreateMode.CREATE_IF_NOT_EXISTS,
+        provider=table.provider,
+        location=table.location,
+        properties=table.properties,
+    )
+
+
+def _ensure_no_policy(table: CreateTable) -> None:
+    if table.row_filter is not None:
+        raise UnsupportedClause("WITH ROW FILTER here", "Set it with ALTER TABLE … SET ROW FILTER.")
+
+
+def _clone(cursor: Cursor, table: CreateTable, *, shallow: bool) -> CloneTable:
+    source, time_travel = read_table_version(cursor)
+    table = _read_clauses(cursor, table)
+    if table.provider is not None and table.provider.lower() != "delta":
+        raise UnsupportedClause(f"USING {table.provider} in a clone", "A clone is a Delta table; leave it out.")
+    _ensure_no_policy(table)
+    if table.is_partitioned or table.cluster_by is not None or table.comment is not None or table.options:
+        raise UnsupportedClause("A layout or comment in a clone", "They come from the other table.")
+    return CloneTable(
+        mode=table.mode,
+        table_parts=table.table_parts,
+        source_parts=source,
+        time_travel=time_travel,
+        shallow=shallow,
+        location=table.location,
+        properties=table.properties,
+    )
+
+
+def parse_drop_table(cursor: Cursor) -> DropTable:
+    if_exists = take_if_exists(cursor)
+    table = read_table(cursor)
+    return DropTable(table_parts=table, if_exists=if_exists, purge=cursor.take("PURGE"))
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("CONVERT", "TO", "DELTA"): parse_convert,
+        ("CREATE", "EXTERNAL", "TABLE"): parse_create_external_table,
+        ("CREATE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE),
+        ("CREATE", "OR", "REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE_OR_REPLACE),
+        ("REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.REPLACE),
+        ("DROP", "TABLE"): parse_drop_table,
+    }
+)

@@ -1,0 +1,71 @@
+"""The clauses of primary and foreign keys, of columns and of tables; the grammar is Databricks'.
+
+Keys are informational. What would make them more (ENFORCED, actions on changes, TIMESERIES) is refused by name.
+"""
+
+from __future__ import annotations
+
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.query.names import read_table
+from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef, PrimaryKeyDef
+
+_ADVICE = "Keys are informational: nobody enforces them. Leave it out, or write NOT ENFORCED."
+_NEUTRAL = (
+    *(("NOT", "ENFORCED"), ("NOT", "DEFERRABLE"), ("DEFERRABLE",), ("INITIALLY", "DEFERRED"), ("NOVALIDATE",)),
+    *(("MATCH", "FULL"), ("ON", "UPDATE", "NO", "ACTION"), ("ON", "DELETE", "NO", "ACTION")),
+)
+"""What is so anyway."""
+_REFUSED = (("ENFORCED",), ("INITIALLY",), ("ON", "UPDATE"), ("ON", "DELETE"), ("MATCH",))
+
+
+def take_key(cursor: Cursor, name: str | None, column: str | None) -> KeyDef | None:
+    """The key at the cursor, called `name`, of the table or of the `column` whose definition it is in."""
+    if cursor.take("PRIMARY", "KEY"):
+        columns = (column,) if column is not None else _read_columns(cursor)
+        return PrimaryKeyDef(name=name, columns=columns, rely=_take_characteristics(cursor))
+    if cursor.take("FOREIGN", "KEY"):
+        columns = (column,) if column is not None else _read_columns(cursor)
+        cursor.read("REFERENCES")
+    elif column is not None and cursor.take("REFERENCES"):
+        columns = (column,)
+    else:
+        return None
+    parent = read_table(cursor)
+    parent_columns = _read_columns(cursor) if cursor.words(1) == ["("] else ()
+    return ForeignKeyDef(
+        name=name,
+        columns=columns,
+        parent_parts=parent,
+        parent_columns=parent_columns,
+        rely=_take_characteristics(cursor),
+    )
+
+
+def _read_columns(cursor: Cursor) -> tuple[str, ...]:
+    cursor.read("(")
+    names: list[str] = []
+    while not names or cursor.take(","):
+        names.append(cursor.read_name())
+        if cursor.take("TIMESERIES"):
+            raise UnsupportedClause("TIMESERIES in a primary key", "Leave it out.")
+    cursor.read(")")
+    return tuple(names)
+
+
+def _take_characteristics(cursor: Cursor) -> bool:
+    """Whether RELY is among them."""
+    rely = False
+    while True:
+        if any(cursor.take(*words) for words in _NEUTRAL):
+            continue
+        if cursor.take("RELY"):
+            rely = True
+        elif cursor.take("NORELY") or cursor.take("NO", "RELY"):
+            rely = False
+        else:
+            break
+    for words in _REFUSED:
+        if cursor.take(*words):
+            raise UnsupportedClause(" ".join(words), _ADVICE)
+    return rely

@@ -1,0 +1,214 @@
+"""Plans of the DDL that makes and drops tables.
+
+A table is what its format keeps of it; the catalog only has the name. So a CREATE is two steps, the table before the
+name: a crash between them leaves a folder, never a name that leads nowhere. A location that holds a table already is
+registered as it is, if the statement does not contradict it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
+from catalog.policies import NO_POLICIES, Policies
+from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
+from engine.errors.definition_errors import (
+    ClusteredAndPartitioned,
+    ClusteringDiffers,
+    LocationNotEmpty,
+    PartitioningDiffers,
+    PropertyDiffers,
+    SchemaDiffers,
+)
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.rules.identity_columns import ensure_no_identity_partition
+from engine.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.runtime.settings import captured_settings
+from engine.statements.create_table.planning_definition import (
+    checks_of,
+    plan_expression_checks,
+    table_changes,
+    table_schema,
+)
+from engine.statements.create_table.planning_keys import new_keys, with_not_nulls
+from engine.statements.create_table.statement import CreateMode, CreateTable, CreateTableLike, DropTable
+from engine.statements.policies.planning import new_policies
+from engine.table.definition import TableDefinition
+from engine.table.formats import TableFormat
+from engine.table.operations import CommitDescription, TableOperation
+from engine.table.snapshot import TableSnapshot
+from engine.types.column_paths import format_name
+from engine.types.partition_terms import columns_as_terms
+from engine.types.schema import StructType
+from engine.types.sql_types import column_sql_type
+
+
+def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTablePlan:
+    """CREATE TABLE without a query. Raises for what the statement contradicts or what no table can have."""
+    ensure_creatable(statement)
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    schema = with_not_nulls(table_schema(statement.columns, captured_settings(bound.state.values)), statement.all_keys)
+    entry = new_entry(bound, target, new_policies(bound, statement, target, schema))
+    if target.found is not None and statement.replaces:
+        raise LocationNotEmpty(str(target.name), target.location)
+    if target.found is not None:
+        _ensure_same(statement, schema, target.own, target.found)
+        return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
+    definition = define(bound, target, statement, schema)
+    return CreateTablePlan(
+        entry=entry,
+        is_path=target.is_path,
+        definition=definition,
+        description=describe_creation(operation_name(statement), bound, target.managed, definition),
+        expression_checks=plan_expression_checks(
+            schema, [(name, check.expression) for name, check in checks_of(statement)], target.location
+        ),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+    )
+
+
+LikeDefinition = Callable[[str, TableSnapshot, dict[str, str]], TableDefinition]
+"""The definition of a table that is made like a snapshot's: its label, the snapshot, and the properties written."""
+
+
+def plan_create_like(bound: BoundStatement, statement: CreateTableLike, define_: LikeDefinition) -> CreateTablePlan:
+    """CREATE TABLE … LIKE in the format that `define_` is of. Raises `LocationNotEmpty`, and as `define_` does."""
+    (source,) = bound.relations
+    assert isinstance(source, BoundTable)
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    if target.found is not None:
+        raise LocationNotEmpty(str(target.name), target.location)
+    definition = define_(str(target.name), source.snapshot, dict(statement.properties))
+    return CreateTablePlan(
+        entry=new_entry(bound, target),
+        is_path=target.is_path,
+        definition=definition,
+        description=describe_creation("CREATE TABLE", bound, target.managed, definition),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+    )
+
+
+def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePlan:
+    """Raises `TableExpected` for a view."""
+    if bound.target is None:
+        return DropTablePlan(entry=None)
+    assert isinstance(bound.target, TakenName)
+    entry = bound.target.entry
+    if isinstance(entry, ViewEntry):
+        raise TableExpected(str(entry.name))
+    tolerated_ = (TableNotFound,) if statement.if_exists else ()
+    return DropTablePlan(entry=entry, purge=statement.purge, tolerated=tolerated_, condition=bound.condition)
+
+
+def ensure_creatable(statement: CreateTable) -> None:
+    """Refuses, by name, what this release makes no tables with."""
+    if statement.options:
+        raise StatementNotSupported("OPTIONS in CREATE TABLE other than path")
+    if statement.is_partitioned and statement.cluster_by:
+        raise ClusteredAndPartitioned()
+
+
+def operation_name(statement: CreateTable) -> str:
+    """What DESCRIBE HISTORY calls it."""
+    mode = CreateMode.CREATE if statement.if_not_exists else statement.mode
+    return f"{mode} TABLE" if statement.query is None else f"{mode} TABLE AS SELECT"
+
+
+def free_name(bound: BoundStatement, *, if_not_exists: bool) -> FreeName | None:
+    """The name and place of the new table; None where a table has the name and that is all right."""
+    target = bound.target
+    if isinstance(target, FreeName):
+        return target
+    assert isinstance(target, TakenName)
+    if not if_not_exists:
+        raise TableAlreadyExists(str(target.entry.name))
+    return None
+
+
+def tolerated(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
+    return (TableAlreadyExists,) if if_not_exists else ()
+
+
+def new_entry(bound: BoundStatement, target: FreeName, policies: Policies = NO_POLICIES) -> TableEntry:
+    """Without a comment, which is the log's."""
+    return TableEntry(
+        name=target.name,
+        location=target.location,
+        managed=target.managed,
+        format=target.found.format if target.found is not None else target.own.name,
+        owner=bound.state.principal,
+        created_by=bound.state.principal,
+        policies=policies,
+    )
+
+
+def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> TableDefinition:
+    """The definition of the new table. Raises what its format says of it."""
+    changes = table_changes(statement, captured_settings(bound.state.values))
+    if statement.query is None:
+        changes += new_keys(target.name, schema, statement.all_keys, bound.tables)
+    partitions = partition_names(statement, schema)
+    return target.own.define(str(target.name), schema, partitions, changes, bound.state.values)
+
+
+def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ...]:
+    """The partition columns in the spelling of the schema."""
+    ensure_no_identity_partition(schema, statement.partitioned_by)
+    spelled = {name: schema.field(name) for name in statement.partitioned_by}
+    return tuple(field.name if field else name for name, field in spelled.items())
+
+
+def describe_creation(
+    name: str, bound: BoundStatement, managed: bool, definition: TableDefinition
+) -> CommitDescription:
+    """What DESCRIBE HISTORY says of it."""
+    details = definition.details(name)
+    return CommitDescription(
+        name=name,
+        operation=TableOperation.METADATA,
+        parameters={
+            "isManaged": managed,
+            "description": details.description,
+            "partitionBy": list(definition.config(name).partition_columns),
+            "clusterBy": [format_name(path) for path in details.clustering_columns],
+            "properties": dict(details.properties),
+        },
+        user_name=bound.state.principal,
+    )
+
+
+def _ensure_same(statement: CreateTable, schema: StructType, own: TableFormat, found: TableSnapshot) -> None:
+    """What the statement says must hold of the table that is there; what it does not say may be anything."""
+    location = found.table_root
+    if schema.fields:
+        specified, existing = spelled_columns(schema), spelled_columns(found.schema)
+        if [text.casefold() for text in specified] != [text.casefold() for text in existing]:
+            raise SchemaDiffers(location, ", ".join(specified), ", ".join(existing))
+    partitions = statement.partition_terms or columns_as_terms(statement.partitioned_by)
+    there = found.details.partition_terms or columns_as_terms(found.partition_columns)
+    said, existing = ([str(term) for term in terms] for terms in (partitions, there))
+    if (schema.fields or said) and [text.casefold() for text in said] != [text.casefold() for text in existing]:
+        raise PartitioningDiffers(location, ", ".join(said), ", ".join(existing))
+    clustering = [format_name(path).casefold() for path in statement.cluster_by or ()]
+    details = found.definition.details(location)
+    existing = [format_name(path) for path in details.clustering_columns]
+    if (schema.fields or clustering) and clustering != [name.casefold() for name in existing]:
+        raise ClusteringDiffers(location, ", ".join(clustering), ", ".join(existing))
+    settings = own.stored_properties(dict(statement.properties))
+    other = [key for key, value in settings.items() if details.properties.get(key) != value]
+    if statement.comment is not None and statement.comment != details.description:
+        other.append("comment")
+    if other:
+        raise PropertyDiffers(location, ", ".join(other))
+
+
+def spelled_columns(schema: StructType) -> list[str]:
+    """Names, types and NOT NULL, for comparisons and messages."""
+    return [
+        f"{column.name} {column_sql_type(column)}{'' if column.nullable else ' NOT NULL'}" for column in schema.fields
+    ]

@@ -1,0 +1,101 @@
+"""What a CREATE TABLE statement says of the table, as a value; and checks of its expressions.
+
+Names and types are checked here. Whether an expression can be evaluated, and to what type, only Spark
+knows: for an `ExpressionCheck` it analyzes the expression over an empty relation with the table's columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from engine.plan.reads.empty_scan import empty_scan
+from engine.plan.rules.allowed_expressions import column_checks, constraint_check
+from engine.plan.rules.identity_columns import identity_metadata
+from engine.plans.expression_checks import ExpressionCheckPlan
+from engine.plans.reads import ReadPlan
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.sql.dialect.type_text import parse_type
+from engine.statements.create_table.statement import Check, ColumnDef, CreateTable
+from engine.table.column_metadata import GENERATION, GENERATION_SETTINGS
+from engine.table.definition_changes import (
+    AddConstraint,
+    ClusterBy,
+    DefinitionChange,
+    PartitionBy,
+    SetDescription,
+    SortBy,
+    set_properties,
+)
+from engine.types.schema import StructField, StructType
+
+COMMENT = "comment"
+DEFAULT = "CURRENT_DEFAULT"
+
+
+Settings = tuple[tuple[str, str], ...]
+
+
+def table_schema(columns: Iterable[ColumnDef], settings: Settings = ()) -> StructType:
+    """The columns of a statement as those of a table; `settings` are captured with generated columns.
+
+    Raises `UnsupportedDataType` and what its expressions deserve.
+    """
+    return StructType(tuple(_field(column, settings) for column in columns))
+
+
+def _field(column: ColumnDef, settings: Settings) -> StructField:
+    kind = parse_type(column.sql_type)
+    metadata: dict[str, object] = {
+        COMMENT: column.comment,
+        CHAR_VARCHAR_TYPE: kind.declared,
+        DEFAULT: column.default,
+        GENERATION: column.generated,
+        GENERATION_SETTINGS: json.dumps(dict(settings)) if settings and column.generated is not None else None,
+        **identity_metadata(column, kind.data_type),
+    }
+    present = {key: value for key, value in metadata.items() if value is not None}
+    return StructField(column.parts[-1], kind.data_type, column.nullable, present)
+
+
+def table_changes(statement: CreateTable, settings: Settings = ()) -> tuple[DefinitionChange, ...]:
+    """Properties, constraints, the comment and clustering, as changes of a table without them."""
+    named = checks_of(statement)
+    constraints = tuple(
+        AddConstraint(name=name, expression=check.expression, settings=settings) for name, check in named
+    )
+    return (
+        *set_properties(dict(statement.properties)),
+        *constraints,
+        *([PartitionBy(terms=statement.partition_terms)] if statement.partition_terms else []),
+        *([SortBy(terms=statement.sort_terms, distribution=statement.distribution)] if _is_sorted(statement) else []),
+        *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
+        *([ClusterBy(columns=statement.cluster_by)] if statement.cluster_by else []),
+    )
+
+
+def _is_sorted(statement: CreateTable) -> bool:
+    return bool(statement.sort_terms) or statement.distribution is not None
+
+
+def checks_of(statement: CreateTable) -> list[tuple[str, Check]]:
+    """Constraints with their names; those without one get one."""
+    checks = [*statement.checks, *(check for column in statement.columns for check in column.checks)]
+    table = statement.table_parts[-1]
+    return [(check.name or f"{table}_chk_{number}", check) for number, check in enumerate(checks, 1)]
+
+
+def plan_expression_checks(
+    schema: StructType, checks: Iterable[tuple[str, str]], location: str, new: Iterable[StructField] | None = None
+) -> ExpressionCheckPlan | None:
+    """What has to be asked before a table gets constraints (name, expression) and `new` columns (None: all of it)."""
+    expression_checks = [
+        *(check for column in (schema.fields if new is None else new) for check in column_checks(column, schema)),
+        *(constraint_check(name, expression, schema) for name, expression in checks),
+    ]
+    if not expression_checks:
+        return None
+    scan = empty_scan(schema, location)
+    return ExpressionCheckPlan(
+        over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), checks=tuple(expression_checks)
+    )

@@ -1,0 +1,98 @@
+"""REPLACE TABLE and CREATE OR REPLACE TABLE, with columns or as a query, where there is a table to replace.
+
+It stays the same table: its next version has another definition and other rows, in one commit, and all versions before
+stay readable. Until that commit the table is what it was, so that a query may read the table that it replaces. Identity
+columns give out values from their start again, as with delta-spark: those of before are in no row of the new version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.errors.change_errors import CannotModifyAppendOnly
+from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
+from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
+from engine.plan.rules.idempotence import numbered_write
+from engine.plan.rules.query_columns import table_fields
+from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
+from engine.plans.write_plan import WritePlan
+from engine.runtime.settings import captured_settings
+from engine.statements.create_table.planning import describe_creation, ensure_creatable, operation_name, partition_names
+from engine.statements.create_table.planning_definition import (
+    checks_of,
+    plan_expression_checks,
+    table_changes,
+    table_schema,
+)
+from engine.statements.create_table.planning_keys import new_keys, with_not_nulls
+from engine.statements.create_table.statement import CreateTable
+from engine.table.definition import TableDefinition
+from engine.table.operations import TableOperation
+from engine.types.schema import StructType
+from engine.types.voids import ensure_no_new_void
+
+
+def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
+    table = _replaceable(bound, statement)
+    schema = with_not_nulls(table_schema(statement.columns, captured_settings(bound.state.values)), statement.all_keys)
+    if not schema.fields:
+        raise SchemaNotProvided(table.label)
+    plan = _plan(bound, statement, table, schema)
+    checks = [(name, check.expression) for name, check in checks_of(statement)]
+    return replace(plan, expression_checks=plan_expression_checks(schema, checks, table.entry.location))
+
+
+def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> ReplaceTableAsPlan:
+    table = _replaceable(analyzed.bound, statement)
+    if statement.columns or statement.checks or statement.keys:
+        raise ColumnsWithQuery(f"{statement.mode} TABLE")
+    schema = StructType(table_fields(analyzed.columns or ()))
+    ensure_no_new_void(schema.fields, (), dict(statement.properties))
+    plan = _plan(analyzed.bound, statement, table, schema)
+    config = plan.definition.config(table.label)
+    config.ensure_supported(TableOperation.APPEND)
+    return ReplaceTableAsPlan(
+        table=table,
+        definition=plan.definition,
+        description=plan.description,
+        source=analyzed.query,
+        rows=WritePlan(table=table.label, config=config),
+        numbered=numbered_write(analyzed.bound.state),
+    )
+
+
+def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
+    """Raises where a table may not lose its rows."""
+    ensure_creatable(statement)
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    if statement.policies:
+        raise StatementNotSupported("Replacing a table together with its row filter or column masks, which it keeps")
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.OVERWRITE)
+        table.snapshot.ensure_supported(TableOperation.METADATA)
+    if table.snapshot.rules.is_append_only:
+        raise CannotModifyAppendOnly(table.label)
+    return table
+
+
+def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> ReplaceTablePlan:
+    definition = _define(bound, statement, table, schema)
+    description = describe_creation(operation_name(statement), bound, table.entry.managed, definition)
+    return ReplaceTablePlan(
+        table=table, definition=definition, description=replace(description, operation=TableOperation.OVERWRITE)
+    )
+
+
+def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> TableDefinition:
+    changes = table_changes(statement, captured_settings(bound.state.values))
+    if statement.query is None and statement.all_keys:
+        if table.name is None:
+            raise StatementNotSupported("A key of a table that is named by its path")
+        changes += new_keys(table.name, schema, statement.all_keys, bound.tables)
+    with naming(table.label):
+        partitions = partition_names(statement, schema)
+        return table.snapshot.replaced(table.label, schema, partitions, changes, bound.state.values)

@@ -1,0 +1,98 @@
+"""Register DESCRIBE of tables, schemas, catalogs, histories and details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed
+from engine.authorize.needs import reads
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.statements.describe.execution import (
+    describe_catalog,
+    describe_detail,
+    describe_history,
+    describe_schema,
+    describe_table,
+)
+from engine.statements.describe.statement import (
+    DescribeCatalog,
+    DescribeDetail,
+    DescribeHistory,
+    DescribeSchema,
+    DescribeTable,
+)
+from engine.statements.select.statement import AsOfVersion
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+
+
+def _bind_table(statement: DescribeTable, binder: Binder) -> BoundNames:
+    if statement.version is None:
+        return BoundNames(relations=(binder.described(statement.table_parts),))
+    time_travel = AsOfVersion(statement.version)
+    return BoundNames(relations=(binder.relation(statement.table_parts, time_travel, binder.state.current),))
+
+
+def _require_version(bound: BoundStatement, statement: DescribeTable) -> Iterable[AnyNeed]:
+    """SELECT on an older version, whose columns may be gone; what is visible may be described as it is."""
+    return () if statement.version is None else reads(bound.relations)
+
+
+def _bind_log(statement: DescribeDetail | DescribeHistory, binder: Binder) -> BoundNames:
+    return BoundNames(relations=(binder.table(statement.table_parts),))
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    answered(
+        DescribeTable,
+        "DESCRIBE TABLE",
+        syntax="{DESCRIBE | DESC} [TABLE] [EXTENDED | FORMATTED] table [column] [AS JSON]",
+        example="DESCRIBE TABLE EXTENDED orders",
+        bind=_bind_table,
+        required_privileges=_require_version,
+        policy_effects=effect(PolicyEffect.NONE, "DESCRIBE TABLE"),
+        answer=describe_table,
+    ),
+    answered(
+        DescribeSchema,
+        "DESCRIBE SCHEMA",
+        syntax="{DESCRIBE | DESC} {SCHEMA | DATABASE | NAMESPACE} [EXTENDED] schema",
+        example="DESCRIBE SCHEMA sales",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=effect(PolicyEffect.NONE, "DESCRIBE SCHEMA"),
+        answer=describe_schema,
+    ),
+    answered(
+        DescribeCatalog,
+        "DESCRIBE CATALOG",
+        syntax="{DESCRIBE | DESC} CATALOG [EXTENDED] catalog",
+        example="DESCRIBE CATALOG sales",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=effect(PolicyEffect.NONE, "DESCRIBE CATALOG"),
+        answer=describe_catalog,
+    ),
+    answered(
+        DescribeHistory,
+        "DESCRIBE HISTORY",
+        syntax="{DESCRIBE | DESC} HISTORY {table | 'path'} [LIMIT n]",
+        example="DESCRIBE HISTORY orders LIMIT 10",
+        bind=_bind_log,
+        required_privileges=lambda bound, _: reads(bound.relations),
+        policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "DESCRIBE HISTORY"),
+        answer=describe_history,
+    ),
+    answered(
+        DescribeDetail,
+        "DESCRIBE DETAIL",
+        syntax="{DESCRIBE | DESC} DETAIL {table | 'path'}",
+        example="DESCRIBE DETAIL orders",
+        bind=_bind_log,
+        required_privileges=lambda bound, _: reads(bound.relations),
+        policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "DESCRIBE DETAIL"),
+        answer=describe_detail,
+    ),
+)

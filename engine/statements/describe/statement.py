@@ -1,0 +1,47 @@
+"""Define DESCRIBE of tables, schemas, catalogs, histories and details."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.base import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeTable(Statement):
+    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column] [AS JSON]`; metadata calls may ask for an older `version`."""
+
+    table_parts: tuple[str, ...]
+    extended: bool = False
+    column_parts: tuple[str, ...] = ()
+    as_json: bool = False
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeSchema(Statement):
+    schema_parts: tuple[str, ...]
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeCatalog(Statement):
+    """`DESCRIBE CATALOG [EXTENDED] c`"""
+
+    catalog: str
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeHistory(Statement):
+    """`DESCRIBE HISTORY t|'/path' [LIMIT n]`; a path is `("delta", path)`."""
+
+    table_parts: tuple[str, ...]
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeDetail(Statement):
+    """`DESCRIBE DETAIL t|'/path'`; a path is `("delta", path)`."""
+
+    table_parts: tuple[str, ...]

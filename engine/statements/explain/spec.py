@@ -1,0 +1,116 @@
+"""Register EXPLAIN of queries and of statements that change rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+from catalog.conditions import AnyNeed
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.analyze.analyzer import Analyzer
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.formats.planning import FormatPlanners
+from engine.plan.reads.answers import answer_from_log
+from engine.plans.plan import Plan
+from engine.plans.reads import AnswerPlan, ExplainPlan
+from engine.pruning.metadata_answers import NoAnswer
+from engine.runtime.accesses import Use
+from engine.statements.explain.planning import explain_write
+from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.insert.spec import analyze_insert, bind_insert, require_insert
+from engine.statements.insert.statement import Insert
+from engine.statements.merge.spec import analyze_merge, bind_merge
+from engine.statements.merge.statement import Merge
+from engine.statements.row_changes.spec import bind_delete, bind_update, require_row_changes
+from engine.statements.row_changes.statement import Delete, Update
+from engine.statements.select.spec import analyze_query, bind_query, require_reads
+from engine.statements.spec import StatementSpec, effect, never
+
+
+def _bind(statement: ExplainWrite, binder: Binder) -> BoundNames:
+    match statement.inner:
+        case Insert() as insert:
+            return bind_insert(insert, binder)
+        case Delete() as delete:
+            return bind_delete(delete, binder)
+        case Update() as update:
+            return bind_update(update, binder)
+        case Merge() as merge:
+            return bind_merge(merge, binder)
+        case _:
+            assert_never(statement.inner)
+
+
+def _require(bound: BoundStatement, statement: ExplainWrite) -> Iterable[AnyNeed]:
+    """The privileges that the statement itself requires."""
+    if isinstance(statement.inner, Insert):
+        return require_insert(bound, statement.inner)
+    return require_row_changes(bound, statement.inner)
+
+
+def _analyze(bound: BoundStatement, statement: ExplainWrite, analyzer: Analyzer) -> AnalyzedStatement:
+    match statement.inner:
+        case Insert() as insert:
+            return analyze_insert(bound, insert, analyzer)
+        case Merge() as merge:
+            return analyze_merge(bound, merge, analyzer)
+        case Delete() | Update():
+            return AnalyzedStatement(bound=bound)
+        case _:
+            assert_never(statement.inner)
+
+
+def _plan(analyzed: AnalyzedStatement, statement: Explain, _: FormatPlanners) -> Plan:
+    note = _noted(answer_from_log(statement.inner, analyzed.bound.relations))
+    return ExplainPlan(mode=statement.mode, read=analyzed.query, note=note)
+
+
+def _noted(answer: AnswerPlan | NoAnswer) -> str:
+    """Whether the log answers."""
+    if isinstance(answer, NoAnswer):
+        return f"not answered from the log: {answer.reason}"
+    return f"answered from the log of {answer.table.label}, version {answer.table.snapshot.version}: no file is read"
+
+
+_SHOWS_PLAN = effect(PolicyEffect.REVEALS_PLAN, "EXPLAIN")
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    StatementSpec(
+        statement=Explain,
+        title="EXPLAIN",
+        syntax="EXPLAIN [EXTENDED | CODEGEN | COST | FORMATTED] query",
+        example="EXPLAIN SELECT 1",
+        bind=lambda statement, binder: bind_query(statement.inner, binder),
+        required_privileges=require_reads,
+        policy_effects=_SHOWS_PLAN,
+        analyze=lambda bound, statement, _: analyze_query(bound, statement.inner),
+        plan=_plan,
+        answer=None,
+        use=Use.READ,
+        retry=never,
+        caches_result=True,
+        reports_work=False,
+        is_read_only=True,
+        answers_rows=True,
+    ),
+    StatementSpec(
+        statement=ExplainWrite,
+        title="EXPLAIN of a statement that changes rows",
+        syntax="EXPLAIN [EXTENDED | CODEGEN | COST | FORMATTED] {INSERT … | DELETE … | UPDATE … | MERGE …}",
+        example="EXPLAIN DELETE FROM orders WHERE id = 1",
+        bind=_bind,
+        required_privileges=_require,
+        policy_effects=_SHOWS_PLAN,
+        analyze=_analyze,
+        plan=lambda analyzed, statement, _: explain_write(analyzed, statement),
+        answer=None,
+        use=Use.READ,
+        retry=never,
+        caches_result=True,
+        reports_work=False,
+        is_read_only=True,
+        answers_rows=True,
+    ),
+)

@@ -1,0 +1,34 @@
+"""EXPLAIN of a statement that changes rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.statements.base import Statement
+from engine.statements.insert.statement import Insert
+from engine.statements.merge.statement import Merge
+from engine.statements.row_changes.statement import Delete, Update
+from engine.statements.select.statement import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainWrite(Statement):
+    """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …|MERGE …`: nothing runs."""
+
+    mode: ExplainMode
+    inner: Insert | Delete | Update | Merge
+
+
+class ExplainMode(StrEnum):
+    SIMPLE = "simple"
+    EXTENDED = "extended"
+    CODEGEN = "codegen"
+    COST = "cost"
+    FORMATTED = "formatted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain(Statement):
+    mode: ExplainMode
+    inner: Query

@@ -1,0 +1,1 @@
+"""SQL functions of the catalog and of sessions."""

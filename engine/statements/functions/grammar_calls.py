@@ -1,0 +1,66 @@
+"""Functions that statements name: by themselves, and as row filters and column masks with their arguments."""
+
+from __future__ import annotations
+
+from catalog.errors import TooManyNameParts
+from catalog.policies import PolicyArgument
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedClause
+from engine.statements.policies.statement import NewPolicy
+
+_PARTS_MAX = 3
+_WORDS = ("TRUE", "FALSE", "NULL")
+
+
+def read_function(cursor: Cursor) -> tuple[str, ...]:
+    parts = cursor.read_names()
+    if len(parts) > _PARTS_MAX:
+        raise TooManyNameParts(".".join(parts), _PARTS_MAX)
+    return parts
+
+
+def read_row_filter(cursor: Cursor) -> NewPolicy:
+    """What follows ROW FILTER."""
+    function = read_function(cursor)
+    cursor.read("ON")
+    return NewPolicy(function_parts=function, arguments=read_arguments(cursor))
+
+
+def read_mask(cursor: Cursor, column: str) -> NewPolicy:
+    """What follows MASK."""
+    function = read_function(cursor)
+    arguments = read_arguments(cursor) if cursor.take("USING", "COLUMNS") else ()
+    return NewPolicy(function_parts=function, arguments=arguments, column=column)
+
+
+def read_arguments(cursor: Cursor) -> tuple[PolicyArgument, ...]:
+    arguments: list[PolicyArgument] = []
+    cursor.read("(")
+    while not cursor.take(")"):
+        if arguments:
+            cursor.read(",")
+        arguments.append(_read_argument(cursor))
+    return tuple(arguments)
+
+
+def _read_argument(cursor: Cursor) -> PolicyArgument:
+    text = cursor.take_string()
+    if text is not None:
+        return PolicyArgument(literal=_quoted(text))
+    if word := cursor.take_any(*_WORDS):
+        return PolicyArgument(literal=word)
+    sign = "-" if cursor.take("-") else ""
+    number = cursor.take_number_text()
+    if number is not None:
+        return PolicyArgument(literal=f"{sign}{number}")
+    if sign:
+        raise cursor.fail("a number is expected")
+    names = cursor.read_names()
+    if len(names) > 1:
+        raise UnsupportedClause(f"A policy over {'.'.join(names)}", "Columns as a whole decide, and no fields of them.")
+    return PolicyArgument(column=names[0])
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,79 @@
+"""Register CREATE FUNCTION, DROP FUNCTION and DESCRIBE FUNCTION."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed, NameNeed, Need
+from catalog.names import TableName
+from catalog.privileges import Privilege
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.analyze.analyzer import Analyzer, with_columns
+from engine.authorize.needs import definer_of, on_securable, reads, schema_of
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.bind.securables import bind_described_function, bind_dropped_function
+from engine.plan.reads.read_plan import read_plan
+from engine.statements.describe.execution import describe_function
+from engine.statements.functions.planning import plan_function
+from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
+from engine.statements.spec import StatementSpec, answered, changing, effect, needs_nothing, planned_analyzed
+
+
+def _bind(statement: CreateFunction, binder: Binder) -> BoundNames:
+    found = binder.relations(statement.probe.relations, binder.state.current)
+    return BoundNames(relations=found, is_kept=not statement.temporary)
+
+
+def _require_create(bound: BoundStatement, statement: CreateFunction) -> Iterable[AnyNeed]:
+    if not statement.temporary:
+        name = TableName.from_parts(statement.function_parts, bound.state.current)
+        yield Need(Privilege.CREATE_FUNCTION, schema_of(bound, name))
+        if statement.or_replace:
+            yield NameNeed(name, is_function=True)
+    yield from reads(bound.relations, definer_of(bound))
+
+
+def _analyze(bound: BoundStatement, statement: CreateFunction, analyzer: Analyzer) -> AnalyzedStatement:
+    return with_columns(bound, read_plan(statement.probe, bound.relations), analyzer)
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        CreateFunction,
+        "CREATE FUNCTION",
+        syntax="CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] function "
+        "([parameter type [DEFAULT value], …]) "
+        "[RETURNS type] [COMMENT 'text'] [[NOT] DETERMINISTIC] RETURN {expression | query}",
+        example="CREATE FUNCTION with_tax(total DOUBLE) RETURNS DOUBLE RETURN total * 1.2",
+        bind=_bind,
+        required_privileges=_require_create,
+        policy_effects=effect(PolicyEffect.READS_THROUGH_POLICIES, "CREATE FUNCTION"),
+        analyze=_analyze,
+        plan=planned_analyzed(plan_function),
+        answers_rows=False,
+    ),
+    changing(
+        DropFunction,
+        "DROP FUNCTION",
+        syntax="DROP [TEMPORARY] FUNCTION [IF EXISTS] function",
+        example="DROP FUNCTION IF EXISTS with_tax",
+        bind=lambda statement, binder: BoundNames(securable=bind_dropped_function(statement, binder)),
+        required_privileges=lambda bound, _: on_securable(bound, Privilege.MANAGE),
+        policy_effects=effect(PolicyEffect.NONE, "DROP FUNCTION"),
+        plan=planned_analyzed(plan_function),
+        answers_rows=False,
+    ),
+    answered(
+        DescribeFunction,
+        "DESCRIBE FUNCTION",
+        syntax="{DESCRIBE | DESC} FUNCTION [EXTENDED] function",
+        example="DESCRIBE FUNCTION with_tax",
+        bind=lambda statement, binder: BoundNames(securable=bind_described_function(statement.function_parts, binder)),
+        required_privileges=needs_nothing,
+        policy_effects=effect(PolicyEffect.NONE, "DESCRIBE FUNCTION"),
+        answer=describe_function,
+    ),
+)

@@ -1,0 +1,96 @@
+"""SHOW GRANTS, GROUPS, USERS and EXTERNAL LOCATIONS.
+
+Who manages an object sees all that is granted on it, everybody else what is granted to itself and its groups. Grants on
+what an object lies in hold for the object, and are shown with the kind and name of that.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from catalog.entries import SecurableEntry, ServerEntry
+from catalog.names import like_matcher
+from catalog.privileges import Kind, Principal, PrincipalKind, group
+from catalog.right_changes import known_users, principal_of
+from catalog.rights import kind_of
+from catalog.shown_grants import effective_grants, own_grants
+from engine.bind.bound import BoundStatement, Outcome
+from engine.runtime.results import string_rows
+from engine.statements.grants.statement import GrantQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers
+
+GRANT_COLUMNS = ("Principal", "ActionType", "ObjectType", "ObjectKey")
+"""Databricks'."""
+
+
+def answer_rights(bound: BoundStatement, statement: GrantQuestion) -> Outcome:
+    """The rows of one question."""
+    match statement:
+        case ShowGrants():
+            return Outcome(result=string_rows(GRANT_COLUMNS, _grants(bound, statement)))
+        case ShowGroups(pattern=pattern):
+            matches = like_matcher(pattern)
+            return Outcome(result=string_rows(("name",), [(n,) for n in _groups(bound, statement) if matches(n)]))
+        case ShowUsers(pattern=pattern):
+            matches = like_matcher(pattern)
+            return Outcome(result=string_rows(("name",), [(name,) for name in _users(bound) if matches(name)]))
+        case ShowLocations(pattern=pattern):
+            matches = like_matcher(pattern)
+            rows = [
+                (entry.name, entry.location if bound.view.tells_all(entry) else None, entry.comment)
+                for entry in bound.view.external_locations()
+                if matches(entry.name)
+            ]
+            return Outcome(result=string_rows(("name", "url", "comment"), rows))
+        case _:
+            assert_never(statement)
+
+
+def _grants(bound: BoundStatement, statement: ShowGrants) -> list[tuple[str, str, str, str]]:
+    state = bound.view.state
+    asked = statement.principal
+    principal = None if asked is None else principal_of(state, asked.name, asked.kind)
+    if statement.securable is None:
+        entries: list[SecurableEntry] = [state.server, *bound.view.catalogs(), *bound.view.find_schemas(None)]
+        entries += [*state.relations.values(), *state.functions.values(), *bound.view.external_locations()]
+        found = [(entry, grant) for entry in entries for grant in own_grants(bound.view, entry)]
+    else:
+        assert bound.securable is not None
+        found = list(effective_grants(bound.view, bound.securable))
+    return [
+        (str(grant.principal), grant.privilege.value, _object_type(entry), key_of(entry))
+        for entry, grant in found
+        if principal is None or grant.principal == principal
+    ]
+
+
+def _object_type(entry: SecurableEntry) -> str:
+    """Returns the kind; a view is a TABLE to Databricks, and dbt leaves out rows of any other kind."""
+    kind = kind_of(entry)
+    return (Kind.TABLE if kind is Kind.VIEW else kind).value
+
+
+def key_of(entry: SecurableEntry) -> str:
+    """The full name of an object, without quotes."""
+    if isinstance(entry, ServerEntry):
+        return ""
+    return entry.name if isinstance(entry.name, str) else ".".join(entry.name.parts)
+
+
+def _groups(bound: BoundStatement, statement: ShowGroups) -> list[str]:
+    """Those of the catalog: all for who administers it, else the principal's own."""
+    rights, asked = bound.view.rights, statement.member
+    groups = sorted(bound.view.state.groups.values(), key=lambda entry: entry.key)
+    if rights is not None and not rights.caller.is_admin:
+        groups = [entry for entry in groups if group(entry.name) in rights.caller.principals]
+    if asked is not None:
+        member = Principal(asked.kind or PrincipalKind.USER, asked.name)
+        groups = [entry for entry in groups if member in entry.members]
+    return [entry.name for entry in groups]
+
+
+def _users(bound: BoundStatement) -> list[str]:
+    """The users that the catalog names: all for who administers it, else the principal alone."""
+    rights = bound.view.rights
+    if rights is None or rights.caller.is_admin:
+        return sorted(known_users(bound.view.state))
+    return [bound.state.principal]

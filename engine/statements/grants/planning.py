@@ -1,0 +1,113 @@
+"""Plans of GRANT, REVOKE, owners, groups and external locations: each is one change of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from catalog.entries import GroupEntry, LocationEntry, SecurableEntry, ServerEntry
+from catalog.privileges import PRIVILEGES, Principal, Privilege
+from catalog.right_changes import (
+    ChangeGroup,
+    GrantPrivileges,
+    RevokePrivileges,
+    RightChange,
+    Securable,
+    SetOwner,
+    principal_of,
+)
+from catalog.right_changes import CreateGroup as CreateGroupChange
+from catalog.right_changes import CreateLocation as CreateLocationChange
+from catalog.right_changes import DropGroup as DropGroupChange
+from catalog.right_changes import DropLocation as DropLocationChange
+from catalog.right_errors import (
+    GroupAlreadyExists,
+    LocationAlreadyExists,
+    LocationNotFound,
+    PrincipalNotFound,
+    PrivilegeNotOfKind,
+)
+from catalog.rights import kind_of
+from engine.bind.bound import BoundStatement
+from engine.plans.ddl import CatalogPlan
+from engine.statements.grants.planning_principals import named_principal
+from engine.statements.grants.statement import (
+    AlterGroup,
+    AlterOwner,
+    CreateGroup,
+    CreateLocation,
+    DropGroup,
+    DropLocation,
+    GrantRights,
+    PrincipalName,
+    RevokeRights,
+    RightStatement,
+)
+
+_NOT_IN_FORCE = (
+    "Warning: this server authenticates nobody (authentication.methods is anonymous), so privileges and owners do not "
+    "restrict anybody. They are recorded, and count once authentication is configured."
+)
+
+
+def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan:
+    """Raises `PrivilegeNotOfKind`; what else must be so is checked where it is changed."""
+    match statement:
+        case GrantRights(privileges=privileges, principal=principal):
+            on = _applicable(bound.securable, privileges)
+            grantor = bound.state.principal
+            granted = GrantPrivileges(on, named_principal(bound, principal), privileges, grantor)
+            return _noted(bound, _plan(bound, granted))
+        case RevokeRights(privileges=privileges, principal=principal):
+            on = _applicable(bound.securable, privileges)
+            revoked = RevokePrivileges(on, principal_of(bound.view.state, principal.name, principal.kind), privileges)
+            return _noted(bound, _plan(bound, revoked))
+        case AlterOwner(owner=owner):
+            return _noted(bound, _plan(bound, SetOwner(_named(bound.securable), named_principal(bound, owner))))
+        case CreateGroup(name=name, members=members):
+            group_entry = GroupEntry(name=name, members=_principals(bound, members))
+            tolerated = (GroupAlreadyExists,) if statement.if_not_exists else ()
+            return CatalogPlan(change=CreateGroupChange(group_entry), tolerated=tolerated, condition=bound.condition)
+        case AlterGroup(name=name, added=added, removed=removed):
+            gone = tuple(principal_of(bound.view.state, each.name, each.kind) for each in removed)
+            return _plan(bound, ChangeGroup(name, _principals(bound, added), gone))
+        case DropGroup(name=name):
+            missing = (PrincipalNotFound,) if statement.if_exists else ()
+            return CatalogPlan(change=DropGroupChange(name), tolerated=missing, condition=bound.condition)
+        case CreateLocation(name=name, location=location, comment=comment):
+            location_entry = LocationEntry(name=name, location=location, owner=bound.state.principal, comment=comment)
+            exists = (LocationAlreadyExists,) if statement.if_not_exists else ()
+            return CatalogPlan(change=CreateLocationChange(location_entry), tolerated=exists, condition=bound.condition)
+        case DropLocation(name=name):
+            without = (LocationNotFound,) if statement.if_exists else ()
+            change = None if bound.securable is None else DropLocationChange(name)
+            return CatalogPlan(change=change, tolerated=without, condition=bound.condition)
+        case _:
+            assert_never(statement)
+
+
+def _plan(bound: BoundStatement, change: RightChange) -> CatalogPlan:
+    return CatalogPlan(change=change, condition=bound.condition)
+
+
+def _noted(bound: BoundStatement, plan: CatalogPlan) -> CatalogPlan:
+    """Returns `plan` with a warning if the server authenticates nobody, so that privileges do not count."""
+    return plan if bound.view.rights is not None else replace(plan, warning=_NOT_IN_FORCE)
+
+
+def _principals(bound: BoundStatement, names: Iterable[PrincipalName]) -> tuple[Principal, ...]:
+    return tuple(named_principal(bound, name) for name in names)
+
+
+def _named(entry: SecurableEntry | None) -> Securable:
+    assert entry is not None
+    return Securable(kind_of(entry), None if isinstance(entry, ServerEntry) else entry.name)
+
+
+def _applicable(entry: SecurableEntry | None, privileges: Iterable[Privilege]) -> Securable:
+    on = _named(entry)
+    for privilege in privileges:
+        if privilege not in PRIVILEGES[on.kind]:
+            raise PrivilegeNotOfKind(privilege.value, on.kind.value, ", ".join(sorted(PRIVILEGES[on.kind])))
+    return on

@@ -1,0 +1,219 @@
+"""Register the statements about privileges, owners, groups and external locations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
+from catalog.entries import FunctionEntry, ServerEntry, ViewEntry
+from catalog.privileges import Privilege
+from catalog.right_changes import principal_of
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.bind.securables import bind_location, bind_securable
+from engine.runtime.accesses import Use
+from engine.statements.base import Statement
+from engine.statements.grants.execution import answer_rights
+from engine.statements.grants.planning import plan_rights
+from engine.statements.grants.statement import (
+    AlterGroup,
+    AlterOwner,
+    CreateGroup,
+    CreateLocation,
+    DropGroup,
+    DropLocation,
+    GrantRights,
+    RevokeRights,
+    ShowGrants,
+    ShowGroups,
+    ShowLocations,
+    ShowUsers,
+)
+from engine.statements.spec import (
+    StatementSpec,
+    answered,
+    changing,
+    effect,
+    names_nothing,
+    needs_nothing,
+    planned_bound,
+)
+
+
+def _bind(statement: GrantRights | RevokeRights | AlterOwner, binder: Binder) -> BoundNames:
+    return BoundNames(securable=bind_securable(statement.securable, binder))
+
+
+def _bind_grants(statement: ShowGrants, binder: Binder) -> BoundNames:
+    named = statement.securable
+    return BoundNames() if named is None else BoundNames(securable=bind_securable(named, binder))
+
+
+def _bind_location(statement: DropLocation, binder: Binder) -> BoundNames:
+    return BoundNames(securable=bind_location(statement.name, binder, if_exists=statement.if_exists))
+
+
+def require_managed(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
+    """MANAGE on the object; of the server as a whole only administrators dispose."""
+    if isinstance(bound.securable, ServerEntry):
+        yield AdminNeed()
+    elif bound.securable is not None:
+        yield Need(Privilege.MANAGE, bound.securable)
+
+
+def _require_owner(bound: BoundStatement, statement: AlterOwner) -> Iterable[AnyNeed]:
+    yield from require_managed(bound, statement)
+    if isinstance(bound.securable, ViewEntry | FunctionEntry):
+        yield OwnerNeed(principal_of(bound.view.state, statement.owner.name, statement.owner.kind))
+
+
+def _require_admin(_: BoundStatement, __: Statement) -> Iterable[AnyNeed]:
+    yield AdminNeed()
+
+
+def _require_create_location(bound: BoundStatement, _: CreateLocation) -> Iterable[AnyNeed]:
+    yield Need(Privilege.CREATE_EXTERNAL_LOCATION, bound.view.state.server)
+
+
+_NO_ROWS = effect(PolicyEffect.NONE, "A statement about privileges")
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        GrantRights,
+        "GRANT",
+        syntax="GRANT privilege, … ON {SERVER | kind name} TO [USER | GROUP] principal",
+        example="GRANT SELECT ON TABLE orders TO analysts",
+        bind=_bind,
+        required_privileges=require_managed,
+        policy_effects=_NO_ROWS,
+        plan=planned_bound(plan_rights),
+        use=Use.GRANT,
+        answers_rows=False,
+    ),
+    changing(
+        RevokeRights,
+        "REVOKE",
+        syntax="REVOKE privilege, … ON {SERVER | kind name} FROM [USER | GROUP] principal",
+        example="REVOKE SELECT ON TABLE orders FROM analysts",
+        bind=_bind,
+        required_privileges=require_managed,
+        policy_effects=_NO_ROWS,
+        plan=planned_bound(plan_rights),
+        use=Use.GRANT,
+        answers_rows=False,
+    ),
+    changing(
+        AlterOwner,
+        "ALTER OWNER",
+        syntax="ALTER {CATALOG | SCHEMA | TABLE | VIEW | FUNCTION | EXTERNAL LOCATION} name [SET] OWNER TO principal",
+        example="ALTER SCHEMA daily OWNER TO analysts",
+        bind=_bind,
+        required_privileges=_require_owner,
+        policy_effects=effect(PolicyEffect.ADMINISTERS, "ALTER OWNER"),
+        plan=planned_bound(plan_rights),
+        use=Use.GRANT,
+        answers_rows=False,
+    ),
+    changing(
+        CreateGroup,
+        "CREATE GROUP",
+        syntax="CREATE GROUP [IF NOT EXISTS] group [WITH [USER user, …] [GROUP group, …]]",
+        example="CREATE GROUP analysts WITH USER ada",
+        bind=names_nothing,
+        required_privileges=_require_admin,
+        policy_effects=_NO_ROWS,
+        plan=planned_bound(plan_rights),
+        use=Use.GRANT,
+        answers_rows=False,
+    ),
+    changing(
+        AlterGroup,
+        "ALTER GROUP",
+        syntax="ALTER GROUP group {ADD | DROP} [USER user, …] [GROUP group, …]",
+        example="ALTER GROUP analysts ADD USER ada",
+        bind=names_nothing,
+        required_privileges=_require_admin,
+        policy_effects=_NO_ROWS,
+        plan=planned_bound(plan_rights),
+        use=Use.GRANT,
+        answers_rows=False,
+    ),
+    changing(
+        DropGroup,
+        "DROP GROUP",
+        syntax="DROP GROUP [IF EXISTS] group",
+        example="DROP GROUP IF EXISTS analysts",
+        bind=names_nothing,
+        required_privileges=_require_admin,
+        policy_effects=_NO_ROWS,
+        plan=planned_bound(plan_rights),
+        use=Use.GRANT,
+        answers_rows=False,
+    ),
+    changing(
+        CreateLocation,
+        "CREATE EXTERNAL LOCATION",
+        syntax="CREATE EXTERNAL LOCATION [IF NOT EXISTS] location URL 'path' [COMMENT 'text']",
+        example="CREATE EXTERNAL LOCATION landing URL '/landing'",
+        bind=names_nothing,
+        required_privileges=_require_create_location,
+        policy_effects=_NO_ROWS,
+        plan=planned_bound(plan_rights),
+        use=Use.GRANT,
+        answers_rows=False,
+    ),
+    changing(
+        DropLocation,
+        "DROP EXTERNAL LOCATION",
+        syntax="DROP EXTERNAL LOCATION [IF EXISTS] location",
+        example="DROP EXTERNAL LOCATION landing",
+        bind=_bind_location,
+        required_privileges=require_managed,
+        policy_effects=_NO_ROWS,
+        plan=planned_bound(plan_rights),
+        use=Use.WRITE,
+        answers_rows=False,
+    ),
+    answered(
+        ShowGrants,
+        "SHOW GRANTS",
+        syntax="SHOW GRANTS [principal] [ON kind name]",
+        example="SHOW GRANTS ON TABLE orders",
+        bind=_bind_grants,
+        required_privileges=needs_nothing,  # what is visible may be described
+        policy_effects=_NO_ROWS,
+        answer=answer_rights,
+    ),
+    answered(
+        ShowGroups,
+        "SHOW GROUPS",
+        syntax="SHOW GROUPS [WITH {USER user | GROUP group}] [[LIKE] 'pattern']",
+        example="SHOW GROUPS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NO_ROWS,
+        answer=answer_rights,
+    ),
+    answered(
+        ShowUsers,
+        "SHOW USERS",
+        syntax="SHOW USERS [[LIKE] 'pattern']",
+        example="SHOW USERS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NO_ROWS,
+        answer=answer_rights,
+    ),
+    answered(
+        ShowLocations,
+        "SHOW EXTERNAL LOCATIONS",
+        syntax="SHOW EXTERNAL LOCATIONS [[LIKE] 'pattern']",
+        example="SHOW EXTERNAL LOCATIONS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NO_ROWS,
+        answer=answer_rights,
+    ),
+)

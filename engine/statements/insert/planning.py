@@ -1,0 +1,224 @@
+"""Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: the query's columns, and which files are removed.
+
+Which rows are deleted is decided by whole files where that is possible: all of them, or those of some partitions. Where
+a condition on other columns decides, files are written again without these rows (`engine.write.replaced_rows`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalog.names import quote
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.enforce.partition_values import stored_partition_value
+from engine.errors.column_errors import ColumnNotFound
+from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
+from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
+from engine.plan.rules.conditions import joint_condition, own_condition_check, rows_matching
+from engine.plan.rules.idempotence import numbered_write
+from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
+from engine.plan.rules.query_columns import given_fields, table_fields
+from engine.plan.rules.struct_fields import field_matching
+from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
+from engine.plans.file_writes import FieldMatching
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import (
+    InsertPart,
+    InsertPlan,
+    KeepAll,
+    ReplaceAll,
+    ReplaceEqual,
+    ReplaceMatching,
+    Replacement,
+    ReplaceRelated,
+    ReplaceRows,
+    ReplaceTouched,
+    TruncatePlan,
+)
+from engine.sql.expressions import Expression, one_line, parse_expression
+from engine.statements.create_table.planning import (
+    define,
+    describe_creation,
+    ensure_creatable,
+    free_name,
+    new_entry,
+    operation_name,
+    tolerated,
+)
+from engine.statements.create_table.statement import CreateTable
+from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceUsing
+from engine.statements.merge.planning_evolution import evolved
+from engine.statements.policies.planning import new_policies
+from engine.statements.row_changes.planning import reads_besides
+from engine.table.definition import TableDefinition
+from engine.table.operations import CommitDescription, TableOperation
+from engine.types.schema import StructField, StructType
+from engine.types.sql_types import ddl_type
+from engine.types.voids import ensure_no_new_void
+
+REPLACE_ON = "REPLACE ON"
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
+    """Raises for tables that cannot be written, by feature, and for what this release does not do, by name."""
+    bound, insert = analyzed.bound, analyzed.insert
+    table = bound.target
+    assert isinstance(table, BoundTable) and insert is not None
+    replacement = _replacement(bound, statement, insert.rows, insert.condition)
+    with naming(table.label):
+        table.snapshot.ensure_supported(_operation(replacement))
+    rows, definition = _evolved(table, insert, analyzed, statement)
+    return InsertPlan(
+        table=table,
+        source=analyzed.query,
+        columns=analyzed.columns or (),
+        rows=rows,
+        definition=definition,
+        replacement=replacement,
+        reads_table=reads_besides(bound.relations, table),
+        description=_description(bound, replacement, evolves=insert.evolves),
+        more=tuple(
+            InsertPart(source=each, rows=part.rows)
+            for each, part in zip(analyzed.more_sources, insert.defaults.parts[1:], strict=True)
+        ),
+        only_if_absent=statement.if_not_exists,
+        numbered=numbered_write(bound.state),
+        expression_checks=None
+        if insert.condition is None
+        else own_condition_check(table, REPLACE_WHERE, insert.condition),
+    )
+
+
+def _evolved(
+    table: BoundTable, insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
+) -> tuple[WritePlan, TableDefinition | None]:
+    """The rows with what they have to know of the query's columns, and the definition where columns are new."""
+    rows, given = insert.rows, given_fields(analyzed.columns or ())
+    fields = field_matching(rows, statement, given, evolves=insert.evolves)
+    by_name = fields is not FieldMatching.POSITION
+    definition = evolved(table, rows, given, statement.by_name, by_name) if insert.evolves else None
+    if definition is not None:
+        rows = replace(rows, config=definition.config(rows.table))
+    names = tuple(column.name for column in given) if statement.by_name else None
+    return replace(rows, source_columns=names, fields=fields), definition
+
+
+def plan_truncate(bound: BoundStatement) -> TruncatePlan:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.OVERWRITE)
+    description = CommitDescription(
+        name="TRUNCATE", operation=TableOperation.OVERWRITE, user_name=bound.state.principal, parameters={}
+    )
+    return TruncatePlan(table=table, description=description)
+
+
+def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> CreateTableAsPlan | CreateTablePlan:
+    """The columns are the query's, so the statement can have none of its own."""
+    bound = analyzed.bound
+    ensure_creatable(statement)
+    if statement.columns or statement.checks or statement.keys:
+        raise ColumnsWithQuery("CREATE TABLE")
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    if target.found is not None:
+        raise LocationNotEmpty(str(target.name), target.location)
+    schema = StructType(table_fields(analyzed.columns or ()))
+    ensure_no_new_void(schema.fields, (), dict(statement.properties))
+    definition = define(bound, target, statement, schema)
+    config = definition.config(str(target.name))
+    config.ensure_supported(TableOperation.APPEND)
+    return CreateTableAsPlan(
+        entry=new_entry(bound, target, new_policies(bound, statement, target, schema)),
+        is_path=target.is_path,
+        definition=definition,
+        description=describe_creation(operation_name(statement), bound, target.managed, definition),
+        source=analyzed.query,
+        rows=WritePlan(table=str(target.name), config=config),
+        numbered=numbered_write(bound.state),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+    )
+
+
+def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own: Expression | None) -> Replacement:
+    if statement.if_not_exists and (rows.config.partition_sources or not _names_a_partition(statement, rows)):
+        raise StatementNotSupported("INSERT … IF NOT EXISTS without OVERWRITE and a value for every partition column")
+    if own is not None:
+        assert isinstance(bound.target, BoundTable)
+        return rows_matching(bound.target, own)
+    if isinstance(statement.replace, ReplaceOn):
+        return _replace_on(bound, statement, statement.replace)
+    if isinstance(statement.replace, ReplaceUsing):
+        return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
+    if not statement.overwrite:
+        return KeepAll()
+    is_dynamic = (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC"
+    if is_dynamic and rows.config.partition_keys and not statement.if_not_exists:
+        return ReplaceTouched()
+    if rows.static_partitions:
+        condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static_partitions.items())
+        if rows.config.partition_sources:  # files hold these columns, and may be of another partitioning
+            assert isinstance(bound.target, BoundTable)
+            return rows_matching(bound.target, parse_expression(condition))
+        return ReplaceMatching(condition=condition, shown=one_line(condition))
+    return ReplaceAll()
+
+
+def _names_a_partition(statement: Insert, rows: WritePlan) -> bool:
+    """Whether the statement overwrites one partition, which is there or not."""
+    given = len(rows.static_partitions)
+    return statement.overwrite and given > 0 and given >= len(rows.config.partition_columns)
+
+
+def _column(rows: WritePlan, name: str) -> StructField:
+    column = rows.schema.field(name)
+    if column is None:
+        raise ColumnNotFound(name, ", ".join(rows.schema.names))
+    return column
+
+
+def _equals(rows: WritePlan, name: str, text: str) -> str:
+    """The partition that rows of this value go to."""
+    kind = _column(rows, name).data_type
+    value = f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(kind)})"
+    stored = value if rows.config.partition_sources else stored_partition_value(kind, value)
+    return f"{quote(name)} <=> {stored}"
+
+
+def _replace_on(bound: BoundStatement, statement: Insert, on: ReplaceOn) -> Replacement:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    has_alias = statement.alias is not None
+    return ReplaceRelated(
+        condition=joint_condition(table, REPLACE_ON, on.condition, has_alias=has_alias),
+        alias=statement.alias or statement.table_parts[-1],
+        source_alias=on.source_alias,
+        shown=one_line(on.condition),
+    )
+
+
+def _operation(replacement: Replacement) -> TableOperation:
+    return TableOperation.APPEND if isinstance(replacement, KeepAll) else TableOperation.OVERWRITE
+
+
+def _description(bound: BoundStatement, replacement: Replacement, *, evolves: bool) -> CommitDescription:
+    """`partitionBy` is what a statement says of partitioning, and an INSERT says nothing."""
+    parameters = {"mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite", "partitionBy": "[]"}
+    if isinstance(replacement, ReplaceMatching | ReplaceRows):
+        parameters["predicate"] = replacement.shown
+    if isinstance(replacement, ReplaceEqual):
+        parameters["replaceUsingCols"] = ", ".join(replacement.columns)
+    if isinstance(replacement, ReplaceRelated):
+        parameters["replaceOnCond"] = replacement.shown
+    if isinstance(replacement, ReplaceTouched):
+        parameters["isDynamicPartitionOverwrite"] = "true"
+    if evolves:
+        parameters["canMergeSchema"] = "true"
+    return CommitDescription(
+        name="WRITE", operation=_operation(replacement), parameters=parameters, user_name=bound.state.principal
+    )

@@ -1,0 +1,73 @@
+"""Register INSERT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed
+from catalog.privileges import Privilege
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.analyze.analyzer import Analyzer
+from engine.authorize.needs import on_target, reads
+from engine.authorize.policy_effects import Effect, PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.plan.reads.read_plan import read_plan
+from engine.plan.rules.insert_rows import insert_rows
+from engine.plan.rules.struct_fields import depends_on_names
+from engine.statements.insert.planning import plan_insert
+from engine.statements.insert.statement import Insert, ReplaceOn
+from engine.statements.spec import StatementSpec, changing, planned_analyzed
+
+
+def bind_insert(statement: Insert, binder: Binder) -> BoundNames:
+    target = binder.table(statement.table_parts)
+    return BoundNames(target=target, relations=binder.relations(statement.source.relations, binder.state.current))
+
+
+def require_insert(bound: BoundStatement, statement: Insert) -> Iterable[AnyNeed]:
+    """SELECT as well if rows that are there decide what happens: the outcome reveals something about them."""
+    yield from on_target(bound, Privilege.MODIFY)
+    if _replaces(statement):
+        yield from on_target(bound, Privilege.SELECT)
+    yield from reads(bound.relations)
+
+
+def _effects(_: BoundStatement, statement: Insert) -> Iterable[Effect]:
+    yield Effect(PolicyEffect.READS_THROUGH_POLICIES, "INSERT")
+    if _replaces(statement):
+        yield Effect(PolicyEffect.REMOVES_OR_REPLACES_ROWS, "INSERT that replaces rows")
+    else:
+        yield Effect(PolicyEffect.ADDS_ROWS, "INSERT")
+
+
+def _replaces(statement: Insert) -> bool:
+    return statement.overwrite or statement.replace is not None
+
+
+def analyze_insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer) -> AnalyzedStatement:
+    """Ask Spark for the columns of the source only if the plan depends on them."""
+    found = insert_rows(bound, statement)
+    source, *more = found.sources(read_plan(statement.source, bound.relations, found.edits))
+    names_fields = depends_on_names(found.rows.config, statement)
+    needs_columns = statement.by_name or found.evolves or names_fields or isinstance(statement.replace, ReplaceOn)
+    columns = analyzer.columns_of(source) if needs_columns else None
+    return AnalyzedStatement(bound=bound, source=source, columns=columns, insert=found, more_sources=tuple(more))
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        Insert,
+        "INSERT",
+        syntax="INSERT [WITH SCHEMA EVOLUTION] {INTO | OVERWRITE} [TABLE] table [PARTITION (…)] [BY NAME | (columns)] "
+        "[REPLACE {WHERE condition | USING (columns) | ON condition}] {query | VALUES …}",
+        example="INSERT INTO orders (id, total) VALUES (1, 9.90)",
+        bind=bind_insert,
+        required_privileges=require_insert,
+        policy_effects=_effects,
+        analyze=analyze_insert,
+        plan=planned_analyzed(plan_insert),
+        answers_rows=False,
+    ),
+)

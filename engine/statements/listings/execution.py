@@ -1,0 +1,161 @@
+"""The metadata calls of wire protocols: flat lists of schemas, tables, columns and functions, by JDBC pattern.
+
+Columns are neutral; a front end shapes them to what its protocol asks. A table whose log cannot be read is left out of
+a list of columns, since one broken table must not hide the others from a tool that lists them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, assert_never
+
+import numpy as np
+import pyarrow as pa
+
+from catalog.entries import TableEntry
+from catalog.names import Matcher, jdbc_matcher, matches_all
+from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
+from engine.runtime.results import BOOLEAN, INT, STRING, ResultStream, small_result, sql_field
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
+from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.types.schema import DataType, StructField
+from engine.types.sql_types import column_sql_type, format_sql_type
+
+ListStatement = ListSchemas | ListTables | ListColumns | ListFunctions
+
+
+def list_objects(bound: BoundStatement, statement: ListStatement) -> Outcome:
+    """The rows of one metadata call."""
+    match statement:
+        case ListSchemas():
+            schemas = bound.view.find_schemas(statement.catalog, jdbc_matcher(statement.schema_pattern))
+            result = small_result({"catalog": STRING, "schema": STRING}, [schema.name.parts for schema in schemas])
+        case ListTables():
+            result = _tables(bound, statement)
+        case ListColumns():
+            result = _columns(bound, statement)
+        case ListFunctions():
+            result = _functions(bound, statement)
+        case _:
+            assert_never(statement)
+    return Outcome(result=result)
+
+
+def _tables(bound: BoundStatement, statement: ListTables) -> ResultStream:
+    rows = []
+    comments = bound.comments()
+    schemas, tables = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
+    for relation in bound.view.find_relations(statement.catalog, schemas, tables):
+        kind = "TABLE" if isinstance(relation, TableEntry) else "VIEW"
+        if not statement.types or kind in statement.types:
+            rows.append((*relation.name.parts, kind, comments.get(relation.name, relation.comment)))
+    columns = {"catalog": STRING, "schema": STRING, "table": STRING, "type": STRING, "comment": STRING}
+    return small_result(columns, rows)
+
+
+def _functions(bound: BoundStatement, statement: ListFunctions) -> ResultStream:
+    schemas, matches = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.pattern)
+    rows: list[tuple[str | None, ...]] = [
+        (None, None, name, None) for name in sorted(filter(matches, ALLOWED_FUNCTIONS))
+    ]
+    for schema in bound.view.find_schemas(statement.catalog, schemas):
+        rows.extend((*entry.name.parts, entry.comment) for entry in bound.view.functions(schema.name, matches))
+    return small_result(dict.fromkeys(("catalog", "schema", "name", "description"), STRING), rows)
+
+
+def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
+    """Made by column: a tool that asks for everything gets a million rows of ten thousand tables."""
+    matches = jdbc_matcher(statement.column_pattern) if statement.column_pattern is not None else matches_all
+    found = _FoundColumns()
+    for relation in bound.named:
+        if isinstance(relation, BoundTable):
+            found.add_fields(relation.entry.name.parts, relation.snapshot.schema.fields, matches)
+        else:
+            found.add_columns(relation.entry.name.parts, *_chosen(relation.columns, matches))
+    return found.result()
+
+
+_Column = TypeVar("_Column", StructField, ColumnInfo)
+_Cells = tuple[Iterable[Any], ...]
+
+
+def _chosen(columns: Sequence[_Column], matches: Matcher) -> tuple[Sequence[_Column], Sequence[int]]:
+    """The columns that match by name, and their positions from 1."""
+    if matches is matches_all:
+        return columns, range(1, len(columns) + 1)
+    positions = [n for n, column in enumerate(columns) if matches(column.name)]
+    return [columns[n] for n in positions], [n + 1 for n in positions]
+
+
+class _FoundColumns:
+    """The cells so far, a list for each column of the result; names of relations are kept once each."""
+
+    def __init__(self) -> None:
+        self._relations: list[tuple[str, ...]] = []
+        self._spans: list[tuple[int, int]] = []
+        """Of each relation where its cells begin and end: tables with the same schema share them."""
+        self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        self._types: dict[int, str] = {}
+        """SQL's spelling by the identity of a type, of which there are few."""
+        self._of_fields: dict[int, tuple[Sequence[StructField], tuple[int, int]]] = {}
+        """The span by the identity of a table's fields. The fields are kept, and their types with them: the identity of
+        an object that is gone may be another's.
+        """
+
+    def add_fields(self, table: tuple[str, ...], fields: Sequence[StructField], matches: Matcher) -> None:
+        known = self._of_fields.get(id(fields))
+        if known is None:
+            known = self._of_fields[id(fields)] = fields, self._add(self._cells_of(*_chosen(fields, matches)))
+        self._relations.append(table)
+        self._spans.append(known[1])
+
+    def _cells_of(self, fields: Sequence[StructField], positions: Sequence[int]) -> _Cells:
+        known = self._types.get
+        types = [known(id(column.data_type)) or self._type(column.data_type) for column in fields]
+        comments: list[str | None] = [None] * len(fields)
+        defaults: list[Any] = comments.copy()
+        for place, column in enumerate(fields):
+            if column.metadata:
+                types[place] = column_sql_type(column)
+                comments[place] = column.comment
+                defaults[place] = column.metadata.get("CURRENT_DEFAULT")
+        names = [column.name for column in fields]
+        return names, types, [column.nullable for column in fields], positions, comments, defaults
+
+    def add_columns(self, relation: tuple[str, ...], columns: Sequence[ColumnInfo], positions: Sequence[int]) -> None:
+        own = (
+            (one.name, one.type, one.nullable, position, one.comment, one.default)
+            for one, position in zip(columns, positions, strict=True)
+        )
+        self._relations.append(relation)
+        self._spans.append(self._add(tuple(zip(*own, strict=True)) if columns else ((),) * 6))
+
+    def _add(self, cells: _Cells) -> tuple[int, int]:
+        before = len(self._cells[0])
+        for known, more in zip(self._cells, cells, strict=True):
+            known += more
+        return before, len(self._cells[0])
+
+    def _type(self, data_type: DataType) -> str:
+        return self._types.setdefault(id(data_type), format_sql_type(data_type))
+
+    def result(self) -> ResultStream:
+        """Catalog, schema and table; name, type, nullability, position, comment and default of each column."""
+        spans = np.array(self._spans, np.int64).reshape(-1, 2)
+        counts = spans[:, 1] - spans[:, 0]
+        rows = pa.array(np.repeat(np.arange(len(spans)), counts))
+        owners = [pa.array(parts, pa.string()).take(rows) for parts in zip(*self._relations, strict=True)]
+        owners = owners or [pa.array([], pa.string())] * 3
+        kinds = (STRING, STRING, BOOLEAN, INT, STRING, STRING)
+        own = [pa.array(cells, kind.arrow_type) for cells, kind in zip(self._cells, kinds, strict=True)]
+        moved = np.repeat(spans[:, 0] - np.cumsum(counts) + counts, counts)
+        if moved.any():
+            places = pa.array(np.arange(len(rows)) + moved)
+            own = [cells.take(places) for cells in own]
+        names = ("catalog", "schema", "table", "column", "sql_type", "nullable", "position", "comment", "default")
+        fields = [
+            sql_field(name, kind.arrow_type, kind.sql_type)
+            for name, kind in zip(names, (STRING, STRING, STRING, *kinds), strict=True)
+        ]
+        batch = pa.record_batch([*owners, *own], schema=pa.schema(fields))
+        return ResultStream(schema=batch.schema, source=(batch,))

@@ -1,0 +1,200 @@
+"""Register the lists that drivers ask for: calls of their protocols, and SHOW … IN CATALOG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed
+from catalog.names import Matcher, any_matcher, fold, jdbc_matcher, matches_all
+from engine.authorize.needs import reads
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.statements.listings.execution import list_objects
+from engine.statements.listings.execution_files import list_files
+from engine.statements.listings.execution_find import find_objects
+from engine.statements.listings.execution_keys import find_keys, list_keys
+from engine.statements.listings.statement import (
+    FindColumns,
+    FindFunctions,
+    FindKeys,
+    FindSchemas,
+    FindTables,
+    ListColumns,
+    ListFiles,
+    ListForeignKeys,
+    ListFunctions,
+    ListPrimaryKeys,
+    ListSchemas,
+    ListTables,
+    TablePattern,
+)
+from engine.statements.select.statement import AsOfVersion
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+
+
+def _find_tables(statement: FindTables, binder: Binder) -> BoundNames:
+    schemas, names = any_matcher(statement.schema_pattern), any_matcher(statement.table_pattern)
+    return BoundNames(relations=binder.commented(statement.catalog, schemas, names))
+
+
+def _find_columns(statement: FindColumns, binder: Binder) -> BoundNames:
+    schemas, names = any_matcher(statement.schema_pattern), any_matcher(statement.table_pattern)
+    return BoundNames(relations=tuple(binder.listed(statement.catalog, schemas, names)))
+
+
+def _list_tables(statement: ListTables, binder: Binder) -> BoundNames:
+    schemas, names = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
+    return BoundNames(relations=binder.commented(statement.catalog, schemas, names))
+
+
+def _list_columns(statement: ListColumns, binder: Binder) -> BoundNames:
+    schemas, names = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
+    return BoundNames(relations=tuple(binder.listed(statement.catalog, schemas, names)))
+
+
+def _list_keys(asked: TablePattern, binder: Binder) -> BoundNames:
+    return BoundNames(relations=tuple(binder.listed(asked[0], _named(asked[1]), _named(asked[2]))))
+
+
+def _named(name: str | None) -> Matcher:
+    return matches_all if name is None else lambda other: fold(other) == fold(name)
+
+
+def _list_files(statement: ListFiles, binder: Binder) -> BoundNames:
+    if statement.version is None:
+        return BoundNames(relations=(binder.table(statement.table_parts),))
+    time_travel = AsOfVersion(statement.version)
+    return BoundNames(relations=(binder.relation(statement.table_parts, time_travel, binder.state.current),))
+
+
+def _require_reads(bound: BoundStatement, _: ListFiles) -> Iterable[AnyNeed]:
+    return reads(bound.relations)
+
+
+_NAMES_ALONE = effect(PolicyEffect.NONE, "A list of names")
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    answered(
+        FindSchemas,
+        "SHOW SCHEMAS IN CATALOG",
+        syntax="SHOW SCHEMAS IN {CATALOG catalog | ALL CATALOGS} [[LIKE] 'pattern']",
+        example="SHOW SCHEMAS IN ALL CATALOGS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,  # lists have what is visible alone
+        policy_effects=_NAMES_ALONE,
+        answer=find_objects,
+    ),
+    answered(
+        FindTables,
+        "SHOW TABLES IN CATALOG",
+        syntax="SHOW TABLES IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [[TABLE] LIKE 'pattern']",
+        example="SHOW TABLES IN CATALOG sales SCHEMA LIKE 'daily'",
+        bind=_find_tables,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=find_objects,
+    ),
+    answered(
+        FindColumns,
+        "SHOW COLUMNS IN CATALOG",
+        syntax="SHOW COLUMNS IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [TABLE LIKE 'pattern'] "
+        "[LIKE 'pattern']",
+        example="SHOW COLUMNS IN CATALOG sales TABLE LIKE 'orders'",
+        bind=_find_columns,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=find_objects,
+    ),
+    answered(
+        FindFunctions,
+        "SHOW FUNCTIONS IN CATALOG",
+        syntax="SHOW FUNCTIONS IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [LIKE 'pattern']",
+        example="SHOW FUNCTIONS IN ALL CATALOGS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=find_objects,
+    ),
+    answered(
+        FindKeys,
+        "SHOW KEYS",
+        syntax="SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} table",
+        example="SHOW PRIMARY KEYS IN orders",
+        bind=lambda statement, binder: BoundNames(relations=(binder.described(statement.table_parts),)),
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=find_keys,
+    ),
+    answered(
+        ListSchemas,
+        "A list of schemas",
+        syntax="",
+        example="",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=list_objects,
+    ),
+    answered(
+        ListTables,
+        "A list of tables",
+        syntax="",
+        example="",
+        bind=_list_tables,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=list_objects,
+    ),
+    answered(
+        ListColumns,
+        "A list of columns",
+        syntax="",
+        example="",
+        bind=_list_columns,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=list_objects,
+    ),
+    answered(
+        ListFunctions,
+        "A list of functions",
+        syntax="",
+        example="",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=list_objects,
+    ),
+    answered(
+        ListPrimaryKeys,
+        "A list of primary keys",
+        syntax="",
+        example="",
+        bind=lambda statement, binder: _list_keys(statement.table, binder),
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=list_keys,
+    ),
+    answered(
+        ListForeignKeys,
+        "A list of foreign keys",
+        syntax="",
+        example="",
+        bind=lambda statement, binder: _list_keys(statement.child, binder),
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=list_keys,
+    ),
+    answered(
+        ListFiles,
+        "A list of files",
+        syntax="",
+        example="",
+        bind=_list_files,
+        required_privileges=_require_reads,
+        policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "A list of files"),
+        answer=list_files,
+    ),
+)

@@ -1,0 +1,119 @@
+"""Define the metadata calls of drivers: the lists that JDBC and ODBC ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.base import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindSchemas(Statement):
+    """`SHOW SCHEMAS IN CATALOG c | ALL CATALOGS [LIKE 'pattern']`, as the Databricks clients list schemas."""
+
+    catalog: str | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindTables(Statement):
+    """`SHOW TABLES IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [[TABLE] LIKE 'p']`; `catalog` None for all."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindColumns(Statement):
+    """`SHOW COLUMNS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [TABLE LIKE 'p'] [LIKE 'p']`, as `FindTables`."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+    column_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindFunctions(Statement):
+    """`SHOW FUNCTIONS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [LIKE 'p']`: those of schemas, not Spark's."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindKeys(Statement):
+    """The columns of the primary key of a table, or of its foreign keys.
+
+    `SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} t`, or `IN CATALOG c IN SCHEMA s IN TABLE t`
+    """
+
+    table_parts: tuple[str, ...]
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSchemas(Statement):
+    """Metadata call: JDBC patterns (`%`, `_`, backslash escapes), None matches all."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListTables(Statement):
+    """Metadata call; `types` among TABLE and VIEW, empty for all."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListColumns(Statement):
+    """Metadata call."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+    column_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListFiles(Statement):
+    """Metadata call: the `limit` largest data files of a table, of its newest version or an older one."""
+
+    table_parts: tuple[str, ...]
+    limit: int
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListFunctions(Statement):
+    """Metadata call. Spark's own functions, which are in no schema, are listed with any, as the stock server does."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    pattern: str | None = None
+
+
+TablePattern = tuple[str | None, str | None, str | None]
+"""Catalog, schema and table by name, in any case; None for any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPrimaryKeys(Statement):
+    """Metadata call: the columns of primary keys, in their order."""
+
+    table: TablePattern = (None, None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListForeignKeys(Statement):
+    """Metadata call: the columns of foreign keys of the tables `child` that reference tables `parent`."""
+
+    parent: TablePattern = (None, None, None)
+    child: TablePattern = (None, None, None)

@@ -1,0 +1,370 @@
+"""The plan of MERGE: the source, which rows each clause is for, and what these become.
+
+The rows are found by one query. It joins the table with the source and answers places of rows on both sides: those of
+the table by the clause that they are for, and, where there are INSERT clauses, those of the source that match some row.
+What an INSERT adds is then the rest of the source, read by place, and an UPDATE joins the rows that it changes alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from catalog.errors import SqlError
+from catalog.names import fold, quote
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import BoundRelation, BoundTable
+from engine.errors.change_errors import (
+    ColumnNotInSource,
+    ConflictingAssignments,
+    NonLastBySourceUnconditional,
+    NonLastMatchedUnconditional,
+    NonLastNotMatchedUnconditional,
+)
+from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.reads.scans import read_scan, row_id_columns
+from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps, policy_of_target
+from engine.plan.rules.allowed_expressions import condition_refusals
+from engine.plan.rules.assignments import assigned_values, assignment_refusals, own_path
+from engine.plan.rules.conditions import ensure_no_metadata
+from engine.plan.rules.idempotence import numbered_write
+from engine.plan.rules.kept_scan import kept_scan
+from engine.plan.rules.query_columns import given_fields
+from engine.plans.expression_checks import QueryCheck
+from engine.plans.file_writes import FieldMatching
+from engine.plans.reads import QueryColumn, TargetRead
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import MATCHING_SOURCE, ChangedValues, MatchedKey, MergePlan
+from engine.runtime.settings import AUTO_MERGE
+from engine.sql.expressions import parse_any_expression
+from engine.sql.query.splice import own_alias
+from engine.statements.merge.planning_evolution import assigned_fields, evolved
+from engine.statements.merge.planning_history import describe_merge
+from engine.statements.merge.planning_keys import matched_keys
+from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
+from engine.statements.row_changes.planning import reads_besides, target_of
+from engine.statements.row_changes.statement import Assignment
+from engine.statements.select.statement import TargetQuery
+from engine.table.definition import TableDefinition
+from engine.table.scan import Scan
+from engine.types.schema import PrimitiveType, StructField, StructType
+
+MERGE = "MERGE"
+_UNCONDITIONAL: Mapping[ClauseKind, type[SqlError]] = {
+    ClauseKind.MATCHED: NonLastMatchedUnconditional,
+    ClauseKind.NOT_MATCHED: NonLastNotMatchedUnconditional,
+    ClauseKind.NOT_MATCHED_BY_SOURCE: NonLastBySourceUnconditional,
+}
+
+
+def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
+    """Raises for tables whose rows cannot change, by feature, and for clauses that cannot be."""
+    bound, columns = analyzed.bound, analyzed.columns or ()
+    table = target_of(bound)
+    _ensure_clauses(table, statement, columns)
+    merging = _Merging(analyzed, statement, table, columns)
+    clauses = list(enumerate(statement.clauses, 1))
+    return MergePlan(
+        table=table,
+        source=merging.source,
+        source_table=merging.source_table,
+        source_query=None if merging.source_table else analyzed.query,
+        places=merging.places(),
+        duplicates=merging.duplicates(),
+        updates=tuple(
+            merging.update(number, clause)
+            for number, clause in clauses
+            if clause.kind is not ClauseKind.NOT_MATCHED and not isinstance(clause.action, DeleteAction)
+        ),
+        inserts=tuple(
+            merging.insert(number, clause) for number, clause in clauses if clause.kind is ClauseKind.NOT_MATCHED
+        ),
+        deletes=frozenset(number for number, clause in clauses if isinstance(clause.action, DeleteAction)),
+        by_source=frozenset(number for number, clause in clauses if clause.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
+        keys=merging.keys(),
+        changes_all_matches=any(
+            clause.kind is ClauseKind.MATCHED and clause.condition is None for clause in statement.clauses
+        ),
+        definition=merging.definition,
+        reads_table=reads_besides(bound.relations, table, merging.target_relations),
+        description=describe_merge(statement, bound.state.principal),
+        checks=merging.checks(),
+        numbered=numbered_write(bound.state),
+    )
+
+
+def _ensure_clauses(table: BoundTable, statement: Merge, columns: Sequence[QueryColumn]) -> None:
+    for kind, error in _UNCONDITIONAL.items():
+        for clause in [clause for clause in statement.clauses if clause.kind is kind][:-1]:
+            if clause.condition is None:
+                raise error()
+    names = Counter(fold(column.name) for column in columns)
+    for name in (name for name, count in names.items() if count > 1):
+        raise DuplicateColumns(name)
+    for text in (statement.condition, *(clause.condition for clause in statement.clauses if clause.condition)):
+        ensure_no_metadata(table, MERGE, parse_any_expression(text))
+    for clause in statement.clauses:
+        assignments = clause.action.assignments if isinstance(clause.action, SetAction) else ()
+        for each in assignments:
+            if not each.is_default:
+                ensure_no_metadata(table, MERGE, parse_any_expression(each.text), "A value")
+
+
+class _Merging:
+    """What the parts of one plan share."""
+
+    def __init__(
+        self, analyzed: AnalyzedStatement, statement: Merge, table: BoundTable, columns: Sequence[QueryColumn]
+    ) -> None:
+        bound = analyzed.bound
+        self._statement, self._table, self._columns = statement, table, columns
+        self._relations: dict[int, tuple[BoundRelation, ...]] = {}
+        first, at = {}, 0
+        for query in statement.queries:
+            first[id(query)] = at
+            self._relations[id(query)] = bound.relations[at : at + len(query.relations)]
+            at += len(query.relations)
+        self.target_relations = tuple(
+            first[id(target.query)] + target.target for target in statement.target_queries if target.target is not None
+        )
+        taken = (statement.alias or "", statement.source_alias, *(column.name for column in columns))
+        queries = [(query, self._relations[id(query)]) for query in statement.queries]
+        policy = policy_of_target(bound.relations, self.target_relations[0] if self.target_relations else None)
+        self._is_policed = policy is not None
+        self._reading = TargetReading(table, queries, taken, policy=policy, apart=statement.is_of_one_name)
+        found = self._relations[id(statement.source)]
+        table_alone = found[0] if statement.is_table else None
+        relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
+        is_whole = isinstance(table_alone, BoundTable) and table_alone.policy is None
+        scan = read_scan(relation, table_alone) if isinstance(table_alone, BoundTable) and is_whole else None
+        self.source_table: BoundTable | None = None
+        if isinstance(scan, Scan) and isinstance(table_alone, BoundTable):
+            self.source_table = table_alone
+            self.source = replace(scan, metadata=metadata, row_tracking=None)
+        else:
+            self.source = kept_scan(relation, columns, table.snapshot.table_root, metadata)
+        self._reading.source = self.source
+        self._ids = row_id_columns(table.label, self._reading.target.row_tracking)
+        self._evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
+        self._fields = FieldMatching.FILLED if self._evolves else FieldMatching.NAME
+        self.definition = self._defined()
+        self._config = self.definition.config(table.label)
+        self._source_relation = found[0] if found and statement.source_parts is not None else None
+
+    def _defined(self) -> TableDefinition:
+        """Returns the table's definition with what is new in the source, if a clause assigns it."""
+        snapshot = self._table.snapshot
+        if not self._evolves:
+            return snapshot.definition
+        clauses = self._statement.clauses
+        actions = [clause.action for clause in clauses if clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE]
+        takes_all = any(isinstance(action, StarAction) for action in actions)
+        of_source = (StructField(column.name, PrimitiveType.VOID) for column in self._columns)
+        known = StructType((*snapshot.schema.fields, *of_source))
+        paths = {
+            tuple(map(fold, own_path(self._table, known, each.path, self._statement.alias)))
+            for action in actions
+            if isinstance(action, SetAction)
+            for each in action.assignments
+        }
+        columns = [column for column in self._columns if takes_all or fold(column.name) in {path[0] for path in paths}]
+        given = tuple(assigned_fields(given_fields(columns), paths, takes_all=takes_all))
+        rows = WritePlan(table=self._table.label, config=snapshot.rules)
+        return evolved(self._table, rows, given, by_name=True, fields_by_name=True) or snapshot.definition
+
+    def _target_name(self, query: TargetQuery) -> str:
+        """In the text of this query."""
+        if self._statement.is_of_one_name:
+            assert query.target is not None
+            return own_alias(query.target)
+        return quote(self._statement.alias or self._statement.table_parts[-1])
+
+    def _source_name(self, query: TargetQuery) -> str:
+        if self._statement.is_of_one_name:
+            assert query.source_relation is not None
+            return own_alias(query.source_relation)
+        return quote(self._statement.source_alias)
+
+    def _text(self, query: TargetQuery, items: Sequence[str], *, are_found: bool = False) -> str:
+        more = "".join(f", {item}" for item in items)
+        return self._reading.spliced(query, self._relations[id(query.query)], more, are_found=are_found)
+
+    # --- Which rows --------------------------------------------------------------------------------------------------
+
+    def places(self) -> TargetRead:
+        """Of rows on both sides, by what happens to them."""
+        own, other = self._reading.target.metadata, self.source.metadata
+        kinds = {clause.kind for clause in self._statement.clauses}
+        parts = []
+        pair = "struct(f AS f, k AS k, i + 1 AS i)"
+        matching = f"struct(sf AS f, {MATCHING_SOURCE} AS k, si + 1 AS i)"
+        sides = [pair] if ClauseKind.MATCHED in kinds else []
+        sides += [matching] if ClauseKind.NOT_MATCHED in kinds else []
+        if sides:
+            items = [f"{own}.base_row_id", f"{own}.row_index", f"{other}.base_row_id", f"{other}.row_index"]
+            joined = self._text(self._statement.pairs, items)
+            parts.append(arranged(joined, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
+        if self._statement.unmatched is not None:
+            lone = self._text(self._statement.unmatched, [f"{own}.base_row_id", f"{own}.row_index"])
+            parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
+        text = " UNION ALL ".join(f"({part})" for part in parts)
+        is_once = len(parts) == 1 and not self._has_subquery()
+        return self._reading.read_places(bitmaps(f"SELECT * FROM ({text}\n) WHERE k IS NOT NULL"), is_once=is_once)
+
+    def _has_subquery(self) -> bool:
+        conditions = [clause.condition for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
+        texts = [self._statement.condition, *(condition for condition in conditions if condition)]
+        return any(parse_any_expression(text).has_subquery for text in texts)
+
+    def keys(self) -> tuple[MatchedKey, ...]:
+        """None where a clause is for rows of the table that match no row of the source, or where what is compared may
+        be masked.
+        """
+        if self._statement.unmatched is not None or self._is_policed:
+            return ()
+        return matched_keys(self._statement, self._table, self.source, self._source_relation)
+
+    def duplicates(self) -> TargetRead | None:
+        """The columns of the condition, of a row that several rows of the source would change."""
+        matched = [clause for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
+        is_delete = len(matched) == 1 and isinstance(matched[0].action, DeleteAction) and matched[0].condition is None
+        if not matched or is_delete:
+            return None
+        schema, own = self._table.snapshot.schema, self._reading.target.metadata
+        paths = parse_any_expression(self._statement.condition).columns
+        own_paths = [path for path in paths if fold(path[0]) != fold(self._statement.source_alias)]
+        found = [schema.field(own_path(self._table, schema, path, self._statement.alias)[0]) for path in own_paths]
+        names = list(dict.fromkeys(field.name for field in found if field is not None)) or list(schema.names)
+        target = self._target_name(self._statement.pairs)
+        row = ", ".join(f"{target}.{quote(name)}" for name in names[:20])
+        key = f"to_json(struct({row}), map('ignoreNullFields', 'false'))"
+        joined = self._text(self._statement.pairs, [f"{own}.file_path", f"{own}.row_index", key])
+        several = "k IS NOT NULL GROUP BY f, i HAVING count(*) > 1 LIMIT 1"
+        text = arranged(joined, ("k", "f", "i", "r"), ["min(r)"], several)
+        return self._reading.read(text)
+
+    def checks(self) -> tuple[QueryCheck, ...]:
+        """Conditions decide for one pair of rows, the same each time they are asked; values are of one pair too."""
+        deciding = [self._statement.pairs, self._statement.unmatched]
+        reads = [(self._text(query, ()), condition_refusals(MERGE)) for query in deciding if query is not None]
+        for clause in self._statement.clauses:
+            if not isinstance(clause.action, DeleteAction):
+                reads.append((self._text(clause.action.values, ()), assignment_refusals(MERGE)))
+        return tuple(QueryCheck(read=self._reading.read(text).read, refused=refused) for text, refused in reads)
+
+    # --- What they become --------------------------------------------------------------------------------------------
+
+    def update(self, number: int, clause: MergeClause) -> ChangedValues:
+        assignments = self._assignments(clause)
+        new = assigned_values(self._table, self._config, assignments, self._statement.alias)
+        if isinstance(clause.action, StarAction) and self._evolves:
+            new = new.with_kept_fields(given_fields(self._columns_of(assignments)))
+        ids, old_schema = self._ids, self._table.snapshot.schema
+        assert not isinstance(clause.action, DeleteAction)
+        query = clause.action.values
+        kept = [
+            f"{self._target_name(query)}.{self._reading.stored(column.name)}"
+            if old_schema.field(column.name)
+            else "NULL"
+            for column in new.kept
+        ]
+        row_id = [f"{self._reading.target.metadata}.row_id"] if ids else []
+        text = self._text(query, (*self._stars_of(clause, assignments), *kept, *row_id), are_found=True)
+        names = self._reading.names
+        given, old = names.several("value", len(assignments)), names.several("old", len(kept))
+        clause_name, moved = names.new("clause"), names.several("id", len(row_id))
+        items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
+        condition = f"{clause_name} = {number}" if clause.kind is ClauseKind.MATCHED else None
+        read = arranged(text, (clause_name, *given, *old, *moved), items, condition)
+        return ChangedValues(
+            clause=number,
+            values=self._reading.read(read, with_ids=bool(ids)),
+            rows=WritePlan(
+                table=self._table.label,
+                config=self._config,
+                insert_columns=tuple(column.name for column in new.columns),
+                extra_columns=ids,
+                fields=self._fields,
+                assigns=True,
+                removes=True,
+                updates=True,
+            ),
+        )
+
+    def insert(self, number: int, clause: MergeClause) -> ChangedValues:
+        assignments = self._assignments(clause)
+        assert not isinstance(clause.action, DeleteAction)
+        text = self._text(clause.action.values, self._stars_of(clause, assignments))
+        names = self._reading.names
+        given, clause_name = names.several("value", len(assignments)), names.new("clause")
+        pairs = [(each, name) for each, name in zip(assignments, given, strict=True) if not each.is_default]
+        if not pairs:
+            raise StatementNotSupported("An INSERT clause of a MERGE whose values are all DEFAULT")
+        items = [name for _, name in pairs]
+        read = arranged(text, (clause_name, *given), items, f"{clause_name} = {number}")
+        return ChangedValues(
+            clause=number,
+            values=self._reading.read(read, of=self.source),
+            rows=WritePlan(
+                table=self._table.label,
+                config=self._config,
+                insert_columns=tuple(each.path[0] for each, _ in pairs),
+                fields=self._fields,
+                assigns=True,
+            ),
+        )
+
+    def _assignments(self, clause: MergeClause) -> tuple[Assignment, ...]:
+        match clause.action:
+            case SetAction(assignments=assignments) if clause.kind is ClauseKind.NOT_MATCHED:
+                return self._inserted(assignments)
+            case SetAction(assignments=assignments):
+                return assignments
+            case StarAction():
+                return tuple(self._stars(clause))
+            case DeleteAction():
+                return ()
+
+    def _inserted(self, assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
+        """With the table's spelling of the columns, which are no fields."""
+        schema, found, seen = self._config.schema, [], set()
+        for each in assignments:
+            path = own_path(self._table, schema, each.path, self._statement.alias)
+            field = schema.field(path[0])
+            if field is None or len(path) > 1:
+                raise ColumnNotFound(".".join(path), ", ".join(schema.names))
+            if field.name in seen:
+                raise ConflictingAssignments(field.name)
+            seen.add(field.name)
+            found.append(replace(each, path=(field.name,)))
+        return tuple(found)
+
+    def _stars(self, clause: MergeClause) -> list[Assignment]:
+        """A column of the table becomes the one of the source that has its name; the table makes those that it
+        generates, if the source has none.
+        """
+        known = {fold(column.name): column.name for column in self._columns}
+        made = {*self._config.generations, *(identity.name for identity in self._config.identities)}
+        found = []
+        for field in self._config.schema.fields:
+            name = known.get(fold(field.name))
+            if name is not None:
+                found.append(Assignment(path=(field.name,), text=quote(name)))
+            elif not self._evolves and field.name not in made:
+                what = "INSERT" if clause.kind is ClauseKind.NOT_MATCHED else "UPDATE SET"
+                raise ColumnNotInSource(field.name, what, ", ".join(column.name for column in self._columns))
+        return found
+
+    def _columns_of(self, stars: Sequence[Assignment]) -> list[QueryColumn]:
+        """The columns of the source that `*` assigns."""
+        known = {fold(column.name): column for column in self._columns}
+        return [known[fold(path[0])] for path in (star.path for star in stars)]
+
+    def _stars_of(self, clause: MergeClause, assignments: Sequence[Assignment]) -> list[str]:
+        """The values that `*` stands for; others are in the query."""
+        if not isinstance(clause.action, StarAction):
+            return []
+        source = self._source_name(clause.action.values)
+        return [f"{source}.{each.text}" for each in assignments]

@@ -1,0 +1,46 @@
+"""Register MERGE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.analyze.analyzer import Analyzer, with_columns
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.plan.reads.read_plan import read_plan
+from engine.statements.merge.planning import plan_merge
+from engine.statements.merge.statement import Merge
+from engine.statements.row_changes.spec import require_row_changes
+from engine.statements.spec import StatementSpec, changing, effect, planned_analyzed
+
+
+def bind_merge(statement: Merge, binder: Binder) -> BoundNames:
+    target = binder.table(statement.table_parts)
+    named = tuple(relation for query in statement.queries for relation in query.relations)
+    return BoundNames(target=target, relations=binder.relations(named, binder.state.current))
+
+
+def analyze_merge(bound: BoundStatement, statement: Merge, analyzer: Analyzer) -> AnalyzedStatement:
+    read = read_plan(statement.source, bound.relations[: len(statement.source.relations)])
+    return with_columns(bound, read, analyzer)
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        Merge,
+        "MERGE",
+        syntax="MERGE [WITH SCHEMA EVOLUTION] INTO target [[AS] alias] USING source [[AS] alias] ON condition "
+        "{WHEN MATCHED [AND condition] THEN {UPDATE SET … | DELETE} | "
+        "WHEN NOT MATCHED [BY TARGET] [AND condition] THEN INSERT … | "
+        "WHEN NOT MATCHED BY SOURCE [AND condition] THEN {UPDATE SET … | DELETE}} …",
+        example="MERGE INTO orders USING updates ON orders.id = updates.id WHEN NOT MATCHED THEN INSERT *",
+        bind=bind_merge,
+        required_privileges=require_row_changes,
+        policy_effects=effect(PolicyEffect.CHANGES_VISIBLE_ROWS, "MERGE"),
+        analyze=analyze_merge,
+        plan=planned_analyzed(plan_merge),
+        answers_rows=False,
+    ),
+)

@@ -1,0 +1,175 @@
+"""Parse: one text → one statement, or an error that says what is wrong and where. The first stage.
+
+The first words decide, by the heads that the families register. A query goes to sqlglot through our dialect; other
+statements are read word by word with a cursor. What is known and does not run is rejected by name
+(`engine.sql.dialect.refusals`). Nothing falls through: a text that no grammar understands is a syntax error.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping
+
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.dialect.errors import EmptyStatement, UnsupportedStatement
+from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, WORDS_MAX, refused_kind
+from engine.sql.dialect.tokens import Token, TokenError, TokenType, unclosed_comment
+from engine.sql.parser import guarded, several_statements
+from engine.sql.query.query import parse_query
+from engine.statements.base import Statement
+from engine.statements.explain.grammar import parse_after_with
+from engine.statements.insert.grammar import is_led_insert, parse_led_insert
+from engine.statements.registry import HEADS
+from engine.statements.scripting.grammar import parse_script
+from engine.statements.scripting.grammar_identifiers import parse_named_by_expressions, with_literal_names
+from engine.statements.scripting.grammar_immediate import parse_execute_immediate
+from engine.statements.scripting.statement import Executable, NamedByExpressions, RunnableStatement
+from engine.statements.session.grammar import RAW_HEADS
+from engine.statements.variables.grammar import parse_declare, parse_drop_variable, parse_set_variables
+
+_SETTING_HEAD = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(SET|RESET)\b")
+
+_UNCLOSED = re.compile(r":([0-9]+)$")
+"""sqlglot says at the end of its message where the literal begins."""
+
+_ALL_HEADS = (
+    *((head,) for head in (*RAW_HEADS, *sorted(QUERY_HEADS - {"("}))),
+    *HEADS,
+    *REFUSED_STATEMENTS,
+)
+"""The first words of all statements that are known, rejected ones too."""
+
+
+def _by_first_word() -> Mapping[str, list[tuple[tuple[str, ...], Callable[[Cursor], RunnableStatement]]]]:
+    """The longest head first: REVOKE TOKEN says more than REVOKE."""
+    found: dict[str, list[tuple[tuple[str, ...], Callable[[Cursor], RunnableStatement]]]] = {}
+    for head in sorted(HEADS, key=len, reverse=True):
+        found.setdefault(head[0], []).append((head, HEADS[head]))
+    return found
+
+
+_HEADS_BY_WORD = _by_first_word()
+
+
+def parse(text: str) -> Executable:
+    """The one statement in `text`; comments around it and semicolons after it are fine.
+
+    Raises a `SqlError` (`engine/sql/dialect/errors.py`) for everything else, never another exception.
+    """
+    return guarded(text, _parse)
+
+
+def _parse(text: str) -> Executable:
+    try:
+        tokens = tokenize(text)
+    except TokenError as error:
+        return _parse_raw(text, error)
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens:
+        raise EmptyStatement()
+    text, tokens = with_literal_names(text, tokens)
+    cursor = Cursor(text, tokens)
+    if cursor.words(1) == ["BEGIN"] and cursor.words(2)[1:] not in ([], ["TRANSACTION"], ["WORK"]):
+        return parse_script(text, tokens, _parse_in_script)
+    if len(tokens) > 2 and tokens[1].token_type == TokenType.COLON and tokens[2].text.upper() == "BEGIN":
+        raise SyntaxFailure("a script begins with BEGIN; only blocks inside of it have labels", tokens[0].start)
+    if any(token.token_type == TokenType.SEMICOLON for token in tokens):
+        return _parse_one(text, tokens)
+    named = parse_named_by_expressions(text, tokens)
+    return named or _parse_about_variables(cursor, tokens) or _parse_one(text, tokens)
+
+
+def _parse_in_script(text: str) -> RunnableStatement | NamedByExpressions:
+    tokens = tokenize(text)
+    return parse_named_by_expressions(text, tokens) or _parse_one(text, tokens)
+
+
+def _parse_about_variables(cursor: Cursor, tokens: list[Token]) -> Executable | None:
+    if cursor.take("EXECUTE", "IMMEDIATE"):
+        return parse_execute_immediate(cursor)
+    if cursor.take("DECLARE"):
+        return parse_declare(cursor)
+    for words in (("DROP", "TEMPORARY"), ("DROP", "TEMP")):
+        if cursor.take(*words, "VARIABLE") or cursor.take(*words, "VAR"):
+            return parse_drop_variable(cursor)
+    is_setting = len(tokens) > 2 and tokens[2].token_type in (TokenType.EQ, TokenType.DOT)  # SET var.x = 1
+    if not is_setting and (cursor.take("SET", "VARIABLE") or cursor.take("SET", "VAR")):
+        return parse_set_variables(cursor)
+    return None
+
+
+def _parse_one(text: str, tokens: list[Token]) -> RunnableStatement:
+    """A statement that runs by itself."""
+    if not tokens:
+        raise EmptyStatement()
+    cursor = Cursor(text, tokens)
+    word = tokens[0].text.upper() if tokens[0].token_type not in (TokenType.STRING, TokenType.IDENTIFIER) else ""
+    if word in RAW_HEADS and not _sets_catalog(cursor):
+        return _parse_setting(word, text, tokens)
+    _ensure_one(text, tokens)
+    if is_led_insert(cursor):
+        return parse_led_insert(cursor)
+    body = cursor.place_after_with()
+    if body is not None:
+        changing = parse_after_with(cursor, body)
+        if changing is not None:
+            return changing
+    if word in QUERY_HEADS:
+        return parse_query(cursor)
+    for head, read in _HEADS_BY_WORD.get(word, ()):
+        if cursor.take(*head):
+            statement = read(cursor)
+            cursor.ensure_done()
+            return statement
+    if cursor.take("SHOW"):
+        raise _refused_show(cursor)
+    kind = refused_kind(cursor.words(WORDS_MAX))
+    raise cursor.fail_among(_ALL_HEADS) if kind is None else UnsupportedStatement(kind)
+
+
+def _refused_show(cursor: Cursor) -> Exception:
+    word = next(iter(cursor.words(1)), "")
+    if (word,) in REFUSED_SHOWS:
+        return UnsupportedStatement(f"SHOW {word}")
+    if not word.isalpha():
+        return cursor.fail("what to show is expected")
+    return cursor.fail_among((*(head[1:] for head, _ in _HEADS_BY_WORD["SHOW"]), *REFUSED_SHOWS))
+
+
+def _sets_catalog(cursor: Cursor) -> bool:
+    """Whether this is `SET CATALOG name`, not a setting whose key begins so."""
+    words = cursor.words(3)
+    return words[:2] == ["SET", "CATALOG"] and cursor.count > 2 and words[2:] not in (["."], ["="])
+
+
+def _parse_setting(word: str, text: str, tokens: list[Token]) -> Statement:
+    """The value is raw, so where it ends is said by the last token, and a semicolon within begins another statement."""
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            raise several_statements(text, token.end + 1)
+    end = text.find(";", tokens[-1].end + 1)
+    return RAW_HEADS[word](text[tokens[0].end + 1 : end if end >= 0 else len(text)])
+
+
+def _parse_raw(text: str, error: TokenError) -> Statement:
+    """What cannot be split into tokens may still set a setting to a value with a lone quote."""
+    head = _SETTING_HEAD.match(text)
+    if head is not None:
+        return RAW_HEADS[head[1].upper()](text[head.end() :].rstrip(string.whitespace + ";"))
+    comment = unclosed_comment(text)
+    if comment is not None:
+        raise SyntaxFailure("a comment is not closed", comment)
+    start = _UNCLOSED.search(str(error.__cause__))
+    raise SyntaxFailure("a quote is not closed, or a literal is malformed", int(start[1]) if start else 0)
+
+
+def _ensure_one(text: str, tokens: list[Token]) -> None:
+    words = [token.text.upper() for token in tokens[:WORDS_MAX]]
+    if words[0] == "BEGIN" or (refused_kind(words) or "").endswith(" PROCEDURE"):
+        return  # which has statements inside, and is refused by name
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON and token is not tokens[0]:
+            raise several_statements(text, token.end + 1)

@@ -1,0 +1,1 @@
+"""Row filters, column masks, tags, and policies by tag."""

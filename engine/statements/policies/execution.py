@@ -1,0 +1,81 @@
+"""SHOW POLICIES and DESCRIBE POLICY, for who manages what they are on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from catalog.effective_policies import Level, levels_of
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
+from catalog.named_policies import NamedPolicy
+from catalog.privileges import Principal
+from catalog.right_errors import PolicyNotFound, PolicyOnKind
+from catalog.rights import kind_of, label_of
+from catalog.tags import AllOf, shown
+from engine.bind.bound import BoundStatement, Outcome
+from engine.runtime.results import string_rows
+from engine.statements.grants.execution import key_of
+from engine.statements.policies.statement import DescribePolicy, ShowPolicies, TagQuestion
+
+
+def answer_policies(bound: BoundStatement, statement: TagQuestion) -> Outcome:
+    """The rows of one question. Raises `PolicyNotFound`, `PolicyOnKind`."""
+    level = _level(bound)
+    match statement:
+        case ShowPolicies(effective=effective):
+            levels = _levels(bound, level) if effective else (level,)
+            rows = [
+                (policy.name, policy.kind.value, kind_of(each).value, key_of(each), policy.comment)
+                for each in levels
+                for policy in each.named_policies
+            ]
+            return Outcome(result=string_rows(("name", "type", "on_type", "on_name", "comment"), rows))
+        case DescribePolicy(name=name):
+            found = next((each for each in level.named_policies if each.key == name.casefold()), None)
+            if found is None:
+                raise PolicyNotFound(name, label_of(level))
+            return Outcome(result=string_rows(("info_name", "info_value"), _described(level, found)))
+        case _:
+            assert_never(statement)
+
+
+def _level(bound: BoundStatement) -> Level:
+    found = bound.securable
+    if not isinstance(found, CatalogEntry | SchemaEntry | TableEntry):
+        raise PolicyOnKind("none" if found is None else kind_of(found).value.lower())
+    return found
+
+
+def _levels(bound: BoundStatement, level: Level) -> Sequence[Level]:
+    state = bound.view.state
+    match level:
+        case TableEntry():
+            return levels_of(state, level)
+        case SchemaEntry(name=name):
+            catalog = state.catalogs.get(name.catalog_name)
+            return (level,) if catalog is None else (catalog, level)
+        case CatalogEntry():
+            return (level,)
+        case _:
+            assert_never(level)
+
+
+def _described(level: Level, policy: NamedPolicy) -> list[tuple[str, str | None]]:
+    matches = [shown(each.condition) + (f" AS {each.alias}" if each.alias else "") for each in policy.matches]
+    return [
+        ("Name", policy.name),
+        ("Type", policy.kind.value),
+        ("On", label_of(level)),
+        ("Function", ".".join(policy.function.parts)),
+        ("To", _listed(policy.to)),
+        ("Except", _listed(policy.but)),
+        ("When", None if policy.when == AllOf() else shown(policy.when)),
+        ("Match columns", ", ".join(matches) or None),
+        ("On column", policy.on_column),
+        ("Using columns", ", ".join(each.column or f"{each.literal}" for each in policy.arguments) or None),
+        ("Comment", policy.comment),
+    ]
+
+
+def _listed(principals: Iterable[Principal]) -> str | None:
+    return ", ".join(each.name for each in principals) or None

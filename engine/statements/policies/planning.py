@@ -1,0 +1,116 @@
+"""Row filters and column masks. Of a table that is there each is one change of the catalog, after Spark has seen what
+it gives; a new table has them from its first entry on, by what the functions say of themselves.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from catalog.names import TableName, fold
+from catalog.policies import NO_POLICIES, Policies, PolicyFunction
+from catalog.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
+from catalog.right_errors import FunctionNotFound
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import BoundExpression, BoundStatement, BoundTable, FreeName
+from engine.bind.policies import NOT_DETERMINISTIC, mismatch, unsuited
+from engine.errors.column_errors import ColumnNotFound
+from engine.errors.policy_errors import PolicyNotPossible
+from engine.plans.ddl import CatalogPlan
+from engine.sql.query.bodies import is_deterministic
+from engine.statements.create_table.statement import CreateTable
+from engine.statements.policies.statement import AlterColumnMask, AlterRowFilter, NewPolicy, PolicyCall, PolicyStatement
+from engine.types.schema import StructField, StructType
+from engine.types.sql_types import column_sql_type, same_sql_type
+
+
+def plan_policy(analyzed: AnalyzedStatement, statement: PolicyStatement) -> CatalogPlan:
+    """Raises `PolicyNotPossible`, `ColumnNotFound`."""
+    table = analyzed.bound.target
+    assert isinstance(table, BoundTable)
+    if table.name is None:
+        raise PolicyNotPossible("A function", table.label, "policies are set on a table by its name")
+    match statement:
+        case AlterRowFilter(call=call):
+            function = None if call is None else _function(analyzed, table, call, ())
+            _ensure_gives(analyzed, table, function, "boolean")
+            change: PolicyChange = SetRowFilter(table.name, function)
+        case AlterColumnMask(column_parts=parts, call=call):
+            if len(parts) > 1:
+                raise PolicyNotPossible("A function", table.label, "a mask is of a whole column, and no field of it")
+            column = _field(table.snapshot.schema, parts[0])
+            function = None if call is None else _function(analyzed, table, call, (column,))
+            _ensure_gives(analyzed, table, function, column_sql_type(column))
+            change = SetColumnMask(table.name, column.name, function)
+        case _:
+            assert_never(statement)
+    return CatalogPlan(change=change, condition=analyzed.bound.condition)
+
+
+def _function(
+    analyzed: AnalyzedStatement, table: BoundTable, call: PolicyCall, masked: tuple[StructField, ...]
+) -> PolicyFunction:
+    """The types of columns have to be those of the parameters, so that no cast can fail on a row."""
+    name = TableName.from_parts(call.function_parts, analyzed.bound.state.current)
+    entry = analyzed.bound.view.find_function(name)
+    if entry is None:
+        raise FunctionNotFound(str(name))
+    types = [column_sql_type(column) for column in masked]
+    given = [
+        None if each.column is None else column_sql_type(_field(table.snapshot.schema, each.column))
+        for each in call.arguments
+    ]
+    probed = BoundExpression(query=call.probe, relations=analyzed.bound.relations[1:])
+    reason = mismatch(entry, [*types, *given]) or unsuited(table, probed)
+    if reason is not None:
+        raise PolicyNotPossible(str(name), table.label, reason)
+    return PolicyFunction(name, call.arguments)
+
+
+def _ensure_gives(analyzed: AnalyzedStatement, table: BoundTable, function: PolicyFunction | None, wanted: str) -> None:
+    if function is None:
+        return
+    (given,) = analyzed.columns or ()
+    if not same_sql_type(given.sql_type, wanted):
+        reason = f"it gives {given.sql_type}, and {wanted} is needed"
+        raise PolicyNotPossible(str(function.function), table.label, reason)
+
+
+def new_policies(bound: BoundStatement, statement: CreateTable, target: FreeName, schema: StructType) -> Policies:
+    """Those of a table that is made. Raises `PolicyNotPossible`, `ColumnNotFound`, `FunctionNotFound`."""
+    policies = NO_POLICIES
+    if statement.policies and target.is_path:
+        raise PolicyNotPossible("A function", str(target.name), "policies are set on a table by its name")
+    if statement.policies and statement.query is not None and not target.managed:
+        reason = "the rows of a query would be at its LOCATION before the table has its name; set the policy afterwards"
+        raise PolicyNotPossible("A function", str(target.name), reason)
+    for each in statement.policies:
+        masked = None if each.column is None else _field(schema, each.column)
+        call = _new_function(bound, target, each, masked, schema)
+        policies = Policies(call, policies.masks) if masked is None else policies.with_mask(masked.name, call)
+    return policies
+
+
+def _new_function(
+    bound: BoundStatement, target: FreeName, policy: NewPolicy, masked: StructField | None, schema: StructType
+) -> PolicyFunction:
+    name = TableName.from_parts(policy.function_parts, bound.state.current)
+    entry = bound.view.find_function(name)
+    if entry is None:
+        raise FunctionNotFound(str(name))
+    wanted = "boolean" if masked is None else column_sql_type(masked)
+    given = [None if one.column is None else column_sql_type(_field(schema, one.column)) for one in policy.arguments]
+    problem = mismatch(entry, given if masked is None else [wanted, *given])
+    if problem is None and not same_sql_type(entry.returns, wanted):
+        problem = f"it gives {entry.returns}, and {wanted} is needed"
+    if problem is None and not is_deterministic(entry.body):
+        problem = NOT_DETERMINISTIC
+    if problem is not None:
+        raise PolicyNotPossible(str(name), str(target.name), problem)
+    return PolicyFunction(name, policy.arguments)
+
+
+def _field(schema: StructType, name: str) -> StructField:
+    found = next((column for column in schema.fields if fold(column.name) == fold(name)), None)
+    if found is None:
+        raise ColumnNotFound(name, ", ".join(schema.names))
+    return found

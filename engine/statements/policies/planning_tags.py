@@ -1,0 +1,92 @@
+"""Plans of tags, and of the policies that depend on them: each is one change of the catalog."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from catalog.entries import FunctionEntry, ServerEntry, TableEntry, ViewEntry
+from catalog.named_policies import NamedPolicy, PolicyKind
+from catalog.names import TableName, fold
+from catalog.right_changes import Securable
+from catalog.right_errors import FunctionNotFound, PolicyNotFound
+from catalog.rights import kind_of
+from catalog.tag_changes import CreatePolicy as CreatePolicyChange
+from catalog.tag_changes import DropPolicy as DropPolicyChange
+from catalog.tag_changes import SetTags
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.bind.policies import NOT_DETERMINISTIC
+from engine.errors.column_errors import ColumnNotFound
+from engine.errors.policy_errors import PolicyNotPossible
+from engine.plans.ddl import CatalogPlan
+from engine.sql.query.bodies import is_deterministic
+from engine.statements.grants.planning_principals import named_principal
+from engine.statements.policies.statement import AlterTags, CreatePolicy, DropPolicy, TagStatement
+from engine.types.sql_types import same_sql_type
+
+
+def plan_tags(bound: BoundStatement, statement: TagStatement) -> CatalogPlan:
+    """Raises `ColumnNotFound`, `FunctionNotFound`, `PolicyNotPossible`; what is amiss for a single table only, makes
+    that table unreadable (`catalog.effective_policies`).
+    """
+    entry = bound.securable
+    assert entry is not None
+    on = Securable(kind_of(entry), None if isinstance(entry, ServerEntry) else entry.name)
+    match statement:
+        case AlterTags(new=new, gone=gone):
+            change = SetTags(on, _column(bound, statement), new, gone)
+            return CatalogPlan(change=change, condition=bound.condition)
+        case CreatePolicy():
+            created = CreatePolicyChange(on, _policy(bound, statement), statement.or_replace)
+            return CatalogPlan(change=created, condition=bound.condition)
+        case DropPolicy(name=name):
+            tolerated = (PolicyNotFound,) if statement.if_exists else ()
+            return CatalogPlan(change=DropPolicyChange(on, name), tolerated=tolerated, condition=bound.condition)
+        case _:
+            assert_never(statement)
+
+
+def _column(bound: BoundStatement, statement: AlterTags) -> str | None:
+    """As the table or view spells it. A column that is gone may lose its tags."""
+    if statement.column is None:
+        return None
+    entry: TableEntry | ViewEntry
+    if isinstance(bound.target, BoundTable):
+        entry, names = bound.target.entry, tuple(bound.target.snapshot.schema.names)
+    else:
+        assert isinstance(bound.securable, ViewEntry)
+        entry, names = bound.securable, tuple(column.name for column in bound.securable.columns)
+    found = next((name for name in names if fold(name) == fold(statement.column or "")), None)
+    if found is None and (statement.new or not entry.tags.of_column(statement.column)):
+        raise ColumnNotFound(statement.column, ", ".join(names))
+    return found or statement.column
+
+
+def _policy(bound: BoundStatement, statement: CreatePolicy) -> NamedPolicy:
+    name = TableName.from_parts(statement.function_parts, bound.state.current)
+    function = bound.view.find_function(name)
+    if function is None:
+        raise FunctionNotFound(str(name))
+    reason = _unsuited(function, statement)
+    if reason is not None:
+        raise PolicyNotPossible(str(name), statement.name, reason)
+    return NamedPolicy(
+        name=statement.name,
+        kind=statement.kind,
+        function=name,
+        to=tuple(named_principal(bound, each) for each in statement.to),
+        but=tuple(named_principal(bound, each) for each in statement.but),
+        when=statement.when,
+        matches=statement.matches,
+        on_column=statement.on_column,
+        arguments=statement.arguments,
+        comment=statement.comment,
+    )
+
+
+def _unsuited(function: FunctionEntry, statement: CreatePolicy) -> str | None:
+    given = len(statement.arguments) + (statement.kind is PolicyKind.COLUMN_MASK)
+    if given != len(function.parameters):
+        return f"it takes {len(function.parameters)} arguments, and {given} are given"
+    if statement.kind is PolicyKind.ROW_FILTER and not same_sql_type(function.returns, "boolean"):
+        return f"it gives {function.returns}, and boolean is needed"
+    return None if is_deterministic(function.body) else NOT_DETERMINISTIC

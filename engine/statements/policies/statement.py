@@ -1,0 +1,109 @@
+"""Statements about row filters and column masks. Values before names are bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.named_policies import ColumnMatch, PolicyKind
+from catalog.policies import PolicyArgument
+from catalog.tags import AllOf, TagCondition, TagPairs
+from engine.statements.base import Statement
+from engine.statements.grants.statement import PrincipalName, SecurableName
+from engine.statements.select.statement import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyCall:
+    """A function by its name, and its arguments. `probe` is a query of what it gives for each row of the table."""
+
+    function_parts: tuple[str, ...]
+    probe: Query
+    arguments: tuple[PolicyArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterRowFilter(Statement):
+    """`ALTER TABLE t SET ROW FILTER f ON (…)`, or `DROP ROW FILTER`, which `call` is None for."""
+
+    table_parts: tuple[str, ...]
+    call: PolicyCall | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterColumnMask(Statement):
+    """`ALTER TABLE t ALTER COLUMN c SET MASK f [USING COLUMNS (…)]`, or `DROP MASK`, which `call` is None for."""
+
+    table_parts: tuple[str, ...]
+    column_parts: tuple[str, ...]
+    call: PolicyCall | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPolicy:
+    """`WITH ROW FILTER f ON (…)` of a new table, or `MASK f [USING COLUMNS (…)]` of its `column`."""
+
+    function_parts: tuple[str, ...]
+    arguments: tuple[PolicyArgument, ...] = ()
+    column: str | None = None
+
+
+PolicyStatement = AlterRowFilter | AlterColumnMask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTags(Statement):
+    """`ALTER kind name [ALTER COLUMN c] SET TAGS ('key' = 'value', …) | UNSET TAGS ('key', …)`"""
+
+    securable: SecurableName
+    column: str | None = None
+    new: TagPairs = ()
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePolicy(Statement):
+    """`CREATE [OR REPLACE] POLICY p ON kind name … FOR TABLES …`; `arguments` name aliases of columns."""
+
+    name: str
+    securable: SecurableName
+    kind: PolicyKind
+    function_parts: tuple[str, ...]
+    to: tuple[PrincipalName, ...]
+    but: tuple[PrincipalName, ...] = ()
+    when: TagCondition = AllOf()
+    matches: tuple[ColumnMatch, ...] = ()
+    on_column: str | None = None
+    arguments: tuple[PolicyArgument, ...] = ()
+    comment: str | None = None
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPolicy(Statement):
+    """`DROP POLICY [IF EXISTS] p ON kind name`"""
+
+    name: str
+    securable: SecurableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPolicies(Statement):
+    """`SHOW [EFFECTIVE] POLICIES ON kind name`; the effective ones are also those of what the object lies in."""
+
+    securable: SecurableName
+    effective: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribePolicy(Statement):
+    """`DESCRIBE POLICY p ON kind name`"""
+
+    name: str
+    securable: SecurableName
+
+
+TagStatement = AlterTags | CreatePolicy | DropPolicy
+
+
+TagQuestion = ShowPolicies | DescribePolicy

@@ -1,0 +1,1 @@
+"""CALL: Iceberg's procedures."""

@@ -1,0 +1,143 @@
+"""List all statements: the one place that knows every family.
+
+A stage asks for the :class:`~engine.statements.spec.StatementSpec` of the statement at hand. A type that is missing
+here cannot be run by anyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from engine.sql.dialect.cursor import Cursor
+from engine.statements.alter_table import grammar as alter_table_grammar
+from engine.statements.alter_table import spec as alter_table
+from engine.statements.base import Statement
+from engine.statements.comments import grammar as comments_grammar
+from engine.statements.comments import spec as comments
+from engine.statements.compatibility import grammar as compatibility_grammar
+from engine.statements.compatibility import spec as compatibility
+from engine.statements.containers import grammar as containers_grammar
+from engine.statements.containers import spec as containers
+from engine.statements.copy_into import grammar as copy_into_grammar
+from engine.statements.copy_into import spec as copy_into
+from engine.statements.create_table import grammar as create_table_grammar
+from engine.statements.create_table import spec as create_table
+from engine.statements.describe import grammar as describe_grammar
+from engine.statements.describe import spec as describe
+from engine.statements.explain import grammar as explain_grammar
+from engine.statements.explain import spec as explain
+from engine.statements.functions import grammar as functions_grammar
+from engine.statements.functions import spec as functions
+from engine.statements.grants import grammar as grants_grammar
+from engine.statements.grants import spec as grants
+from engine.statements.insert import grammar as insert_grammar
+from engine.statements.insert import spec as insert
+from engine.statements.insert.statement import MultiInsert
+from engine.statements.listings import spec as listings
+from engine.statements.maintenance import grammar as maintenance_grammar
+from engine.statements.maintenance import spec as maintenance
+from engine.statements.merge import grammar as merge_grammar
+from engine.statements.merge import spec as merge
+from engine.statements.policies import grammar as policies_grammar
+from engine.statements.policies import spec as policies
+from engine.statements.procedures import grammar as procedures_grammar
+from engine.statements.procedures import spec as procedures
+from engine.statements.row_changes import grammar as row_changes_grammar
+from engine.statements.row_changes import spec as row_changes
+from engine.statements.scripting.statement import Executable, RunnableStatement
+from engine.statements.select import spec as select
+from engine.statements.session import grammar as session_grammar
+from engine.statements.session import spec as session
+from engine.statements.show import grammar as show_grammar
+from engine.statements.show import procedures as show_procedures
+from engine.statements.show import spec as show
+from engine.statements.spec import StatementSpec
+from engine.statements.tokens import grammar as tokens_grammar
+from engine.statements.tokens import spec as tokens
+from engine.statements.variables import spec as variables
+from engine.statements.views import grammar as views_grammar
+from engine.statements.views import spec as views
+from engine.statements.volumes import grammar as volumes_grammar
+from engine.statements.volumes import spec as volumes
+
+FAMILIES: Mapping[str, tuple[StatementSpec[Any], ...]] = MappingProxyType(
+    {
+        "Queries": select.SPECS,
+        "EXPLAIN": explain.SPECS,
+        "INSERT": insert.SPECS,
+        "DELETE, UPDATE and TRUNCATE": row_changes.SPECS,
+        "MERGE": merge.SPECS,
+        "COPY INTO": copy_into.SPECS,
+        "Tables": create_table.SPECS,
+        "ALTER TABLE": alter_table.SPECS,
+        "Maintenance": maintenance.SPECS,
+        "Iceberg procedures": procedures.SPECS,
+        "Catalogs and schemas": containers.SPECS,
+        "Views": views.SPECS,
+        "Functions": functions.SPECS,
+        "Volumes": volumes.SPECS,
+        "Comments": comments.SPECS,
+        "SHOW": (*show.SPECS, *show_procedures.SPECS),
+        "DESCRIBE": describe.SPECS,
+        "Lists for drivers": listings.SPECS,
+        "Session": session.SPECS,
+        "Variables": variables.SPECS,
+        "Privileges": grants.SPECS,
+        "Policies and tags": policies.SPECS,
+        "Tokens": tokens.SPECS,
+        "Other systems' statements": compatibility.SPECS,
+    }
+)
+"""The families by the titles that they have in the reference of SQL."""
+
+STATEMENTS: Mapping[type[Statement], StatementSpec[Any]] = MappingProxyType(
+    {spec.statement: spec for specs in FAMILIES.values() for spec in specs}
+)
+
+
+def may_answer_rows(statement: Executable) -> bool:
+    """Whether `statement` may have a result set; drivers ask before it runs. What a text inside of it answers is not
+    known by then.
+    """
+    if isinstance(statement, Statement):
+        return spec_of(statement).answers_rows
+    return not isinstance(statement, MultiInsert)
+
+
+def spec_of(statement: Statement) -> StatementSpec[Any]:
+    return STATEMENTS[type(statement)]
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = MappingProxyType(
+    {
+        head: read
+        for grammar in (
+            alter_table_grammar,
+            comments_grammar,
+            compatibility_grammar,
+            containers_grammar,
+            copy_into_grammar,
+            create_table_grammar,
+            describe_grammar,
+            explain_grammar,
+            functions_grammar,
+            grants_grammar,
+            insert_grammar,
+            maintenance_grammar,
+            merge_grammar,
+            policies_grammar,
+            procedures_grammar,
+            row_changes_grammar,
+            session_grammar,
+            show_grammar,
+            show_procedures,
+            tokens_grammar,
+            views_grammar,
+            volumes_grammar,
+        )
+        for head, read in grammar.HEADS.items()
+    }
+)
+"""The first words of a statement, in upper case → what reads the rest of it."""

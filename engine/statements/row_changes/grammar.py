@@ -1,0 +1,155 @@
+"""DELETE and UPDATE (Spark's `deleteFromTable` and `updateTable` rules), with or without WITH in front.
+
+Which rows they mean, and their new values, are queries over the table (`TargetQuery`), composed of the statement's own
+expressions: so these may have subqueries, whose tables are bound like those of any query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from catalog.names import quote
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.query.composed import ComposedQuery, marker_places
+from engine.sql.query.names import read_table, read_table_or_path
+from engine.statements.row_changes.statement import Assignment, Delete, TruncateTable, Update
+from engine.statements.select.statement import Span, TargetQuery
+
+_ENDS = frozenset({"SET", "WHERE", "USING", "WHEN", "ON"})
+"""Words that are no alias."""
+
+
+def parse_delete(cursor: Cursor, ctes: Span | None = None) -> Delete:
+    """What follows DELETE FROM: `t [[AS] alias] [WHERE condition]`."""
+    table = read_table(cursor)
+    alias = read_target_alias(cursor, "a DELETE")
+    condition = _take_condition(cursor)
+    composer = TargetComposer(cursor.text, ctes, table, alias)
+    return Delete(
+        table_parts=table,
+        alias=alias,
+        condition=None if condition is None else composer.text(condition),
+        rows=composer.rows(condition),
+    )
+
+
+def parse_update(cursor: Cursor, ctes: Span | None = None) -> Update:
+    """What follows UPDATE: `t [[AS] alias] SET column = value, … [WHERE condition]`."""
+    table = read_table(cursor)
+    alias = read_target_alias(cursor, "an UPDATE")
+    cursor.read("SET")
+    composer = TargetComposer(cursor.text, ctes, table, alias)
+    assignments = read_assignments(cursor, composer, (("WHERE",),))
+    condition = _take_condition(cursor)
+    return Update(
+        table_parts=table,
+        alias=alias,
+        assignments=tuple(assignment for assignment, _ in assignments),
+        condition=None if condition is None else composer.text(condition),
+        rows=composer.rows(condition),
+        values=composer.values([span for _, span in assignments]),
+    )
+
+
+def read_target_alias(cursor: Cursor, statement: str) -> str | None:
+    if cursor.words(2) == ["WITH", "("]:
+        raise UnsupportedClause(f"WITH (…) after the table of {statement}", "Use settings of the session instead.")
+    named = cursor.take("AS") or (cursor.is_name() and not _ENDS.intersection(cursor.words(1)))
+    return cursor.read_name() if named else None
+
+
+def read_assignments(
+    cursor: Cursor, composer: TargetComposer, stops: tuple[tuple[str, ...], ...]
+) -> list[tuple[Assignment, Span | None]]:
+    """`column = value, …`, with the place of each value; None for DEFAULT."""
+    found: list[tuple[Assignment, Span | None]] = []
+    while not found or cursor.take(","):
+        path = cursor.read_names()
+        cursor.read("=")
+        span = read_value(cursor, stops)
+        shown = "DEFAULT" if span is None else composer.text(span)
+        found.append((Assignment(path=path, text=shown, is_default=span is None), span))
+    return found
+
+
+def read_value(cursor: Cursor, stops: tuple[tuple[str, ...], ...]) -> Span | None:
+    """An expression; None for DEFAULT alone."""
+    start = cursor.offset
+    text = cursor.read_text(*stops)
+    return None if text.upper() == "DEFAULT" else Span(start, start + len(text))
+
+
+def _take_condition(cursor: Cursor) -> Span | None:
+    if not cursor.take("WHERE"):
+        return None
+    start = cursor.offset
+    return Span(start, start + len(cursor.read_text(what="a condition")))
+
+
+class TargetComposer:
+    """Composes queries over the table of one statement."""
+
+    def __init__(self, text: str, ctes: Span | None, table: tuple[str, ...], alias: str | None) -> None:
+        self._text, self._ctes, self._markers = text, ctes, marker_places(text)
+        self._table = ".".join(map(quote, table))
+        self._alias = "" if alias is None else f" AS {quote(alias)}"
+
+    def text(self, span: Span) -> str:
+        """A part of the statement as composed queries have it."""
+        composed = ComposedQuery(self._text, self._markers)
+        return composed.text_of(span)
+
+    def rows(self, condition: Span | None) -> TargetQuery:
+        """`SELECT … FROM t WHERE condition`, with all of the list to be put in; its value is the condition."""
+        composed = self.begun()
+        composed.own("SELECT ")
+        items = composed.own("1")
+        target = self.from_target(composed)
+        if condition is None:
+            return composed.over_target(items, target)
+        composed.own(" WHERE ")
+        where = composed.in_parentheses(condition)
+        return replace(composed.over_target(items, target), values=(where,))
+
+    def values(self, expressions: list[Span | None]) -> TargetQuery:
+        """`SELECT value, … FROM t`, with the list to be continued; NULL for a value that the table knows itself."""
+        composed = self.begun()
+        composed.own("SELECT ")
+        values = []
+        for number, span in enumerate(expressions):
+            composed.own(", " if number else "")
+            if span is None:
+                composed.own("NULL")
+            else:
+                values.append(composed.in_parentheses(span))
+        items = composed.own("")
+        return replace(composed.over_target(items, self.from_target(composed)), values=tuple(values))
+
+    def begun(self) -> ComposedQuery:
+        """With the statement's WITH clause."""
+        composed = ComposedQuery(self._text, self._markers)
+        if self._ctes is not None:
+            composed.piece(self._ctes)
+            composed.own("\n")
+        return composed
+
+    def from_target(self, composed: ComposedQuery) -> Span:
+        composed.own(" FROM ")
+        target = composed.own(self._table)
+        composed.own(self._alias)
+        return target
+
+
+def parse_truncate_table(cursor: Cursor) -> TruncateTable:
+    table = read_table_or_path(cursor)
+    if cursor.take("PARTITION"):
+        raise UnsupportedClause("PARTITION in TRUNCATE TABLE", "Use DELETE FROM with a condition on the partition.")
+    return TruncateTable(table_parts=table)
+
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Delete | Update | TruncateTable]] = MappingProxyType(
+    {("DELETE", "FROM"): parse_delete, ("UPDATE",): parse_update, ("TRUNCATE", "TABLE"): parse_truncate_table}
+)

@@ -1,0 +1,158 @@
+"""The plans of DELETE and UPDATE: which rows they mean, and what these become.
+
+A DELETE takes whole files where the partition columns decide, or nothing does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.bind.bound import BoundRelation, BoundStatement, BoundTable, tables_of
+from engine.errors.table_errors import naming
+from engine.plan.reads.scans import row_id_columns
+from engine.plan.reads.target_reads import TargetReading, arranged, places_of, policy_of_target
+from engine.plan.rules.assignments import assigned_values, assignment_refusals
+from engine.plan.rules.conditions import (
+    ensure_no_metadata,
+    own_condition,
+    own_condition_check,
+    partitions_matching,
+    whole_files_matching,
+)
+from engine.plan.rules.idempotence import numbered_write
+from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
+from engine.plans.file_writes import FieldMatching
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles, UpdatePlan
+from engine.sql.expressions import Expression, one_line, parse_any_expression
+from engine.statements.row_changes.planning_keys import queried_key
+from engine.statements.row_changes.planning_rewrite import rewritten_rows
+from engine.statements.row_changes.statement import Delete, Update
+from engine.table.operations import CommitDescription, Json, TableOperation
+
+DELETE, UPDATE = "DELETE", "UPDATE"
+
+
+def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
+    """Raises for tables whose rows cannot be removed, by feature, and for conditions that cannot decide."""
+    table = target_of(bound)
+    condition = _condition(table, DELETE, statement.condition)
+    own = _own(table, DELETE, condition, statement.alias)
+    whole: ReplaceAll | ReplaceMatching | ReplaceWholeFiles | None = ReplaceAll() if condition is None else None
+    if own is not None:
+        whole = partitions_matching(table, own) or whole_files_matching(table, own)
+    relations, shown = bound.relations, "true" if condition is None else _shown(condition)
+    policy = policy_of_target(relations, statement.rows.target)
+    reading = TargetReading(table, ((statement.rows.query, relations),), policy=policy)
+    return DeletePlan(
+        table=table,
+        places=places_of(reading, statement.rows, relations, is_once=_is_plain(condition)),
+        shown=shown,
+        whole=whole if policy is None else None,
+        queried=queried_key(table, reading, statement, relations) if policy is None else None,
+        reads_table=reads_besides(relations, table, (statement.rows.target,)),
+        description=_description(bound, DELETE, {"predicate": [shown]}),
+        expression_checks=_check(table, DELETE, own),
+        numbered=numbered_write(bound.state),
+    )
+
+
+def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
+    """Raises as `plan_delete`, and for assignments that cannot be."""
+    table = target_of(bound)
+    condition = _condition(table, UPDATE, statement.condition)
+    own = _own(table, UPDATE, condition, statement.alias)
+    for assignment in statement.assignments:
+        if not assignment.is_default:
+            ensure_no_metadata(table, UPDATE, parse_any_expression(assignment.text), "A value")
+    new = assigned_values(table, table.snapshot.rules, statement.assignments, statement.alias)
+    split = len(statement.rows.query.relations)
+    of_rows, of_values = bound.relations[:split], bound.relations[split:]
+    queries = ((statement.rows.query, of_rows), (statement.values.query, of_values))
+    policy = policy_of_target(of_rows, statement.rows.target)
+    reading = TargetReading(table, queries, (statement.alias or "",), policy=policy)
+    ids = row_id_columns(table.label, reading.target.row_tracking)
+    kept = [reading.stored(column.name) for column in new.kept]
+    row_id = [f"{reading.target.metadata}.row_id"] if ids else []
+    more = "".join(f", {item}" for item in (*kept, *row_id))
+    text = reading.spliced(statement.values, of_values, more, are_found=True)
+    given = reading.names.several("value", len(statement.assignments))
+    old, moved = reading.names.several("old", len(kept)), reading.names.several("id", len(row_id))
+    items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
+    values = reading.read(arranged(text, (*given, *old, *moved), items), with_ids=bool(ids))
+    given_alone = reading.read(reading.spliced(statement.values, of_values, ""))
+    targets = (statement.rows.target, split + (statement.values.target or 0))
+    return UpdatePlan(
+        table=table,
+        places=places_of(reading, statement.rows, of_rows, is_once=_is_plain(condition)),
+        values=values,
+        rows=WritePlan(
+            table=table.label,
+            config=table.snapshot.rules,
+            insert_columns=tuple(column.name for column in new.columns),
+            extra_columns=ids,
+            fields=FieldMatching.NAME,
+            assigns=True,
+            removes=True,
+            updates=True,
+        ),
+        reads_table=reads_besides(bound.relations, table, targets),
+        description=_description(bound, UPDATE, {} if condition is None else {"predicate": _shown(condition)}),
+        queried=queried_key(table, reading, statement, of_rows) if policy is None else None,
+        rewritten=rewritten_rows(table, reading, statement, of_values, new) if policy is None else None,
+        checks=QueryCheck(read=given_alone.read, refused=assignment_refusals(UPDATE)),
+        expression_checks=_check(table, UPDATE, own),
+        numbered=numbered_write(bound.state),
+    )
+
+
+def reads_besides(
+    relations: tuple[BoundRelation, ...], table: BoundTable, targets: tuple[int | None, ...] = ()
+) -> bool:
+    """Whether the statement reads `table` in other relations than these."""
+    return any(reads(relation, table) for at, relation in enumerate(relations) if at not in targets)
+
+
+def reads(relation: BoundRelation, table: BoundTable) -> bool:
+    """Whether the relation is of the rows of `table`."""
+    return any(found.snapshot.table_root == table.snapshot.table_root for found in tables_of((relation,)))
+
+
+def target_of(bound: BoundStatement) -> BoundTable:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.DML)
+    return table
+
+
+def _condition(table: BoundTable, clause: str, text: str | None) -> Expression | None:
+    if text is None:
+        return None
+    expression = parse_any_expression(text)
+    ensure_no_metadata(table, clause, expression)
+    return expression
+
+
+def _own(table: BoundTable, clause: str, condition: Expression | None, alias: str | None) -> Expression | None:
+    """A condition over the table's columns alone."""
+    is_own = condition is not None and not condition.has_subquery
+    return own_condition(table, clause, condition.text, alias) if condition is not None and is_own else None
+
+
+def _is_plain(condition: Expression | None) -> bool:
+    return condition is None or not condition.has_subquery
+
+
+def _check(table: BoundTable, clause: str, own: Expression | None) -> ExpressionCheckPlan | None:
+    return None if own is None else own_condition_check(table, clause, own)
+
+
+def _shown(condition: Expression) -> str:
+    return f"({one_line(condition.text)})"
+
+
+def _description(bound: BoundStatement, name: str, parameters: Mapping[str, Json]) -> CommitDescription:
+    return CommitDescription(
+        name=name, operation=TableOperation.DML, parameters=parameters, user_name=bound.state.principal
+    )

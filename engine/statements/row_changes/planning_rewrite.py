@@ -1,0 +1,106 @@
+"""UPDATE that writes the files of its rows again: one query for the rows that change and for those that do not.
+
+The scan tells the rows apart by their places (`told_rows` of `engine.table.scan`), so the condition is not evaluated
+again. New values are made for the rows that change alone: those of others might be errors. All rows pass the rules of
+the table, which look at the former only (`KeptRows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from catalog.names import quote
+from engine.bind.bound import BoundRelation, BoundTable
+from engine.plan.reads.scans import row_id_columns
+from engine.plan.reads.target_reads import TargetReading, arranged
+from engine.plan.rules.assignments import NewValues
+from engine.plans.file_writes import FieldMatching
+from engine.plans.write_plan import Arrangement, KeptRows, TaskPerFile, WritePlan
+from engine.plans.writes import RewrittenRows
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.sql.expressions import parse_any_expression
+from engine.sql.query.splice import Edit
+from engine.statements.row_changes.statement import Update
+from engine.statements.select.statement import Span
+from engine.table.rules import Capability, TableRules
+from engine.types.schema import DecimalType, PrimitiveType
+
+
+def rewritten_rows(
+    table: BoundTable,
+    reading: TargetReading,
+    statement: Update,
+    relations: tuple[BoundRelation, ...],
+    new: NewValues,
+) -> RewrittenRows | None:
+    """None where rows that go are marked, where a feed has to tell the new rows, and for values with subqueries,
+    which may be joins with all rows.
+    """
+    config = table.snapshot.rules
+    if config.has(Capability.UPDATED_ROW_MARKS) or config.has(Capability.CHANGE_FEED):
+        return None
+    if any(parse_any_expression(each.text).has_subquery for each in statement.assignments if not each.is_default):
+        return None
+    place = reading.target.metadata
+    changes = f"{place}.row_index >= 0"
+    ids = row_id_columns(table.label, reading.target.row_tracking)
+    kept = [quote(column.name) for column in new.kept]
+    names = reading.names
+    given, old = names.several("value", len(statement.assignments)), names.several("old", len(kept))
+    moved, (flag,) = names.several("id", len(ids)), names.several("changes", 1)
+    before = {name: names.new("before") for name in _changing(config, new)}
+    items = [*kept, *(f"{place}.{field}" for field in ("row_id", "row_commit_version")[: len(ids)])]
+    items += [changes, *map(quote, before)]
+    edits = [edit for span in statement.values.values for edit in _only_if(changes, span)]
+    text = reading.spliced(statement.values, relations, "".join(f", {item}" for item in items), edits)
+    values = [
+        f"CASE WHEN {flag} THEN {value} END" if column.name in before else value
+        for column, value in zip(new.columns, new.items(given, old), strict=True)
+    ]
+    if ids:
+        values += [moved[0], f"CASE WHEN {flag} THEN CAST(NULL AS BIGINT) ELSE {moved[1]} END"]
+    text = arranged(text, (*given, *old, *moved, flag, *before.values()), (*values, flag, *before.values()))
+    return RewrittenRows(
+        values=reading.read(text, with_ids=bool(ids)),
+        rows=WritePlan(
+            table=table.label,
+            config=config,
+            insert_columns=tuple(column.name for column in new.columns),
+            extra_columns=ids,
+            fields=FieldMatching.NAME,
+            assigns=True,
+            removes=True,
+            updates=True,
+            kept=KeptRows(flag=flag, before=before),
+            arrangement=_arrangement(config, new),
+        ),
+    )
+
+
+def _changing(config: TableRules, new: NewValues) -> Iterator[str]:
+    """Columns whose values, on their way to the files, may become others; texts of foreign files may be too long for
+    their types, and partitions may have values that mean NULL.
+    """
+    said = {column.name for column in new.columns}
+    for column in config.schema.fields:
+        is_plain = (
+            isinstance(column.data_type, PrimitiveType | DecimalType) and CHAR_VARCHAR_TYPE not in column.metadata
+        )
+        stays = is_plain and column.name in said and column.name not in {*new.trees, *config.partition_columns}
+        if not stays and column.data_type is not PrimitiveType.VOID:
+            yield column.name
+
+
+def _only_if(condition: str, value: Span) -> tuple[Edit, Edit]:
+    """Around a value in parentheses."""
+    start, end = Span(value.start, value.start + 1), Span(value.end - 1, value.end)
+    return (start, f"CASE WHEN {condition} THEN ("), (end, ") END")
+
+
+def _arrangement(config: TableRules, new: NewValues) -> Arrangement | None:
+    """A file is written for each task, and so about one for each file; rows that go to other partitions are shuffled,
+    and where the table's settings say how large its files are.
+    """
+    moves = any(name in new.trees or name in config.generations for name in config.partition_columns)
+    is_sized = config.target_file_size is not None or config.optimizes_writes
+    return None if moves or is_sized else TaskPerFile()

@@ -1,0 +1,73 @@
+"""Register DELETE, UPDATE and TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed
+from catalog.privileges import Privilege
+from engine.authorize.needs import on_target, reads
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.statements.base import Statement
+from engine.statements.insert.planning import plan_truncate
+from engine.statements.row_changes.planning import plan_delete, plan_update
+from engine.statements.row_changes.statement import Delete, TruncateTable, Update
+from engine.statements.spec import StatementSpec, bind_table, changing, effect, planned_bound, require_on_target
+
+
+def bind_delete(statement: Delete, binder: Binder) -> BoundNames:
+    target = binder.table(statement.table_parts)
+    return BoundNames(target=target, relations=binder.relations(statement.rows.query.relations, binder.state.current))
+
+
+def bind_update(statement: Update, binder: Binder) -> BoundNames:
+    target = binder.table(statement.table_parts)
+    named = (*statement.rows.query.relations, *statement.values.query.relations)
+    return BoundNames(target=target, relations=binder.relations(named, binder.state.current))
+
+
+def require_row_changes(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
+    """SELECT on the target too: which rows change reveals what they hold."""
+    yield from on_target(bound, Privilege.MODIFY)
+    yield from on_target(bound, Privilege.SELECT)
+    yield from reads(bound.relations)
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        Delete,
+        "DELETE",
+        syntax="[WITH …] DELETE FROM table [[AS] alias] [WHERE condition]",
+        example="DELETE FROM orders WHERE id = 1",
+        bind=bind_delete,
+        required_privileges=require_row_changes,
+        policy_effects=effect(PolicyEffect.REMOVES_VISIBLE_ROWS, "DELETE"),
+        plan=planned_bound(plan_delete),
+        answers_rows=False,
+    ),
+    changing(
+        Update,
+        "UPDATE",
+        syntax="[WITH …] UPDATE table [[AS] alias] SET column = value, … [WHERE condition]",
+        example="UPDATE orders SET total = 0 WHERE id = 1",
+        bind=bind_update,
+        required_privileges=require_row_changes,
+        policy_effects=effect(PolicyEffect.CHANGES_VISIBLE_ROWS, "UPDATE"),
+        plan=planned_bound(plan_update),
+        answers_rows=False,
+    ),
+    changing(
+        TruncateTable,
+        "TRUNCATE TABLE",
+        syntax="TRUNCATE TABLE table",
+        example="TRUNCATE TABLE orders",
+        bind=bind_table,
+        required_privileges=require_on_target(Privilege.MODIFY, Privilege.SELECT),
+        policy_effects=effect(PolicyEffect.REMOVES_OR_REPLACES_ROWS, "TRUNCATE TABLE"),
+        plan=lambda analyzed, _, __: plan_truncate(analyzed.bound),
+        answers_rows=False,
+    ),
+)

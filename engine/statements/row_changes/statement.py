@@ -1,0 +1,44 @@
+"""Define DELETE, UPDATE and TRUNCATE TABLE as values before names are bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.base import Statement
+from engine.statements.select.statement import TargetQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete(Statement):
+    """`DELETE FROM t [AS alias] [WHERE condition]`; `rows` are those that it means."""
+
+    table_parts: tuple[str, ...]
+    rows: TargetQuery
+    alias: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """`path = text`: a column, or a field of one; `is_default`: what the table has when a statement gives no value."""
+
+    path: tuple[str, ...]
+    text: str
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update(Statement):
+    """`UPDATE t [AS alias] SET assignments [WHERE condition]`; `values` has a column for each assignment."""
+
+    table_parts: tuple[str, ...]
+    assignments: tuple[Assignment, ...]
+    rows: TargetQuery
+    values: TargetQuery
+    alias: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateTable(Statement):
+    table_parts: tuple[str, ...]

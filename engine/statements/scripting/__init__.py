@@ -1,0 +1,1 @@
+"""SQL scripts, EXECUTE IMMEDIATE and the IDENTIFIER clause."""

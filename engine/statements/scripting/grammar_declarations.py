@@ -1,0 +1,150 @@
+"""What a script declares beside variables: labels, conditions and handlers, with the checks of their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from engine.sql.dialect.cursor import Cursor
+from engine.statements.scripting.statement import Handler
+from engine.statements.scripting.statement_errors import (
+    DuplicateHandler,
+    DuplicateSqlstateHandler,
+    EndLabelAlone,
+    HandlerConditionNotFound,
+    HandlerConditionTwice,
+    HandlerMixesConditions,
+    HandlerSqlstateTwice,
+    InvalidSqlstate,
+    IterateInBlock,
+    LabelForbidden,
+    LabelsDiffer,
+    LabelTaken,
+    UnknownLabel,
+)
+
+KNOWN_CONDITIONS = frozenset(files(__package__).joinpath("spark_conditions.tsv").read_text().split())
+"""The names of Spark's errors, which a handler may be for; with and without what follows their dot."""
+
+_FORBIDDEN = frozenset({"builtin", "session", "system"})
+_SQLSTATE = re.compile(r"(?!00|01|XX)[A-Z0-9]{5}")
+
+
+@dataclass(slots=True)
+class Declared:
+    """What a block has so far, which decides what may still be declared."""
+
+    cursors: set[str] = field(default_factory=set)
+    has_handler: bool = False
+    has_statement: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What follows HANDLER FOR."""
+
+    names: tuple[str, ...] = ()
+    sqlstates: tuple[str, ...] = ()
+    sql_exception: bool = False
+    not_found: bool = False
+
+
+class Labels:
+    """The labels and FOR variables around a place of the script, with whether one is a loop's (None: a variable)."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, bool | None] = {}
+
+    @contextmanager
+    def within(self, label: str | None, *, is_loop: bool) -> Iterator[None]:
+        """`label` is open as long as this is."""
+        with self._named(label, is_loop):
+            yield
+
+    @contextmanager
+    def with_variable(self, name: str | None) -> Iterator[None]:
+        """The variable of a FOR shares the names of labels, but nothing can jump to it."""
+        with self._named(name, None):
+            yield
+
+    @contextmanager
+    def _named(self, name: str | None, is_loop: bool | None) -> Iterator[None]:
+        if name is None:
+            yield
+            return
+        if name in _FORBIDDEN:
+            raise LabelForbidden(name)
+        if name in self._open:
+            raise LabelTaken(name)
+        self._open[name] = is_loop
+        yield
+        del self._open[name]
+
+    def ensure_may_jump(self, word: str, label: str) -> None:
+        is_loop = self._open.get(label)
+        if is_loop is None:
+            raise UnknownLabel(label, word)
+        if word == "ITERATE" and not is_loop:
+            raise IterateInBlock(label)
+
+    @staticmethod
+    def ensure_ends(label: str | None, end: str) -> None:
+        """`end` follows END."""
+        if label is None:
+            raise EndLabelAlone(end)
+        if label != end:
+            raise LabelsDiffer(label, end)
+
+
+def ensure_sqlstate(value: str) -> str:
+    """`value` in upper case."""
+    if not _SQLSTATE.fullmatch(value.upper()):
+        raise InvalidSqlstate(value)
+    return value.upper()
+
+
+def read_conditions(cursor: Cursor, declared: frozenset[str]) -> Conditions:
+    """A list of SQLSTATE, SQLEXCEPTION, NOT FOUND and names, of which `declared` are the script's own."""
+    names: list[str] = []
+    sqlstates: list[str] = []
+    sql_exception = not_found = False
+    count = 0
+    while not count or cursor.take(","):
+        count += 1
+        if cursor.take("SQLSTATE"):
+            cursor.take("VALUE")
+            sqlstates.append(ensure_sqlstate(cursor.read_string()))
+        elif cursor.take("SQLEXCEPTION"):
+            sql_exception = True
+        elif cursor.take("NOT", "FOUND"):
+            not_found = True
+        else:
+            names.append(".".join(cursor.read_names()).upper())
+    if count > 1 and (sql_exception or not_found):
+        raise HandlerMixesConditions()
+    for name in names:
+        if names.count(name) > 1:
+            raise HandlerConditionTwice(name)
+        if name not in declared | KNOWN_CONDITIONS:
+            raise HandlerConditionNotFound(name)
+    for value in sqlstates:
+        if sqlstates.count(value) > 1:
+            raise HandlerSqlstateTwice(value)
+    return Conditions(names=tuple(names), sqlstates=tuple(sqlstates), sql_exception=sql_exception, not_found=not_found)
+
+
+def ensure_new_handler(handler: Handler, others: Sequence[Handler]) -> None:
+    """A block has one handler for a condition."""
+    for other in others:
+        for name in _named(handler) & _named(other):
+            raise DuplicateHandler(name)
+        for value in set(handler.sqlstates) & set(other.sqlstates):
+            raise DuplicateSqlstateHandler(value)
+
+
+def _named(handler: Handler) -> set[str]:
+    general = [("SQLEXCEPTION", handler.sql_exception), ("NOT FOUND", handler.not_found)]
+    return {*handler.conditions, *(name for name, is_meant in general if is_meant)}

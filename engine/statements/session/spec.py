@@ -1,0 +1,90 @@
+"""Register USE, SET and RESET."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed, Need
+from catalog.names import CatalogName, SchemaName
+from catalog.privileges import Privilege
+from catalog.state import DEFAULT_SCHEMA_NAME
+from catalog.system_views import is_system_schema
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.bound import BoundStatement
+from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
+from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+
+
+def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[AnyNeed]:
+    """USE SCHEMA, or USE CATALOG if `USE x` means a catalog. Everybody may be in the default schema."""
+    name = SchemaName.from_parts(statement.parts, bound.state.catalog)
+    catalog = CatalogName(statement.parts[0])
+    if bound.view.finds_schema(name):
+        is_open = is_system_schema(name) or name == DEFAULT_SCHEMA_NAME
+        return [] if is_open else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
+    if len(statement.parts) == 1 and not statement.schema_only and bound.view.has_catalog(catalog):
+        return [Need(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
+    return []  # there is none, which its answer says
+
+
+def _require_catalog(bound: BoundStatement, statement: UseCatalog) -> Iterable[AnyNeed]:
+    return [Need(Privilege.USE_CATALOG, bound.view.catalog(CatalogName(statement.catalog)))]
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    answered(
+        UseCatalog,
+        "USE CATALOG",
+        syntax="USE CATALOG catalog | SET CATALOG catalog",
+        example="USE CATALOG sales",
+        bind=names_nothing,
+        required_privileges=_require_catalog,
+        policy_effects=effect(PolicyEffect.NONE, "USE CATALOG"),
+        answer=use_catalog,
+        answers_rows=False,
+    ),
+    answered(
+        UseSchema,
+        "USE",
+        syntax="USE [SCHEMA | DATABASE | NAMESPACE] [catalog.]schema",
+        example="USE sales.daily",
+        bind=names_nothing,
+        required_privileges=_require_schema,
+        policy_effects=effect(PolicyEffect.NONE, "USE"),
+        answer=use_schema,
+        answers_rows=False,
+    ),
+    answered(
+        SetSetting,
+        "SET",
+        syntax="SET key = value | SET TIME ZONE {LOCAL | 'zone' | INTERVAL …}",
+        example="SET spark.sql.session.timeZone = UTC",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=effect(PolicyEffect.NONE, "SET"),
+        answer=set_setting,
+    ),
+    answered(
+        ShowSettings,
+        "SET (show)",
+        syntax="SET [-v] [key]",
+        example="SET -v",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=effect(PolicyEffect.NONE, "SET"),
+        answer=show_settings,
+    ),
+    answered(
+        ResetSetting,
+        "RESET",
+        syntax="RESET [key]",
+        example="RESET",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=effect(PolicyEffect.NONE, "RESET"),
+        answer=reset_setting,
+        answers_rows=False,
+    ),
+)

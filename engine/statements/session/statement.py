@@ -1,0 +1,43 @@
+"""Statements that look at a session's state, or change it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.base import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseSchema(Statement):
+    """`USE [SCHEMA|DATABASE] a[.b]`: one part is a schema (or, for plain `USE`, a catalog); two are catalog.schema."""
+
+    parts: tuple[str, ...]
+    schema_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseCatalog(Statement):
+    """`USE CATALOG c`, `SET CATALOG c`."""
+
+    catalog: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSetting(Statement):
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowSettings(Statement):
+    """`SET` (key None: all), `SET -v`, `SET key`."""
+
+    key: str | None = None
+    verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetSetting(Statement):
+    """`RESET` (key None: all), `RESET key`."""
+
+    key: str | None = None

@@ -1,0 +1,111 @@
+"""SHOW CREATE TABLE: the statement that would make such a table or view, which delta-spark refuses to say of tables.
+
+What it answers, this gateway takes: names are in quotes, fields of structs keep their case, their NOT NULL and their
+comments, features that the rest does not imply are asked for, and properties that no statement may set are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from catalog.errors import TableExpected
+from catalog.names import quote
+from catalog.system_views import is_system_schema
+from engine.bind.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
+from engine.bind.sight import visible_keys
+from engine.runtime.results import string_rows
+from engine.runtime.session_state import is_global, is_temporary
+from engine.statements.listings.execution_keys import key_clause
+from engine.statements.show.execution_types import declared_type, literal
+from engine.statements.show.statement import ShowCreateTable
+from engine.table.column_metadata import ALLOW_EXPLICIT, GENERATION, START, STEP, is_identity
+from engine.types.schema import StructField
+
+
+def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
+    """The statement that would make such a table here, or such a view where the current schema is the view's."""
+    (relation,) = bound.named
+    lines = (
+        _view_lines(relation)
+        if isinstance(relation, BoundView)
+        else _lines(bound, relation, with_location=bound.tells_all(relation))
+    )
+    text = "\n".join(lines) + "\n"
+    return Outcome(result=string_rows(("createtab_stmt",), [(text,)]))
+
+
+def _view_lines(view: BoundView) -> Iterator[str]:
+    entry = view.entry
+    if is_system_schema(entry.name.schema_name):
+        raise TableExpected(view.label)
+    is_own = is_temporary(entry.name)
+    name = quote(entry.name.table) if is_own else view.label
+    comments = (f" COMMENT {literal(column.comment)}" if column.comment else "" for column in entry.columns)
+    columns = ",\n".join(f"  {quote(column.name)}{said}" for column, said in zip(entry.columns, comments, strict=True))
+    kind = "GLOBAL TEMPORARY " if is_global(entry.name) else "TEMPORARY " if is_own else ""
+    yield f"CREATE {kind}VIEW {name}" + ("" if isinstance(entry, FileView) else f" (\n{columns})")
+    if entry.comment:
+        yield f"COMMENT {literal(entry.comment)}"
+    if entry.properties:
+        yield _properties(entry.properties)
+    if isinstance(entry, FileView):
+        recursive = (("recursiveFileLookup", "true"),) if entry.files.recursive else ()
+        options = (("path", entry.files.path), *entry.files.format.options, *recursive)
+        listed = ", ".join(f"{literal(key)} {literal(value)}" for key, value in options)
+        yield f"USING {entry.files.format.kind} OPTIONS ({listed})"
+    else:
+        yield f"AS {entry.text}"
+
+
+def _properties(properties: Iterable[tuple[str, str | None]]) -> str:
+    pairs = (f"  {literal(key)} = {literal(value or '')}" for key, value in properties)
+    return "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
+
+
+def _lines(bound: BoundStatement, table: BoundTable, *, with_location: bool) -> Iterator[str]:
+    snapshot, details = table.snapshot, table.snapshot.details
+    elements = [_column(column) for column in snapshot.schema.fields]
+    elements += [
+        f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})" for constraint in snapshot.checks
+    ]
+    keys = visible_keys(bound.view, table)
+    elements += [f"CONSTRAINT {quote(key.name)} {key_clause(key, ' NOT ENFORCED')}" for key in keys]
+    columns = ",\n".join(f"  {element}" for element in elements)
+    yield f"CREATE TABLE {table.label} (\n{columns})" if elements else f"CREATE TABLE {table.label}"
+    yield f"USING {snapshot.format}"
+    if snapshot.partition_columns:
+        yield f"PARTITIONED BY ({', '.join(map(quote, snapshot.partition_columns))})"
+    if details.partition_terms:
+        yield f"PARTITIONED BY ({', '.join(map(str, details.partition_terms))})"
+    if details.sort_terms:  # how rows are distributed is a property
+        yield f"WRITE LOCALLY ORDERED BY {', '.join(map(str, details.sort_terms))}"
+    if details.clustering_columns:
+        yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"
+    if details.description:
+        yield f"COMMENT {literal(details.description)}"
+    if with_location and not table.entry.managed:
+        yield f"LOCATION {literal(table.location)}"
+    properties = snapshot.creating_properties(table.label)
+    if properties:
+        yield _properties(properties)
+
+
+def _column(column: StructField) -> str:
+    parts = [quote(column.name), declared_type(column)]
+    if not column.nullable:
+        parts.append("NOT NULL")
+    if GENERATION in column.metadata:
+        parts.append(f"GENERATED ALWAYS AS ({column.metadata[GENERATION]})")
+    if is_identity(column):
+        parts.append(_identity(column))
+    if "CURRENT_DEFAULT" in column.metadata:
+        parts.append(f"DEFAULT {column.metadata['CURRENT_DEFAULT']}")
+    if column.comment:
+        parts.append(f"COMMENT {literal(column.comment)}")
+    return " ".join(parts)
+
+
+def _identity(column: StructField) -> str:
+    start, step, allows = (column.metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT))
+    kind = "BY DEFAULT" if allows else "ALWAYS"
+    return f"GENERATED {kind} AS IDENTITY (START WITH {start} INCREMENT BY {step})"

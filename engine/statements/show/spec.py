@@ -1,0 +1,163 @@
+"""Register SHOW of names, columns, properties, partitions and definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed, Need
+from catalog.names import like_matcher
+from catalog.privileges import Privilege
+from engine.authorize.needs import reads
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement, BoundView
+from engine.runtime.session_state import is_temporary
+from engine.statements.show.execution import show
+from engine.statements.show.execution_create_table import show_create_table
+from engine.statements.show.execution_tables import show_partitions, show_table_extended, show_tbl_properties
+from engine.statements.show.statement import (
+    ShowCatalogs,
+    ShowColumns,
+    ShowCreateTable,
+    ShowCurrentNamespace,
+    ShowFunctions,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTables,
+    ShowTblProperties,
+    ShowViews,
+)
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+
+
+def _describe(statement: ShowColumns | ShowTblProperties | ShowCreateTable, binder: Binder) -> BoundNames:
+    return BoundNames(relations=(binder.described(statement.table_parts),))
+
+
+def _list_extended(statement: ShowTableExtended, binder: Binder) -> BoundNames:
+    schema = binder.schema(statement.schema_parts)
+    return BoundNames(relations=tuple(binder.listed_in(schema, like_matcher(statement.pattern))))
+
+
+def _require_views(bound: BoundStatement, _: ShowCreateTable) -> Iterable[AnyNeed]:
+    """MANAGE on a view, whose text may say more than its rows."""
+    views = [each.entry for each in bound.named if isinstance(each, BoundView)]
+    return [Need(Privilege.MANAGE, view) for view in views if not is_temporary(view.name)]
+
+
+_NAMES_ALONE = effect(PolicyEffect.NONE, "SHOW")
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    answered(
+        ShowCatalogs,
+        "SHOW CATALOGS",
+        syntax="SHOW CATALOGS [[LIKE] 'pattern']",
+        example="SHOW CATALOGS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,  # lists have what is visible alone
+        policy_effects=_NAMES_ALONE,
+        answer=show,
+    ),
+    answered(
+        ShowSchemas,
+        "SHOW SCHEMAS",
+        syntax="SHOW {SCHEMAS | DATABASES | NAMESPACES} [{IN | FROM} catalog] [[LIKE] 'pattern']",
+        example="SHOW SCHEMAS LIKE 'sales*'",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=show,
+    ),
+    answered(
+        ShowTables,
+        "SHOW TABLES",
+        syntax="SHOW TABLES [{IN | FROM} schema] [[LIKE] 'pattern']",
+        example="SHOW TABLES IN sales LIKE 'order*'",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=show,
+    ),
+    answered(
+        ShowTableExtended,
+        "SHOW TABLE EXTENDED",
+        syntax="SHOW TABLE EXTENDED [{IN | FROM} schema] LIKE 'pattern'",
+        example="SHOW TABLE EXTENDED LIKE 'orders'",
+        bind=_list_extended,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=show_table_extended,
+    ),
+    answered(
+        ShowViews,
+        "SHOW VIEWS",
+        syntax="SHOW VIEWS [{IN | FROM} schema] [[LIKE] 'pattern']",
+        example="SHOW VIEWS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=show,
+    ),
+    answered(
+        ShowColumns,
+        "SHOW COLUMNS",
+        syntax="SHOW COLUMNS {IN | FROM} table [{IN | FROM} schema]",
+        example="SHOW COLUMNS IN orders",
+        bind=_describe,
+        required_privileges=needs_nothing,  # what is visible may be described
+        policy_effects=_NAMES_ALONE,
+        answer=show,
+    ),
+    answered(
+        ShowFunctions,
+        "SHOW FUNCTIONS",
+        syntax="SHOW [USER | SYSTEM | ALL] FUNCTIONS [{IN | FROM} schema] [[LIKE] 'pattern']",
+        example="SHOW USER FUNCTIONS",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=show,
+    ),
+    answered(
+        ShowCurrentNamespace,
+        "SHOW CURRENT NAMESPACE",
+        syntax="SHOW CURRENT NAMESPACE",
+        example="SHOW CURRENT NAMESPACE",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=show,
+    ),
+    answered(
+        ShowTblProperties,
+        "SHOW TBLPROPERTIES",
+        syntax="SHOW TBLPROPERTIES table [('key')]",
+        example="SHOW TBLPROPERTIES orders",
+        bind=_describe,
+        required_privileges=needs_nothing,
+        policy_effects=_NAMES_ALONE,
+        answer=show_tbl_properties,
+    ),
+    answered(
+        ShowPartitions,
+        "SHOW PARTITIONS",
+        syntax="SHOW PARTITIONS table [PARTITION (column = value, …)]",
+        example="SHOW PARTITIONS orders",
+        bind=lambda statement, binder: BoundNames(relations=(binder.table(statement.table_parts),)),
+        required_privileges=lambda bound, _: reads(bound.relations),
+        policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "SHOW PARTITIONS"),
+        answer=show_partitions,
+    ),
+    answered(
+        ShowCreateTable,
+        "SHOW CREATE TABLE",
+        syntax="SHOW CREATE TABLE {table | view}",
+        example="SHOW CREATE TABLE orders",
+        bind=_describe,
+        required_privileges=_require_views,
+        policy_effects=_NAMES_ALONE,
+        answer=show_create_table,
+    ),
+)

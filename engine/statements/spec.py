@@ -1,0 +1,212 @@
+"""Declare all that the pipeline knows about a type of statement, in one value.
+
+The stages look a statement up in `engine.statements.registry` and call what its :class:`StatementSpec` holds. No field
+has a default: a statement that does not say, for instance, what it does to a table with a row filter cannot be
+registered, so a check that decides on privileges or policies never passes for a statement that nobody thought of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Generic, Protocol, TypeVar
+
+from catalog.conditions import AnyNeed
+from catalog.privileges import Privilege
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.analyze.analyzer import Analyzer
+from engine.authorize.needs import on_target
+from engine.authorize.policy_effects import Effect, PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement, Outcome
+from engine.formats.planning import FormatPlanners, FormatStatement, not_planned, own_plan
+from engine.plans.plan import Plan
+from engine.plans.reads import CommandPlan
+from engine.runtime.accesses import Use
+from engine.statements.base import Statement
+
+S = TypeVar("S", bound=Statement)
+
+
+class Retry(Enum):
+    """When a statement that failed is planned again on the newest versions."""
+
+    NEVER = auto()
+    """It commits nothing that another writer could come before."""
+    LOST_RACE = auto()
+    """Another writer committed first."""
+    LOST_RACE_OR_NAME = auto()
+    """As well if another statement took the name, which this one replaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementSpec(Generic[S]):
+    """Everything about one type of statement.
+
+    `title` is how errors and the reference call it; `syntax` and `example` are for the reference, and a test runs the
+    example through the grammar. `answer` is what answers it from the catalog and logs alone, if anything does.
+    """
+
+    statement: type[S]
+    title: str
+    syntax: str
+    example: str
+    bind: Callable[[S, Binder], BoundNames]
+    required_privileges: Callable[[BoundStatement, S], Iterable[AnyNeed]]
+    policy_effects: Callable[[BoundStatement, S], Iterable[Effect]]
+    analyze: Callable[[BoundStatement, S, Analyzer], AnalyzedStatement]
+    plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan]
+    answer: Callable[[BoundStatement, S], Outcome] | None
+    use: Use
+    """What happens to the object that it names, as the audit trail records it."""
+    retry: Callable[[S], Retry]
+    caches_result: bool
+    reports_work: bool
+    """Whether its rows say what was done to files, and are hidden for a protected table."""
+    is_read_only: bool
+    """Whether a token for reading may run it: it changes the session at most."""
+    answers_rows: bool
+    """Whether it may have a result set; drivers ask before it runs."""
+
+
+def names_nothing(_: Statement, __: Binder) -> BoundNames:
+    """Bind a statement that names no table, view or other object that binding looks up."""
+    return BoundNames()
+
+
+def needs_nothing(_: BoundStatement, __: Statement) -> Iterable[AnyNeed]:
+    """Require no privilege: the statement is about the session, or its answer has what is visible alone."""
+    return ()
+
+
+def no_query(bound: BoundStatement, _: Statement, __: Analyzer) -> AnalyzedStatement:
+    """Analyze a statement whose plan depends on no query."""
+    return AnalyzedStatement(bound=bound)
+
+
+def effect(kind: PolicyEffect, what: str) -> Callable[[BoundStatement, Statement], Iterable[Effect]]:
+    """The one effect of a statement that always has the same."""
+    effects = (Effect(kind, what),)
+    return lambda _, __: effects
+
+
+def never(_: Statement) -> Retry:
+    return Retry.NEVER
+
+
+def lost_race(_: Statement) -> Retry:
+    return Retry.LOST_RACE
+
+
+def plan_command(analyzed: AnalyzedStatement, statement: Statement, _: FormatPlanners) -> CommandPlan:
+    """Plan a statement that the catalog, the logs and the session's state answer."""
+    return CommandPlan(statement=statement, bound=analyzed.bound)
+
+
+def answered(
+    statement: type[S],
+    title: str,
+    *,
+    syntax: str,
+    example: str,
+    bind: Callable[[S, Binder], BoundNames],
+    required_privileges: Callable[[BoundStatement, S], Iterable[AnyNeed]],
+    policy_effects: Callable[[BoundStatement, S], Iterable[Effect]],
+    answer: Callable[[BoundStatement, S], Outcome],
+    answers_rows: bool = True,
+) -> StatementSpec[S]:
+    """The spec of a statement that Spark has no part in: SHOW, DESCRIBE, USE, SET and the calls of drivers."""
+    return StatementSpec(
+        statement=statement,
+        title=title,
+        syntax=syntax,
+        example=example,
+        bind=bind,
+        required_privileges=required_privileges,
+        policy_effects=policy_effects,
+        analyze=no_query,
+        plan=plan_command,
+        answer=answer,
+        use=Use.DESCRIBE,
+        retry=never,
+        caches_result=False,
+        reports_work=False,
+        is_read_only=True,
+        answers_rows=answers_rows,
+    )
+
+
+def changing(
+    statement: type[S],
+    title: str,
+    *,
+    syntax: str,
+    example: str,
+    bind: Callable[[S, Binder], BoundNames],
+    required_privileges: Callable[[BoundStatement, S], Iterable[AnyNeed]],
+    policy_effects: Callable[[BoundStatement, S], Iterable[Effect]],
+    plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan],
+    answers_rows: bool,
+    analyze: Callable[[BoundStatement, S, Analyzer], AnalyzedStatement] = no_query,
+    use: Use = Use.WRITE,
+    retry: Callable[[S], Retry] = lost_race,
+    reports_work: bool = False,
+    is_read_only: bool = False,
+) -> StatementSpec[S]:
+    """The spec of a statement that commits: to a table's log, the catalog, or the store of volumes or tokens."""
+    return StatementSpec(
+        statement=statement,
+        title=title,
+        syntax=syntax,
+        example=example,
+        bind=bind,
+        required_privileges=required_privileges,
+        policy_effects=policy_effects,
+        analyze=analyze,
+        plan=plan,
+        answer=None,
+        use=use,
+        retry=retry,
+        caches_result=False,
+        reports_work=reports_work,
+        is_read_only=is_read_only,
+        answers_rows=answers_rows,
+    )
+
+
+def bind_table(statement: TableStatement, binder: Binder) -> BoundNames:
+    """Bind a statement about one table that reads no other relation."""
+    return BoundNames(target=binder.table(statement.table_parts))
+
+
+class TableStatement(Protocol):
+    """A statement about one table."""
+
+    @property
+    def table_parts(self) -> tuple[str, ...]: ...
+
+
+def require_on_target(*privileges: Privilege) -> Callable[[BoundStatement, Statement], Iterable[AnyNeed]]:
+    """The privileges on the table that a statement changes."""
+    return lambda bound, _: (need for privilege in privileges for need in on_target(bound, privilege))
+
+
+def planned_bound(plan: Callable[[BoundStatement, S], Plan]) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:
+    """Adapt a planner that looks at no query."""
+    return lambda analyzed, statement, _: plan(analyzed.bound, statement)
+
+
+def planned_analyzed(
+    plan: Callable[[AnalyzedStatement, S], Plan],
+) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:
+    """Adapt a planner that asks no format."""
+    return lambda analyzed, statement, _: plan(analyzed, statement)
+
+
+def planned_by_format(analyzed: AnalyzedStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:
+    """Plan a statement that only the format of the table knows. Raises if that format does not have it."""
+    own = own_plan(planners, analyzed.bound, statement)
+    if own is None:
+        raise not_planned(analyzed.bound, statement)
+    return own

@@ -1,0 +1,176 @@
+"""ALTER VIEW, as Spark and Databricks write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
+from catalog.privileges import Kind
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
+from engine.sql.query.file_formats import file_format, file_kind
+from engine.sql.query.names import ensure_temporary, read_table
+from engine.sql.query.query import parse_query
+from engine.statements.alter_table.grammar import read_unset_properties
+from engine.statements.alter_table.statement import RenameTable, SetProperties
+from engine.statements.base import Statement
+from engine.statements.copy_into.grammar import file_query
+from engine.statements.create_table.grammar_clauses import read_properties, take_if_exists, take_if_not_exists
+from engine.statements.create_table.statement import Properties
+from engine.statements.grants.statement import AlterOwner
+from engine.statements.policies.grammar import parse_alter_object
+from engine.statements.policies.statement import AlterTags
+from engine.statements.select.statement import FilesAt
+from engine.statements.views.statement import AlterView, CreateView, DropView, ViewColumn
+
+_CHANGES = (("AS",), ("RENAME", "TO"), ("SET", "TBLPROPERTIES"), ("UNSET", "TBLPROPERTIES"), ("WITH", "SCHEMA"))
+
+
+def parse_alter_view(cursor: Cursor) -> CreateView | AlterView | AlterOwner | AlterTags:
+    """Parses what follows ALTER VIEW."""
+    ahead = cursor.copy()
+    read_table(ahead)
+    words = next((words for words in _CHANGES if ahead.take(*words)), None)
+    if words is None:
+        return parse_alter_object(cursor, Kind.VIEW)
+    view = read_table(cursor)
+    cursor.read(*words)
+    match words[0]:
+        case "AS":
+            return CreateView(view_parts=view, query=parse_query(cursor), or_replace=True, alters=True)
+        case "RENAME":
+            return AlterView(view_parts=view, change=RenameTable(table_parts=read_table(cursor)))
+        case "SET":
+            return AlterView(view_parts=view, change=SetProperties(properties=read_properties(cursor)))
+        case "UNSET":
+            return AlterView(view_parts=view, change=read_unset_properties(cursor))
+        case _:
+            read_schema_mode(cursor, "ALTER VIEW")
+            return AlterView(view_parts=view, change=None)
+
+
+_OTHER_MODES = ("BINDING", "COMPENSATION", "EVOLUTION")
+
+
+def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shared: bool = False) -> CreateView:
+    """What follows VIEW."""
+    if_not_exists = take_if_not_exists(cursor)
+    view = read_table(cursor)
+    if shared and len(view) > 1:
+        raise TemporaryQualifier("view", view[-1], ".".join(view[:-1]))
+    if temporary:
+        ensure_temporary(view, "view")
+    _refuse_file_columns(cursor)
+    columns = _take_view_columns(cursor)
+    comment: str | None = None
+    properties: Properties = ()
+    while not cursor.take("AS"):
+        if comment is None and cursor.take("COMMENT"):
+            comment = cursor.read_string()
+        elif not properties and cursor.take("TBLPROPERTIES"):
+            properties = read_properties(cursor)
+        elif cursor.take("WITH", "METRICS") or cursor.take("PARTITIONED", "ON"):
+            raise UnsupportedStatement("CREATE VIEW … WITH METRICS or PARTITIONED ON")
+        elif not temporary and cursor.take("WITH", "SCHEMA"):
+            read_schema_mode(cursor, "CREATE VIEW")
+        elif temporary and not if_not_exists and cursor.words(1) == ["USING"]:
+            files = _read_files(cursor)
+            return CreateView(
+                view_parts=view,
+                query=file_query(),
+                files=files,
+                or_replace=or_replace,
+                temporary=True,
+                shared=shared,
+                columns=columns,
+                comment=comment,
+            )
+        else:
+            raise cursor.fail("AS and the query of the view are expected")
+    return CreateView(
+        view_parts=view,
+        query=parse_query(cursor),
+        or_replace=or_replace,
+        if_not_exists=if_not_exists,
+        temporary=temporary,
+        shared=shared,
+        columns=columns,
+        comment=comment,
+        properties=properties,
+    )
+
+
+def _refuse_file_columns(cursor: Cursor) -> None:
+    ahead = cursor.copy()
+    if ahead.words(1) == ["("] and ahead.read_parenthesized() and ahead.words(1) == ["USING"]:
+        raise UnsupportedClause(
+            "CREATE TEMPORARY VIEW … USING with columns",
+            "Leave the columns out; set the option inferSchema, or CAST them in a view over this one.",
+        )
+
+
+def _read_files(cursor: Cursor) -> FilesAt:
+    """`USING format OPTIONS (path '…', …)`"""
+    cursor.read("USING")
+    kind = file_kind(cursor.read_name(), "USING")
+    options = read_properties(cursor) if cursor.take("OPTIONS") else ()
+    paths = [value for name, value in options if name.lower() == "path"]
+    if len(paths) != 1:
+        raise cursor.fail("OPTIONS (path '…') is expected")
+    format_, recursive = file_format(kind, tuple(item for item in options if item[0].lower() != "path"))
+    return FilesAt(path=paths[0], format=format_, recursive=recursive)
+
+
+def read_schema_mode(cursor: Cursor, statement: str) -> None:
+    """Reads the mode that follows WITH SCHEMA. Raises `UnsupportedClause` for another than TYPE EVOLUTION."""
+    mode = cursor.take_any(*_OTHER_MODES)
+    if mode is None:
+        cursor.read("TYPE", "EVOLUTION")
+    else:
+        raise UnsupportedClause(
+            f"WITH SCHEMA {mode} in {statement}",
+            "Use WITH SCHEMA TYPE EVOLUTION, as which all views work: their columns follow the types of their tables. "
+            "ALTER VIEW … AS query takes up new columns, and CAST in the query keeps a type.",
+        )
+
+
+def _take_view_columns(cursor: Cursor) -> tuple[ViewColumn, ...]:
+    if not cursor.take("("):
+        return ()
+    columns: list[ViewColumn] = []
+    while not columns or cursor.take(","):
+        name = cursor.read_name()
+        columns.append(ViewColumn(name=name, comment=cursor.read_string() if cursor.take("COMMENT") else None))
+    cursor.read(")")
+    return tuple(columns)
+
+
+def parse_drop_view(cursor: Cursor) -> DropView:
+    if_exists = take_if_exists(cursor)
+    return DropView(view_parts=read_table(cursor), if_exists=if_exists)
+
+
+_TEMPORARY = (("TEMP",), ("TEMPORARY",))
+_CREATE = (("CREATE",), ("CREATE", "OR", "REPLACE"))
+
+HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        **{
+            (*create, *temporary, "VIEW"): partial(
+                parse_create_view, or_replace="REPLACE" in create, temporary=bool(temporary)
+            )
+            for create in _CREATE
+            for temporary in ((), *_TEMPORARY)
+        },
+        **{
+            (*create, "GLOBAL", *temporary, "VIEW"): partial(
+                parse_create_view, or_replace="REPLACE" in create, temporary=True, shared=True
+            )
+            for create in _CREATE
+            for temporary in _TEMPORARY
+        },
+        ("ALTER", "VIEW"): parse_alter_view,
+        ("DROP", "VIEW"): parse_drop_view,
+    }
+)

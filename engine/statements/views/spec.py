@@ -1,0 +1,125 @@
+"""Register CREATE VIEW, ALTER VIEW and DROP VIEW."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from catalog.conditions import AnyNeed, NameNeed, Need
+from catalog.names import TableName
+from catalog.privileges import Privilege
+from catalog.system_views import is_system_schema
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.analyze.analyzer import Analyzer, with_columns
+from engine.authorize.needs import definer_of, reads, schema_of
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.bind.source_files import bind_files_at
+from engine.plan.reads.read_plan import read_plan
+from engine.runtime.session_state import is_global
+from engine.statements.alter_table.statement import RenameTable
+from engine.statements.spec import StatementSpec, changing, effect, names_nothing, planned_analyzed, planned_bound
+from engine.statements.views.planning import plan_alter_view, plan_create_view, plan_drop_view
+from engine.statements.views.statement import AlterView, CreateView, DropView
+
+
+def _bind(statement: CreateView, binder: Binder) -> BoundNames:
+    if statement.alters:  # ALTER VIEW v AS query keeps the kind of view that v is
+        found = binder.state.temporary_view(statement.view_parts)
+        is_shared = found is not None and is_global(found.name)
+        statement = replace(statement, temporary=found is not None, shared=is_shared)
+    relations = (
+        binder.relations(statement.query.relations, binder.state.current)
+        if statement.files is None
+        else (bind_files_at(statement.files, binder.view, binder.files),)
+    )
+    return BoundNames(relations=relations, is_kept=not statement.temporary, statement=statement)
+
+
+def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[AnyNeed]:
+    """What the query reads: for a view of the catalog as its owner, as which it will be read."""
+    if statement.temporary:
+        yield from reads(bound.relations)
+        return
+    name = TableName.from_parts(statement.view_parts, bound.state.current)
+    if statement.alters:
+        bound.view.resolve(name)
+    yield Need(Privilege.CREATE_TABLE, schema_of(bound, name))
+    replaced = bound.view.unrestricted.find(name) if statement.or_replace else None
+    if replaced is not None:
+        yield Need(Privilege.MANAGE, replaced)
+    if statement.or_replace:
+        yield NameNeed(name)
+    yield from reads(bound.relations, definer_of(bound))
+
+
+def _require_alter(bound: BoundStatement, statement: AlterView) -> Iterable[AnyNeed]:
+    """What DROP VIEW requires; another name requires what ALTER TABLE … RENAME TO does."""
+    if bound.state.temporary_view(statement.view_parts) is not None:
+        return
+    name = TableName.from_parts(statement.view_parts, bound.state.current)
+    found = bound.view.resolve(name)
+    if is_system_schema(name.schema_name):
+        return
+    yield Need(Privilege.MANAGE, found)
+    if isinstance(statement.change, RenameTable):
+        new_name = TableName.from_parts(statement.change.table_parts, bound.state.current)
+        yield Need(Privilege.CREATE_TABLE, schema_of(bound, new_name))
+
+
+def _require_drop(bound: BoundStatement, statement: DropView) -> Iterable[AnyNeed]:
+    if bound.state.temporary_view(statement.view_parts) is not None:
+        return
+    name = TableName.from_parts(statement.view_parts, bound.state.current)
+    found = bound.view.find(name) if statement.if_exists else bound.view.resolve(name)
+    if found is not None and not is_system_schema(name.schema_name):
+        yield Need(Privilege.MANAGE, found)
+
+
+def _analyze(bound: BoundStatement, statement: CreateView, analyzer: Analyzer) -> AnalyzedStatement:
+    analyzed = with_columns(bound, read_plan(statement.query, bound.relations, is_definition=True), analyzer)
+    is_of_session = statement.temporary and not statement.shared
+    return analyzed if is_of_session else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
+
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        CreateView,
+        "CREATE VIEW",
+        syntax="CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] view [(columns)] [COMMENT 'text'] "
+        "[TBLPROPERTIES (…)] AS query | CREATE TEMPORARY VIEW view USING format OPTIONS (path '…') | "
+        "ALTER VIEW view AS query",
+        example="CREATE OR REPLACE VIEW large_orders AS SELECT * FROM orders WHERE total > 1000",
+        bind=_bind,
+        required_privileges=_require_create,
+        policy_effects=effect(PolicyEffect.READS_THROUGH_POLICIES, "CREATE VIEW"),
+        analyze=_analyze,
+        plan=planned_analyzed(plan_create_view),
+        answers_rows=False,
+    ),
+    changing(
+        AlterView,
+        "ALTER VIEW",
+        syntax="ALTER VIEW view {RENAME TO name | SET TBLPROPERTIES (…) | UNSET TBLPROPERTIES (…) | "
+        "WITH SCHEMA TYPE EVOLUTION}",
+        example="ALTER VIEW large_orders RENAME TO big_orders",
+        bind=names_nothing,
+        required_privileges=_require_alter,
+        policy_effects=effect(PolicyEffect.NONE, "ALTER VIEW"),
+        plan=planned_bound(plan_alter_view),
+        answers_rows=False,
+    ),
+    changing(
+        DropView,
+        "DROP VIEW",
+        syntax="DROP VIEW [IF EXISTS] view",
+        example="DROP VIEW IF EXISTS large_orders",
+        bind=names_nothing,
+        required_privileges=_require_drop,
+        policy_effects=effect(PolicyEffect.NONE, "DROP VIEW"),
+        plan=planned_bound(plan_drop_view),
+        answers_rows=False,
+    ),
+)

@@ -1,0 +1,54 @@
+"""Define CREATE VIEW, ALTER VIEW and DROP VIEW as values before names are bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
+from engine.statements.base import Statement
+from engine.statements.create_table.statement import Properties
+from engine.statements.select.statement import FilesAt, Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumn:
+    """A name that a view gives to a column of its query."""
+
+    name: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateView(Statement):
+    """`CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] … AS query`
+
+    `files`: it is `CREATE TEMPORARY VIEW v USING format OPTIONS (path …)`, and the query reads these. `temporary`: it
+    is in no catalog; `shared`: it is global, so not the session's own. `alters`: it is `ALTER VIEW v AS query`, which
+    needs a view of that name and keeps its comment and properties.
+    """
+
+    view_parts: tuple[str, ...]
+    query: Query
+    or_replace: bool = False
+    if_not_exists: bool = False
+    temporary: bool = False
+    files: FilesAt | None = None
+    shared: bool = False
+    alters: bool = False
+    columns: tuple[ViewColumn, ...] = ()
+    comment: str | None = None
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterView(Statement):
+    """`ALTER VIEW v` with any change but its query; None is `WITH SCHEMA TYPE EVOLUTION`, which all views have."""
+
+    view_parts: tuple[str, ...]
+    change: RenameTable | SetProperties | UnsetProperties | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropView(Statement):
+    view_parts: tuple[str, ...]
+    if_exists: bool = False

@@ -1,0 +1,1 @@
+"""Volumes and the files in them."""

@@ -1,0 +1,103 @@
+"""Answers of statements about volumes: lists, and what transfers or changes files.
+
+PUT, GET and REMOVE answer one row that says where the client transfers the file. A client that cannot do so gets
+REMOVE done here, and an error for the others.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from catalog.catalog import Catalog
+from catalog.entries import VolumeEntry
+from catalog.names import SchemaName, like_matcher
+from engine.bind.bound import BoundStatement, Outcome
+from engine.errors.volume_errors import FileInStagingPathExists, StagingNotSupported
+from engine.plans.volumes import DropVolumePlan, FilePlan
+from engine.runtime.context import StatementContext
+from engine.runtime.results import BIGINT, STRING, empty_result, small_result, string_rows
+from engine.statements.volumes.statement import ChangeFile, DescribeVolume, GetFile, ListVolume, ShowVolumes
+from engine.storage.storage import open_storage
+from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
+
+logger = logging.getLogger(__name__)
+
+_STAGING = ("operation", "presignedUrl", "headers", "localFile")
+"""The columns that Databricks' drivers read."""
+
+
+def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolume) -> Outcome:
+    match statement:
+        case ShowVolumes(schema_parts=parts, pattern=pattern):
+            schema = SchemaName.from_parts(parts, bound.state.catalog) if parts else bound.state.current
+            found = bound.view.volumes(schema, like_matcher(pattern))
+            rows = [(entry.name.schema, entry.name.table) for entry in found]
+            return Outcome(result=string_rows(("database", "volume_name"), rows))
+        case DescribeVolume():
+            entry = bound.securable
+            assert isinstance(entry, VolumeEntry)
+            location = entry.location if bound.view.tells_all(entry) else None
+            kind = "MANAGED" if entry.managed else "EXTERNAL"
+            columns = ("name", "catalog", "database", "owner", "storageLocation", "volumeType", "comment")
+            row = (entry.name.table, entry.name.catalog, entry.name.schema, entry.owner, location, kind, entry.comment)
+            return Outcome(result=string_rows(columns, [row]))
+
+
+def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> Outcome:
+    """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
+    statement = plan.statement
+    file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
+    if isinstance(statement, ListVolume):
+        return _listed(file, statement)
+    transfer = _transfer(statement, file)
+    if transfer.operation is FileOperation.PUT and not transfer.overwrite and file.exists():
+        raise FileInStagingPathExists(str(plan.path))
+    if context.stage is None:
+        if transfer.operation is not FileOperation.REMOVE:
+            raise StagingNotSupported(transfer.operation)
+        file.remove()
+        return Outcome(result=empty_result())
+    row = (transfer.operation.value, context.stage(transfer), "{}", statement.local or None)
+    result = string_rows(_STAGING, [row])
+    result.is_staging = True
+    return Outcome(result=result)
+
+
+def _is_dropped(plan: FilePlan, catalog: Catalog) -> bool:
+    """Returns whether no volume has a folder of managed files any more. Files of external volumes stay."""
+    return plan.managed and all(entry.location != plan.location for entry in catalog.view().state.volumes.values())
+
+
+def _transfer(statement: GetFile | ChangeFile, file: VolumeFile) -> FileTransfer:
+    if isinstance(statement, GetFile):
+        return FileTransfer(FileOperation.GET, file)
+    return FileTransfer(statement.operation, file, statement.overwrite)
+
+
+def _listed(file: VolumeFile, statement: ListVolume) -> Outcome:
+    entries = [entry for entry in file.entries() if entry.name > statement.after][: statement.limit]
+    columns = {"path": STRING, "name": STRING, "size": BIGINT, "modification_time": BIGINT}
+    return Outcome(result=small_result(columns, [(e.path, e.name, e.size, e.modified_ms) for e in entries]))
+
+
+def drop_volume(plan: DropVolumePlan, catalog: Catalog, context: StatementContext) -> Outcome:
+    """The name, then the files of a managed volume."""
+    if plan.name is None:
+        return Outcome(result=empty_result())
+    try:
+        entry, rights = catalog.drop_volume(plan.name, plan.condition)
+    except plan.tolerated:
+        return Outcome(result=empty_result())
+    context.on_rights(rights)
+    remove_volume_files(entry, catalog)
+    return Outcome(result=empty_result())
+
+
+def remove_volume_files(entry: VolumeEntry, catalog: Catalog) -> None:
+    """Removes the files of a dropped volume, whose folder no later volume has; files that stay harm nothing."""
+    if not entry.managed:
+        return
+    try:
+        open_storage(entry.location, allowed_roots=catalog.allowed_roots).delete_tree()
+    except OSError:
+        logger.warning("files of the dropped volume %s stay at %s", entry.name, entry.location, exc_info=True)

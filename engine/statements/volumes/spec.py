@@ -1,0 +1,163 @@
+"""Register the statements about volumes and the files in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.conditions import AnyNeed, Need
+from catalog.names import TableName
+from catalog.privileges import Privilege
+from catalog.volume_paths import parse_volume_path
+from engine.authorize.needs import on_securable, on_volume, places_of, schema_of
+from engine.authorize.policy_effects import PolicyEffect
+from engine.bind.binder import Binder
+from engine.bind.bound import BoundNames, BoundStatement
+from engine.bind.securables import bind_volume
+from engine.bind.sight import volume_of_path
+from engine.runtime.accesses import Use
+from engine.statements.spec import (
+    StatementSpec,
+    answered,
+    changing,
+    effect,
+    names_nothing,
+    needs_nothing,
+    planned_bound,
+)
+from engine.statements.volumes.execution import answer_volumes
+from engine.statements.volumes.planning import plan_file, plan_volume
+from engine.statements.volumes.statement import (
+    ChangeFile,
+    CreateVolume,
+    DescribeVolume,
+    DropVolume,
+    FileStatement,
+    GetFile,
+    ListVolume,
+    RenameVolume,
+    ShowVolumes,
+)
+
+
+def _bind_volume(statement: DescribeVolume | RenameVolume, binder: Binder) -> BoundNames:
+    return BoundNames(securable=bind_volume(statement.volume_parts, binder, if_exists=False))
+
+
+def _bind_dropped(statement: DropVolume, binder: Binder) -> BoundNames:
+    return BoundNames(securable=bind_volume(statement.volume_parts, binder, if_exists=statement.if_exists))
+
+
+def _bind_file(statement: FileStatement, binder: Binder) -> BoundNames:
+    return BoundNames(securable=volume_of_path(parse_volume_path(statement.path), binder.view))
+
+
+def _require_create(bound: BoundStatement, statement: CreateVolume) -> Iterable[AnyNeed]:
+    name = TableName.from_parts(statement.volume_parts, bound.state.current)
+    yield Need(Privilege.CREATE_VOLUME, schema_of(bound, name))
+    if statement.location is not None:
+        for owner in places_of(bound, statement.location):
+            yield Need(Privilege.CREATE_EXTERNAL_VOLUME, owner)
+
+
+def _require_rename(bound: BoundStatement, statement: RenameVolume) -> Iterable[AnyNeed]:
+    yield on_volume(bound, Privilege.MANAGE)
+    name = TableName.from_parts(statement.volume_parts, bound.state.current)
+    yield Need(Privilege.CREATE_VOLUME, schema_of(bound, name))
+
+
+_NO_TABLE = effect(PolicyEffect.NONE, "A statement about volumes")
+
+SPECS: tuple[StatementSpec[Any], ...] = (
+    changing(
+        GetFile,
+        "GET",
+        syntax="GET '/Volumes/catalog/schema/volume/file' TO 'local path'",
+        example="GET '/Volumes/main/daily/landing/a.csv' TO 'a.csv'",
+        bind=_bind_file,
+        required_privileges=lambda bound, _: (on_volume(bound, Privilege.READ_VOLUME),),
+        policy_effects=_NO_TABLE,
+        plan=planned_bound(plan_file),
+        use=Use.READ,
+        answers_rows=True,
+        is_read_only=True,
+    ),
+    changing(
+        ListVolume,
+        "LIST",
+        syntax="LIST '/Volumes/catalog/schema/volume[/folder]' [LIMIT n]",
+        example="LIST '/Volumes/main/daily/landing'",
+        bind=_bind_file,
+        required_privileges=lambda bound, _: (on_volume(bound, Privilege.READ_VOLUME),),
+        policy_effects=_NO_TABLE,
+        plan=planned_bound(plan_file),
+        use=Use.DESCRIBE,
+        answers_rows=True,
+        is_read_only=True,
+    ),
+    changing(
+        ChangeFile,
+        "PUT",
+        syntax="PUT 'local path' INTO '/Volumes/catalog/schema/volume/file' [OVERWRITE] | "
+        "REMOVE '/Volumes/catalog/schema/volume/file'",
+        example="REMOVE '/Volumes/main/daily/landing/a.csv'",
+        bind=_bind_file,
+        required_privileges=lambda bound, _: (on_volume(bound, Privilege.WRITE_VOLUME),),
+        policy_effects=_NO_TABLE,
+        plan=planned_bound(plan_file),
+        answers_rows=True,
+    ),
+    changing(
+        CreateVolume,
+        "CREATE VOLUME",
+        syntax="CREATE [EXTERNAL] VOLUME [IF NOT EXISTS] volume [LOCATION 'path'] [COMMENT 'text']",
+        example="CREATE VOLUME daily.landing",
+        bind=names_nothing,
+        required_privileges=_require_create,
+        policy_effects=_NO_TABLE,
+        plan=planned_bound(plan_volume),
+        answers_rows=True,
+    ),
+    changing(
+        DropVolume,
+        "DROP VOLUME",
+        syntax="DROP VOLUME [IF EXISTS] volume",
+        example="DROP VOLUME daily.landing",
+        bind=_bind_dropped,
+        required_privileges=lambda bound, _: on_securable(bound, Privilege.MANAGE),
+        policy_effects=_NO_TABLE,
+        plan=planned_bound(plan_volume),
+        answers_rows=True,
+    ),
+    changing(
+        RenameVolume,
+        "ALTER VOLUME",
+        syntax="ALTER VOLUME volume RENAME TO name",
+        example="ALTER VOLUME daily.landing RENAME TO daily.incoming",
+        bind=_bind_volume,
+        required_privileges=_require_rename,
+        policy_effects=_NO_TABLE,
+        plan=planned_bound(plan_volume),
+        answers_rows=True,
+    ),
+    answered(
+        ShowVolumes,
+        "SHOW VOLUMES",
+        syntax="SHOW VOLUMES [{IN | FROM} schema] [[LIKE] 'pattern']",
+        example="SHOW VOLUMES IN daily",
+        bind=names_nothing,
+        required_privileges=needs_nothing,
+        policy_effects=_NO_TABLE,
+        answer=answer_volumes,
+    ),
+    answered(
+        DescribeVolume,
+        "DESCRIBE VOLUME",
+        syntax="{DESCRIBE | DESC} VOLUME volume",
+        example="DESCRIBE VOLUME daily.landing",
+        bind=_bind_volume,
+        required_privileges=needs_nothing,
+        policy_effects=_NO_TABLE,
+        answer=answer_volumes,
+    ),
+)

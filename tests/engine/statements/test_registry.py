@@ -1,0 +1,50 @@
+"""The registry of statements: each declares itself, and its example is a statement of its type."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import pytest
+
+from engine.statements.base import Statement
+from engine.statements.parse import parse
+from engine.statements.registry import FAMILIES, HEADS, STATEMENTS
+from engine.statements.spec import StatementSpec
+
+WRITTEN = [spec for spec in STATEMENTS.values() if spec.example]
+
+
+@pytest.mark.parametrize("spec", WRITTEN, ids=[spec.title for spec in WRITTEN])
+def test_example_is_parsed_to_the_statement(spec: StatementSpec[Statement]) -> None:
+    assert type(parse(spec.example)) is spec.statement
+
+
+def test_no_statement_is_registered_twice() -> None:
+    assert sum(map(len, FAMILIES.values())) == len(STATEMENTS)
+
+
+def test_every_statement_is_registered() -> None:
+    """The modules of all families are imported by the registry, so all subclasses are known here."""
+    found = {
+        kind for kind in Statement.__subclasses__() if getattr(sys.modules[kind.__module__], kind.__name__) is kind
+    }
+    assert {kind for kind in found if kind.__module__.startswith("engine.")} == set(STATEMENTS)
+
+
+def test_a_spec_has_no_defaults() -> None:
+    defaults = [
+        field.name
+        for field in dataclasses.fields(StatementSpec)
+        if field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    ]
+    assert not defaults
+
+
+def test_documented_statements_have_syntax_and_an_example() -> None:
+    """What no text says, such as a metadata call of a driver, has neither."""
+    assert not [spec.title for spec in STATEMENTS.values() if bool(spec.syntax) != bool(spec.example)]
+
+
+def test_heads_are_words_in_upper_case() -> None:
+    assert all(head and all(word == word.upper() for word in head) for head in HEADS)
