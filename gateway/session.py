@@ -141,6 +141,15 @@ class Session:
         )
         return self._start(operation, StatementClass.METADATA)
 
+    def may_transfer(self, statement: GetFile | ChangeFile) -> bool:
+        """Returns whether :meth:`transfer` would be allowed now; nothing is recorded."""
+        context = StatementContext(identity=self.identity, stage=lambda _: "")
+        try:
+            self.engine_session.run(statement, context).close()
+        except SqlError:
+            return False
+        return True
+
     def answer(self, name: str, stream: ResultStream) -> Operation:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
         return self._call(name, lambda _: stream)
@@ -259,8 +268,11 @@ def _refusal(error: SqlError) -> Callable[[StatementContext], ResultStream]:
 
 
 def _ensure_flat(parameters: Sequence[Parameter]) -> None:
+    """Raises `NestedParameter` for a value of a nested type as text; arrays and maps have members."""
     for position, parameter in enumerate(parameters, 1):
-        if _NESTED_TYPE.match(parameter.sql_type):
+        if parameter.members is not None:
+            _ensure_flat(parameter.members)
+        elif _NESTED_TYPE.match(parameter.sql_type):
             raise NestedParameter(parameter.name or str(position), parameter.sql_type)
 
 

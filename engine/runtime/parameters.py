@@ -13,13 +13,15 @@ class Parameter:
     """A value for a marker in the text: `:name`, or the next `?` where `name` is None.
 
     `value` is text (None is NULL), `sql_type` how Spark spells the type it is cast to; or `row_value` is the value
-    as it is, and they do not matter.
+    as it is, and they do not matter. A parameter of the type ARRAY has `members`, one of the type MAP keys and values
+    by turns, and no other value.
     """
 
     value: str | None
     sql_type: str = "string"
     name: str | None = None
     row_value: RowValue | None = None
+    members: tuple[Parameter, ...] | None = None
 
 
 MARKER = "__marker_"

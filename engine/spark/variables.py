@@ -9,6 +9,7 @@ from typing import Any
 from engine.runtime.parameters import Parameter
 from engine.runtime.variables import Assignment, RowValues, Scope, VisibleVariables
 from engine.spark.frame import read_header
+from engine.sql.parameters import literal_text
 
 
 def variables_request(visible: VisibleVariables) -> dict[str, Any]:
@@ -22,6 +23,8 @@ def variables_request(visible: VisibleVariables) -> dict[str, Any]:
 def parameter_request(parameter: Parameter) -> dict[str, Any]:
     """What `Parameters.java` reads."""
     asked = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
+    if parameter.members is not None:
+        return asked | {"text": literal_text(parameter)}
     return asked if parameter.row_value is None else asked | {"row_value": asdict(parameter.row_value)}
 
 

@@ -50,11 +50,14 @@ def with_values(text: str, parameters: Sequence[Parameter]) -> tuple[str, int]:
         elif token.token_type == TokenType.COLON and before.token_type not in _ENDS_VALUE and follower.text in named:
             edits.append((token.start, follower.end + 1, named[follower.text]))
     for start, end, parameter in reversed(edits):
-        text = text[:start] + _literal(parameter) + text[end:]
+        text = text[:start] + literal_text(parameter) + text[end:]
     return text, used
 
 
-def _literal(parameter: Parameter) -> str:
+def literal_text(parameter: Parameter) -> str:
+    """Returns a parameter as SQL. Raises `StatementNotSupported` for a variable, and for what is no type."""
+    if parameter.members is not None:
+        return f"{parameter.sql_type}({', '.join(map(literal_text, parameter.members))})"
     if parameter.row_value is not None:
         raise StatementNotSupported("A variable as a parameter of a REPLACE condition")
     try:

@@ -529,12 +529,18 @@ union TSparkParameterValue {
   3: optional bool booleanValue
 }
 
+struct TSparkParameterValueArg {
+  1: optional string type,
+  2: optional string value,
+  3: optional list<TSparkParameterValueArg> arguments
+}
+
 struct TSparkParameter {
   1: optional i32 ordinal,              // of a marker `?`, from 1 (0 in some clients)
   2: optional string name,
   3: optional string type,
-  4: optional TSparkParameterValue value
-  // 5, the members of an array, a map or a struct, is skipped: parameters of these types are refused by their type
+  4: optional TSparkParameterValue value,
+  5: optional list<TSparkParameterValueArg> arguments // of an array, or keys and values of a map by turns
 }
 
 struct TExecuteStatementReq {

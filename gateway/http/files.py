@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import formatdate
 from functools import partial
@@ -71,12 +72,14 @@ def files_blueprint(api: StatementApi) -> Blueprint:
         """Begins an upload in parts, for which no URLs are made: create-upload-part-urls is not found.
 
         databricks-sdk sends files of 50 MB and more in parts. It fails if it cannot begin, and sends the file by one
-        PUT if it gets no URL for the first part.
+        PUT if it gets no URL for the first part. That PUT is what is recorded; here only a refusal is.
         """
         if request.args.get("action") != "initiate-upload":
             raise InvalidField("action", "must be initiate-upload. Uploads in parts are not supported, send one PUT")
         overwrite = request.args.get("overwrite", "false").lower() == "true"
-        files.transfer(ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite))
+        statement = ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite)
+        if not files.may_transfer(statement):
+            files.transfer(statement)
         return {"multipart_upload": {"session_token": "none"}}
 
     @routes.delete(f"{FILES}/<path:path>")
@@ -173,10 +176,23 @@ class _Files:
         self._run(lambda session: session.transfer(statement, stage))
         return found[0]
 
+    def may_transfer(self, statement: ChangeFile) -> bool:
+        """Returns whether :meth:`transfer` would be allowed now; nothing is recorded."""
+        with self._session() as session:
+            return session.may_transfer(statement)
+
     def rows(self, statement: ListVolume) -> list[dict[str, object]]:
         return self._run(lambda session: session.request(statement))
 
     def _run(self, begin: Callable[[Session], Operation]) -> list[dict[str, object]]:
+        with self._session() as session:
+            operation = begin(session)
+            if not operation.wait(_ANSWER_S).is_settled:
+                raise EngineNotAnswering(_ANSWER_S)
+            return json_values(operation.page(0, ROWS_MAX).rows)
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
         registry, identity = self.api.registry(), self.api.identity()
         with self.api.room.place() as may_wait:
             if not may_wait:
@@ -184,10 +200,7 @@ class _Files:
             asked = SessionRequest(catalog=None, schema=None, settings={})
             session = self.api.open(asked, _OPEN_S, may_lack_schema=True)
             try:
-                operation = begin(session)
-                if not operation.wait(_ANSWER_S).is_settled:
-                    raise EngineNotAnswering(_ANSWER_S)
-                return json_values(operation.page(0, ROWS_MAX).rows)
+                yield session
             finally:
                 self.api.end(partial(registry.close_session, session.id, identity))
 

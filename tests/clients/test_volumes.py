@@ -468,22 +468,36 @@ def test_files_of_a_volume_are_loaded_and_queried(server: Volumes, kind: str, co
         cursor.execute(f"REMOVE '{path}/1.{kind}'")
 
 
+def recorded(server: Volumes, path: str) -> list[tuple[str, str, str]]:
+    """Users, texts and outcomes of the statements about `path` that the audit log says have ended."""
+    events = [
+        json.loads(line) for file in (server.folder / "audit").glob("*.jsonl") for line in file.read_text().splitlines()
+    ]
+    ended = (event for event in events if event["event"] == "statement.end" and path in str(event.get("text", "")))
+    return sorted((event["principal"], event["text"], event["outcome"]) for event in ended)
+
+
 def test_transfers_are_in_the_audit_log(server: Volumes) -> None:
     files = server.files("ann")
     files.upload(f"{VOLUME}/audited", io.BytesIO(b"x"), overwrite=True)
     files.delete(f"{VOLUME}/audited")
+    put, removal = f"PUT '{VOLUME}/audited' OVERWRITE", f"REMOVE '{VOLUME}/audited'"
+    eventually(lambda: recorded(server, "/audited") == [("ann", put, "ok"), ("ann", removal, "ok")])
 
-    def recorded() -> set[tuple[str, str]]:
-        found = set()
-        for file in (server.folder / "audit").glob("*.jsonl"):
-            for line in file.read_text().splitlines():
-                event = json.loads(line)
-                if "/audited" in str(event.get("text", "")):
-                    found.add((event["principal"], event["text"]))
-        return found
 
-    expected = {("ann", f"PUT '{VOLUME}/audited' OVERWRITE"), ("ann", f"REMOVE '{VOLUME}/audited'")}
-    eventually(lambda: expected <= recorded())
+def test_upload_that_begins_in_parts_is_recorded_once(server: Volumes) -> None:
+    files, path = server.files("ann"), f"{VOLUME}/begun"
+    files._config.files_ext_multipart_upload_min_stream_size = FILE_BYTES_MAX // 2
+    files.upload(path, io.BytesIO(os.urandom(FILE_BYTES_MAX - 1)), overwrite=True, part_size=FILE_BYTES_MAX // 3)
+    assert server.house.ask("POST", f"/api/2.0/fs/files{path}?action=initiate-upload", **basic("bob")).status == 404
+    files.delete(path)
+    expected = [
+        ("ann", f"PUT '{path}' OVERWRITE", "ok"),
+        ("ann", f"REMOVE '{path}'", "ok"),
+        ("bob", f"PUT '{path}'", "failed"),
+    ]
+    eventually(lambda: len(recorded(server, "/begun")) >= len(expected))
+    assert recorded(server, "/begun") == expected
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.NullType$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Parses a text whose markers (`:name` or `?`) stand for values; each value is a text and the type it is cast to, or a value of Spark's. */
@@ -44,10 +45,25 @@ final class Parameters {
   }
 
   private static Literal literal(ParserInterface parser, JsonNode parameter, String timeZone) throws Exception {
+    if (parameter.has("text")) return new Text(parameter.get("text").textValue());
     if (parameter.has("row_value")) return RowValues.literal(parameter.get("row_value"));
     DataType type = parser.parseDataType(parameter.get("type").textValue());
     String value = parameter.get("value").textValue();
     return new Literal(value == null ? null : FileList.parse(value, type, timeZone), type);
+  }
+
+  /** A value that Spark parses where the marker is, and of which it asks nothing else. */
+  private static final class Text extends Literal {
+    private final String text;
+
+    Text(String text) {
+      super(null, NullType$.MODULE$);
+      this.text = text;
+    }
+
+    public String sql() {
+      return text;
+    }
   }
 
   private static final class TypedDecimal extends Literal {

@@ -245,7 +245,7 @@ final class Statement {
     steps.end("guard");
     boolean hasHidden = request.hasHidden() || (bodies != null && bodies.hasHidden());
     LogicalPlan shown = hasHidden ? HiddenViews.settled(HiddenPlaces.ofQuery(query)) : query;
-    LogicalPlan rows = TableScan.rows(spark, shown);
+    LogicalPlan rows = CorrelatedLimits.kept(TableScan.rows(spark, shown));
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 

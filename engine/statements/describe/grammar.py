@@ -52,6 +52,8 @@ def parse_describe(cursor: Cursor) -> Statement:
     if _is_word_with_name(cursor, "FUNCTION"):
         cursor.read("FUNCTION")
         extended = _take_before_name(cursor, "EXTENDED")
+        if not cursor.is_name() and not cursor.is_done:
+            raise UnsupportedStatement("DESCRIBE FUNCTION of an operator")
         function = read_function(cursor)
         if len(function) == 1 and is_known_function(function[0]):
             raise UnsupportedStatement("DESCRIBE FUNCTION of a function of Spark's")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
-from engine.sql.dialect.errors import UnsupportedStatement
+from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
 from engine.sql.query.query import is_query, parse_query
@@ -58,6 +58,8 @@ def parse_after_with(cursor: Cursor, body: int | None) -> Delete | Merge | Updat
 def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
     """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE … | MERGE …`"""
     mode = ExplainMode.SIMPLE
+    if cursor.words(1) == ["LOGICAL"]:
+        raise UnsupportedClause("EXPLAIN LOGICAL", "Use EXPLAIN EXTENDED, which shows the logical plans too.")
     word = cursor.take_any(*_MODES)
     if word is not None:
         mode = ExplainMode(word.lower())

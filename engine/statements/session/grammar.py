@@ -22,7 +22,7 @@ _ASSIGNMENT = re.compile(rf"(?s)\s*{_KEY}\s*=(?P<value>.*)")
 _KEY_ALONE = re.compile(rf"\s*{_KEY}\s*")
 _TIME_ZONE = re.compile(r"(?is)\s*TIME\s+ZONE\b\s*(?P<value>.+)")
 _VARIABLE = re.compile(r"(?i)\s*(VAR|VARIABLE)\b(?!\s*=)")
-_ROLE = re.compile(r"(?i)\s*ROLE\s")
+_OTHERS = re.compile(r"(?i)\s*(ROLE|COLLATION)\s")
 _ZONE_NAME = re.compile(r"(?s)'([^'\\]+)'|\"([^\"\\]+)\"")
 _INTERVAL = re.compile(
     r"(?is)INTERVAL\s+(?P<sign>[+-]?)\s*'?(?P<inner_sign>[+-]?)\s*(?P<hours>\d{1,2})(?::(?P<minutes>[0-5]?\d))?'?"
@@ -51,8 +51,9 @@ def parse_set(rest: str) -> SetSetting | ShowSettings | ResetSetting:
         quoted = _QUOTED_WHOLE.fullmatch(value)
         return SetSetting(key=_key(assignment), value=quoted[1].replace("``", "`") if quoted else value)
     alone = _KEY_ALONE.fullmatch(rest)
-    if alone is None and _ROLE.match(rest):
-        raise UnsupportedStatement("SET ROLE")
+    other = _OTHERS.match(rest)
+    if alone is None and other is not None:
+        raise UnsupportedStatement(f"SET {other[1].upper()}")
     if alone is None:
         raise InvalidSetSyntax()
     return ShowSettings(key=_key(alone))

@@ -86,6 +86,8 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
                 columns=columns,
                 comment=comment,
             )
+        elif cursor.words(2) == ["DEFAULT", "COLLATION"]:
+            raise UnsupportedClause("CREATE VIEW … DEFAULT COLLATION", "Use COLLATE in the query of the view.")
         else:
             raise cursor.fail("AS and the query of the view are expected")
     return CreateView(

@@ -1607,6 +1607,28 @@ class TSparkParameterValue(TBase):
         self.booleanValue = booleanValue
 
 
+class TSparkParameterValueArg(TBase):
+    """
+    Attributes:
+     - type
+     - value
+     - arguments
+
+    """
+
+    __slots__ = (
+        'type',
+        'value',
+        'arguments',
+    )
+
+
+    def __init__(self, type=None, value=None, arguments=None,):
+        self.type = type
+        self.value = value
+        self.arguments = arguments
+
+
 class TSparkParameter(TBase):
     """
     Attributes:
@@ -1614,6 +1636,7 @@ class TSparkParameter(TBase):
      - name
      - type
      - value
+     - arguments
 
     """
 
@@ -1622,14 +1645,16 @@ class TSparkParameter(TBase):
         'name',
         'type',
         'value',
+        'arguments',
     )
 
 
-    def __init__(self, ordinal=None, name=None, type=None, value=None,):
+    def __init__(self, ordinal=None, name=None, type=None, value=None, arguments=None,):
         self.ordinal = ordinal
         self.name = name
         self.type = type
         self.value = value
+        self.arguments = arguments
 
 
 class TExecuteStatementReq(TBase):
@@ -2838,6 +2863,13 @@ TSparkParameterValue.thrift_spec = (
     (2, TType.DOUBLE, 'doubleValue', None, None, ),  # 2
     (3, TType.BOOL, 'booleanValue', None, None, ),  # 3
 )
+all_structs.append(TSparkParameterValueArg)
+TSparkParameterValueArg.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'type', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'value', 'UTF8', None, ),  # 2
+    (3, TType.LIST, 'arguments', (TType.STRUCT, [TSparkParameterValueArg, None], False), None, ),  # 3
+)
 all_structs.append(TSparkParameter)
 TSparkParameter.thrift_spec = (
     None,  # 0
@@ -2845,6 +2877,7 @@ TSparkParameter.thrift_spec = (
     (2, TType.STRING, 'name', 'UTF8', None, ),  # 2
     (3, TType.STRING, 'type', 'UTF8', None, ),  # 3
     (4, TType.STRUCT, 'value', [TSparkParameterValue, None], None, ),  # 4
+    (5, TType.LIST, 'arguments', (TType.STRUCT, [TSparkParameterValueArg, None], False), None, ),  # 5
 )
 all_structs.append(TExecuteStatementReq)
 TExecuteStatementReq.thrift_spec = (

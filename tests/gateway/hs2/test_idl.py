@@ -17,7 +17,6 @@ from gateway.hs2.gen import ttypes as ours
 SKIPPED = {
     ("TStatus", "errorDetailsJson"),
     ("TExecuteStatementReq", "statementConf"),  # for statements without a session
-    ("TSparkParameter", "arguments"),  # parameters of nested types are refused
     ("TGetResultSetMetadataResp", "cacheLookupResult"),
 }
 """Of Databricks' extensions, what is neither read nor answered."""

@@ -269,12 +269,14 @@ def test_ddl_has_an_empty_result_for_synchronous_hive_clients(
 def test_variables_and_parameters_reach_the_engine(lab: Lab, client: ThriftClient) -> None:
     session = open_session(client, configuration={"set:hivevar:n": "1"})
     assert lab.engine.sessions[-1].settings == {"hivevar:n": "1"}
-    value = t.TSparkParameterValue
+    value, argument = t.TSparkParameterValue, t.TSparkParameterValueArg
     parameters = [
         t.TSparkParameter(1, "a", "INT", value(stringValue="5")),
         t.TSparkParameter(2, None, None, value(booleanValue=True)),
         t.TSparkParameter(3, "c", "DOUBLE", value(doubleValue=1.5)),
         t.TSparkParameter(4, "d", "VOID", None),
+        t.TSparkParameter(5, "e", "ARRAY", arguments=[argument("INT", "1"), argument("VOID", "None")]),
+        t.TSparkParameter(6, "f", "map", arguments=[argument("STRING", "k"), argument("ARRAY", arguments=[])]),
     ]
     execute(client, session, "SELECT 1", parameters=parameters)
     (run,) = lab.engine.runs
@@ -284,6 +286,18 @@ def test_variables_and_parameters_reach_the_engine(lab: Lab, client: ThriftClien
         Parameter(value="true", sql_type="string"),
         Parameter(value="1.5", sql_type="DOUBLE", name="c"),
         Parameter(value=None, sql_type="VOID", name="d"),
+        Parameter(
+            value=None,
+            sql_type="ARRAY",
+            name="e",
+            members=(Parameter(value="1", sql_type="INT"), Parameter(value=None, sql_type="VOID")),
+        ),
+        Parameter(
+            value=None,
+            sql_type="MAP",
+            name="f",
+            members=(Parameter(value="k", sql_type="STRING"), Parameter(value=None, sql_type="ARRAY", members=())),
+        ),
     )
 
 
@@ -393,8 +407,17 @@ def test_the_log_of_a_statement_without_rows(
     assert re.sub(r"\d\.\d{3} s", "T", log).splitlines() == lines
 
 
-def test_a_parameter_of_a_nested_type_is_refused(client: ThriftClient, session: t.TSessionHandle) -> None:
-    parameter = t.TSparkParameter(name="p", type="STRUCT", value=t.TSparkParameterValue(stringValue="{}"))
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        t.TSparkParameter(name="p", type="STRUCT", value=t.TSparkParameterValue(stringValue="{}")),
+        t.TSparkParameter(name="p", type="ARRAY", value=t.TSparkParameterValue(stringValue="[1]")),
+        t.TSparkParameter(name="p", type="ARRAY", arguments=[t.TSparkParameterValueArg("STRUCT<a: INT>", "{}")]),
+    ],
+)
+def test_a_parameter_of_a_nested_type_as_text_is_refused(
+    client: ThriftClient, session: t.TSessionHandle, parameter: t.TSparkParameter
+) -> None:
     refused = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT :p", parameters=[parameter]))
     assert (refused.status.statusCode, refused.status.sqlState) == (ERROR, "0A000")
 
