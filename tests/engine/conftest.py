@@ -14,7 +14,7 @@ from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
 from tests.catalog.lakes import make_tables
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from engine.binding.bound import BoundStatement
 from engine.pipeline import bind_statement
 from engine.statements.listings.execution import list_objects
 from engine.statements.listings.statement import ListColumns
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 ALIKE, OTHER = "k INT NOT NULL, s STRING COMMENT 'a text'", "x DECIMAL(9, 2)"
 TABLES = {"a": ALIKE, "b": OTHER, "c": ALIKE, "d": ALIKE, "e": OTHER}

@@ -14,7 +14,7 @@ from engine.planning.plans.plan import Plan
 from engine.planning.plans.writes import DeletePlan
 from engine.statements.alter_table.statement import AlterTable
 from engine.statements.maintenance.statement import Optimize
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 
 class Planner:

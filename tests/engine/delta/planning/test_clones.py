@@ -9,7 +9,7 @@ from engine.formats.delta.planning.plans import ClonePlan
 from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from engine.planning.plans.ddl import CreateTablePlan
 from engine.tables.definition_changes import SetProperty
 from engine.tables.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 DEFAULTS = "spark.databricks.delta.properties.defaults."
 

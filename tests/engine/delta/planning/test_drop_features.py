@@ -13,7 +13,7 @@ from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.statement import DropFeature
 from engine.tables.operations import TableOperation
-from tests.engine.planning.plan.lake import PlanningLake, data_file
+from tests.engine.planning.lake import PlanningLake, data_file
 
 PROTECTION = "delta.requireCheckpointProtectionBeforeVersion"
 VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"

@@ -9,7 +9,7 @@ from engine.delta.definition.like_tables import define_like
 from engine.delta.definition.table_draft import Definition
 from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan, CreateTablePlan
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 
 def like(planning: PlanningLake, rest: str) -> CreateTablePlan:

@@ -14,7 +14,7 @@ from engine.planning.plans.plan import Plan
 from engine.planning.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.statements.maintenance.statement import Optimize
 from engine.tables.operations import TableOperation
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 GOALS: dict[str, tuple[object, dict[str, Any]]] = {
     "OPTIMIZE plain": (Merge(), {"zOrderBy": [], "clusterBy": [], "auto": False}),

@@ -15,7 +15,7 @@ from engine.formats.delta.planning.optimize_plans import OptimizePlan
 from engine.formats.delta.planning.plans import BackfillPlan, ClonePlan, DeltaPlan, RewritePlan
 from engine.pipeline import plan_statement
 from engine.planning.plans.format_plan import FormatPlan
-from tests.engine.planning.plan.lake import PlanningLake, data_file
+from tests.engine.planning.lake import PlanningLake, data_file
 
 
 @pytest.fixture(scope="module", autouse=True)

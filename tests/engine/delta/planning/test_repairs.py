@@ -6,7 +6,7 @@ import pytest
 
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 
 @pytest.mark.parametrize(("clause", "dry_run"), [("", False), (" DRY RUN", True)])

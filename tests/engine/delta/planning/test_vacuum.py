@@ -6,7 +6,7 @@ import pytest
 
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 HOUR_MS = 3_600_000
 UNCHECKED = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
