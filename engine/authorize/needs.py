@@ -482,6 +482,9 @@ def _commented(bound: BoundStatement, statement: CommentOn) -> Needs:
             return _managed(bound.view.schema(name))
         case Commentable.VOLUME:
             return _on_securable(bound, Privilege.MANAGE)
+        case Commentable.COLUMN if bound.target is None:
+            view = bound.view.resolve(TableName.from_parts(statement.parts[:-1], bound.state.current))
+            return [] if is_system_schema(view.name.schema_name) else [Need(Privilege.MANAGE, view)]
         case Commentable.TABLE | Commentable.COLUMN:
             return _on_target(bound, Privilege.MODIFY)
         case _:

@@ -16,6 +16,7 @@ from catalog.names import (
     CatalogName,
     Matcher,
     SchemaName,
+    TableName,
     any_matcher,
     fold,
     jdbc_matcher,
@@ -225,6 +226,13 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
             return None
 
 
+def _is_view(parts: tuple[str, ...], binder: Binder) -> bool:
+    """Returns whether a name, which is no path, means a view of the catalog. Raises `TableNotFound`."""
+    if path_of(parts) is not None or binder.state.temporary_view(parts) is not None:
+        return False
+    return isinstance(binder.view.resolve(TableName.from_parts(parts, binder.state.current)), ViewEntry)
+
+
 def _named(statement: _Named, binder: Binder) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     if isinstance(statement, AlterTags) and statement.column is not None:
@@ -247,7 +255,7 @@ def _named(statement: _Named, binder: Binder) -> tuple[Target | None, tuple[Boun
         case ExplainWrite(inner=inner):
             return _named(inner, binder)
         case CommentOn(kind=Commentable.COLUMN, parts=parts):
-            return binder.table(parts[:-1]), ()
+            return (None if _is_view(parts[:-1], binder) else binder.table(parts[:-1])), ()
         case CommentOn(kind=Commentable.TABLE, parts=parts):
             return binder.table(parts), ()
         case AlterTable():

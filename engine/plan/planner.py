@@ -24,7 +24,7 @@ from engine.plan.ddl.policies import plan_policy
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
-from engine.plan.ddl.view_ddl import plan_alter_view
+from engine.plan.ddl.view_ddl import plan_alter_view, plan_view_comment
 from engine.plan.ddl.volumes import plan_file, plan_volume
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
@@ -120,6 +120,8 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_merge(analyzed, merge)
         case AlterRowFilter() | AlterColumnMask():
             return plan_policy(analyzed, statement)
+        case CommentOn(kind=Commentable.COLUMN) as comment if bound.target is None:
+            return plan_view_comment(bound, comment)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
             return plan_comment(bound, comment)
         case CommentOn() as comment:

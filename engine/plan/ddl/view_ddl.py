@@ -7,9 +7,10 @@ from typing import assert_never
 from catalog.changes import RenameTable as RenameTableChange
 from catalog.changes import SetViewProperties
 from catalog.entries import ViewEntry
-from catalog.names import TableName, ensure_new_part
+from catalog.names import TableName, ensure_new_part, fold
 from catalog.rest.errors import RestCatalogNotChanged
 from engine.bind.bound import BoundStatement
+from engine.errors.column_errors import ColumnNotFound
 from engine.errors.statement_errors import PermanentViewExpected, StatementNotSupported, UnsetUnknownProperties
 from engine.plan.ddl.catalog_ddl import view_entry
 from engine.plans.ddl import CatalogPlan, RenameTemporaryViewPlan
@@ -22,7 +23,7 @@ from engine.runtime.session_state import (
     temporary_name,
 )
 from engine.statements.alters import RenameTable, SetProperties, UnsetProperties
-from engine.statements.catalog import AlterView
+from engine.statements.catalog import AlterView, CommentOn
 
 
 def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan | RenameTemporaryViewPlan:
@@ -48,6 +49,19 @@ def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan 
         case _:
             assert_never(change)
     return CatalogPlan(change=changed, condition=bound.condition)
+
+
+def plan_view_comment(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
+    """Plans COMMENT ON COLUMN of a view. Raises `ColumnNotFound`, and `RestCatalogNotChanged` for a foreign view."""
+    entry, column = view_entry(bound, statement.parts[:-1]), statement.parts[-1]
+    if entry.foreign is not None:
+        raise RestCatalogNotChanged(entry.name.catalog, f"The comment of a column of {entry.name}")
+    names = [each.name for each in entry.columns]
+    found = next((name for name in names if fold(name) == fold(column)), None)
+    if found is None:
+        raise ColumnNotFound(column, ", ".join(names))
+    change = SetViewProperties(entry.name, (), column_comments=((found, statement.comment),))
+    return CatalogPlan(change=change, condition=bound.condition)
 
 
 def _renamed(bound: BoundStatement, entry: ViewEntry, parts: tuple[str, ...]) -> CatalogPlan | RenameTemporaryViewPlan:
