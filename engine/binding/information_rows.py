@@ -164,13 +164,13 @@ def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 def _row_filters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in _policed(view, catalog):
         if (call := entry.policies.row_filter) is not None:
-            yield *entry.name.parts, *call.function.parts, _listed(call)
+            yield *entry.name.parts, *_called(call), _listed(call)
 
 
 def _column_masks(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in _policed(view, catalog):
         for mask in entry.policies.masks:
-            yield *entry.name.parts, mask.column, *mask.call.function.parts, _listed(mask.call)
+            yield *entry.name.parts, mask.column, *_called(mask.call), _listed(mask.call)
 
 
 def _policed(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
@@ -199,6 +199,12 @@ def _table_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 def _column_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in view.find_relations(catalog, matches_all, matches_all):
         yield from ((*entry.name.parts, column, *tag) for column, tags in entry.tags.columns for tag in tags)
+
+
+def _called(call: PolicyFunction) -> tuple[str, str, str]:
+    """Returns catalog, schema, and full name, which Databricks has in `mask_name` and dbt compares with its own."""
+    catalog, schema, _ = call.function.parts
+    return catalog, schema, ".".join(call.function.parts)
 
 
 def _listed(call: PolicyFunction) -> str:

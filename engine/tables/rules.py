@@ -1,4 +1,4 @@
-"""What a table demands of its rows, and how they are stored: all that the rules of writing (`engine.enforcement`) know."""
+"""Define what a table demands of its rows and how they are stored, for the rules of `engine.enforcement`."""
 
 from __future__ import annotations
 
