@@ -1,7 +1,7 @@
 """The engine as the front ends see it: sessions that run statements.
 
 `EngineSession.execute` takes SQL text, `EngineSession.run` a statement value that a wire protocol made itself; both go
-down the one road of `engine/statement.py`.
+down the one road of `engine/pipeline.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`engine.delta` and `engine.iceberg` as libraries: a table is made, appended to and read, with nothing else imported."""
+"""Make, append to and read tables with `engine.delta` and `engine.iceberg`, and nothing else of the engine imported."""
 
 from __future__ import annotations
 
