@@ -122,7 +122,7 @@ $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.prepared: $(VENV)/.installed $(wildcard engine/exec/java/*.java) | java
+$(VENV)/.prepared: $(VENV)/.installed $(wildcard engine/spark/java/*.java) | java
 	@if $(BIN)/delta-gateway prepare; then touch $@; fi # without, starts are only slower
 
 $(VENV)/.installed-test: pyproject.toml $(CONSOLE) | $(BIN)/python

@@ -2,8 +2,8 @@
 
 The columns of Databricks' table of that name come first, then our own; `system.audit` is a short name for it. Its rows
 are the lines of the trail's files, one file a day, which the server writes (`gateway/audit`) and a statement reads
-(`engine/bind/audit_rows.py`): both take the names of files from here. `event_date` is the day of the file. A line may
-be of an earlier moment where the clock was set back, never of a later day.
+(`engine/binding/audit_rows.py`): both take the names of files from here. `event_date` is the day of the file. A line
+may be of an earlier moment where the clock was set back, never of a later day.
 """
 
 from __future__ import annotations

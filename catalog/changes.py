@@ -155,11 +155,15 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class SetViewProperties:
-    """Properties that a view gets and loses; others stay. The property `comment` is the view's comment."""
+    """Properties that a view gets and loses; others stay. The property `comment` is the view's comment.
+
+    `column_comments` are pairs of a column, as the view spells it, and its new comment, None for no comment.
+    """
 
     name: TableName
     new: tuple[tuple[str, str], ...]
     gone: tuple[str, ...] = ()
+    column_comments: tuple[tuple[str, str | None], ...] = ()
     altered_ms: int | None = None
     altered_by: str | None = None
 
@@ -405,7 +409,9 @@ def _with_properties(view: ViewEntry, change: SetViewProperties) -> ViewEntry:
     new, gone = dict(change.new), change.gone
     comment = new.pop(_COMMENT, None if _COMMENT in gone else view.comment)
     kept = {key: value for key, value in view.properties if key not in gone}
-    view = replace(view, altered_ms=change.altered_ms, altered_by=change.altered_by)
+    comments = dict(change.column_comments)
+    columns = tuple(replace(each, comment=comments.get(each.name, each.comment)) for each in view.columns)
+    view = replace(view, altered_ms=change.altered_ms, altered_by=change.altered_by, columns=columns)
     return replace(view, comment=comment, properties=tuple({**kept, **new}.items()))
 
 

@@ -2,8 +2,8 @@
 
 These views are there without having been made, so the schema and its names are reserved. Here is what they are called
 and what columns they have, as the SQL standard and Databricks name them; their rows are made when a statement names one
-(`engine/bind/information_rows.py`). Lists of schemas leave the schema out, so that tools show the users' own; naming it
-shows it.
+(`engine/binding/information_rows.py`). Lists of schemas leave the schema out, so that tools show the users' own; naming
+it shows it.
 """
 
 from __future__ import annotations

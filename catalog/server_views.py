@@ -1,8 +1,8 @@
 """`system.gateway`: the server's sessions, statements, tables and metrics as relations, for everybody. Pure.
 
 Here is what they are called and what columns they have; `system.sessions` is a short name for
-`system.gateway.sessions`, and so on. Their rows are made when a statement names one (`engine/bind/server_rows.py`), and
-are those that its user may see.
+`system.gateway.sessions`, and so on. Their rows are made when a statement names one (`engine/binding/server_rows.py`),
+and are those that its user may see.
 """
 
 from __future__ import annotations

@@ -32,14 +32,14 @@ from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlaces
 from catalog.roots import configured_location, is_local
 from catalog.tokens import TokenStore
-from engine.bind.sight import seen_by
+from engine.binding.sight import seen_by
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.execution.writes.folder_marks import is_abandoned
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
 from engine.formats.delta.planning.planner import DeltaPlanner
@@ -63,6 +63,7 @@ from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
+from engine.spark.session import ExecSession, SparkDriver, SparkOptions
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
@@ -80,9 +81,8 @@ from engine.statements.scripting.statement_errors import PositionalScriptParamet
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.volumes.statement import ChangeFile
 from engine.storage.storage import Storage, open_storage
-from engine.table.formats import DEFAULT_FORMAT, formats_of
+from engine.tables.formats import DEFAULT_FORMAT, formats_of
 from engine.warm_up import IDENTITY, RunningStatements, WarmUp
-from engine.write.folder_marks import is_abandoned
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@
          ──plan──► Plan ──enforce──► Plan ──execute──► StagedWrite ──commit──► Outcome, whose rows are streamed
 
 No stage calls another, and the type of each stage's input is the proof that the former one ran. Cancelling is looked
-for between the stages; inside of execution it reaches the Spark job (`engine/exec`). What loses a race to another
+for between the stages; inside of execution it reaches the Spark job (`engine/spark`). What loses a race to another
 writer follows the retry policy (`engine.concurrency.retry`): it is run again from binding on, where that is what its
 user would do.
 """
@@ -19,27 +19,28 @@ from typing import assert_never
 
 from catalog.errors import CatalogBusy, SqlError, TableAlreadyExists
 from catalog.remote import look_again, one_look
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer
-from engine.authorize.accesses import access_of
-from engine.authorize.authorize import authorize
-from engine.authorize.policies import hides_texts, hides_work
-from engine.bind.bind import bind
-from engine.bind.binder import Binder
-from engine.bind.bound import AuthorizedStatement, BoundStatement, BoundTable, FreeName, Outcome
-from engine.bind.sources import Sources
-from engine.bind.time_travel import Unevaluated
+from engine.authorization.accesses import access_of
+from engine.authorization.authorize import authorize
+from engine.authorization.policies import hides_texts, hides_work
+from engine.binding.bind import bind
+from engine.binding.binder import Binder
+from engine.binding.bound import AuthorizedStatement, BoundStatement, BoundTable, FreeName, Outcome
+from engine.binding.sources import Sources
+from engine.binding.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
-from engine.enforce.rules import enforce
+from engine.enforcement.rules import enforce
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
 from engine.errors.disk_errors import storage_error
 from engine.errors.statement_errors import StatementEnded
-from engine.exec.run import Run
-from engine.exec.session import ExecSession
-from engine.execute.execute import execute
+from engine.execution.execute import execute
+from engine.execution.writes.commit import commit, follow_up
+from engine.execution.writes.dml.unmarked_rows import with_marks
+from engine.execution.writes.inserts_in_turn import ensure_no_positions, one_by_one
 from engine.formats.planning import FormatPlanners, follow_up_of
 from engine.formats.writing import FormatWriters
-from engine.plans.ddl import (
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer
+from engine.planning.plans.ddl import (
     AlterPlan,
     CreateTableAsPlan,
     CreateTablePlan,
@@ -47,9 +48,9 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     SyncIdentityPlan,
 )
-from engine.plans.format_plan import FormatPlan
-from engine.plans.plan import AnsweringPlan, Plan
-from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.planning.plans.format_plan import FormatPlan
+from engine.planning.plans.plan import AnsweringPlan, Plan
+from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.accesses import Commit
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter, named_by_position
@@ -58,6 +59,8 @@ from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement_class import StatementClass, class_of
+from engine.spark.run import Run
+from engine.spark.session import ExecSession
 from engine.sql.parameters import with_condition_values
 from engine.statements.base import Statement
 from engine.statements.create_table.statement import ConvertTable, CreateTable
@@ -72,11 +75,8 @@ from engine.statements.scripting.statement import Executable, RunnableStatement
 from engine.statements.select.statement import Query
 from engine.statements.spec import Retry
 from engine.statements.views.statement import CreateView
-from engine.table.rearrangement import Rearrangement
-from engine.table.watched_formats import watched
-from engine.write.commit import commit, follow_up
-from engine.write.dml.unmarked_rows import with_marks
-from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
+from engine.tables.rearrangement import Rearrangement
+from engine.tables.watched_formats import watched
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""`delta-gateway prepare`: what starts are faster with, made once for this environment (`engine/exec/class_files.py`).
+"""`delta-gateway prepare`: what starts are faster with, made once for this environment (`engine/spark/class_files.py`).
 
 Java's archive has the classes of whatever ran before it is written, so statements of each kind run here, over a sample
 lake in a temporary folder.
@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.errors import SqlError
-from engine.exec.class_files import JAVA_OPTIONS, ClassFiles, archiving, compile_once
-from engine.exec.session import SparkOptions
 from engine.main import EngineOptions, open_engine
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.sample.lake import ensure_sample_lake
 from engine.sample.statements import SAMPLE_READS, SAMPLE_WRITES
+from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archiving, compile_once
+from engine.spark.session import SparkOptions
 from gateway.log_format import LogFormat, set_up_log
 
 EXIT_FAILED = 1

@@ -1,6 +1,6 @@
 """Where the rows of results are held until they are fetched: a little in memory, the rest in files.
 
-Most rows that Spark answers come in files, and stay in them (`engine/exec/record_batches.py`). Batches that come in
+Most rows that Spark answers come in files, and stay in them (`engine/spark/record_batches.py`). Batches that come in
 memory are held there up to a limit for each result and one for all together, and written to the spool beyond. Besides
 there are the batches that clients are in the middle of: those read last, of all results together within a limit.
 """

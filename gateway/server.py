@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 from catalog.credentials import use_credentials
 from catalog.errors import SqlError
 from engine.engine import Engine
-from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
+from engine.spark.session import SparkOptions, Supervision
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from gateway.activity import ServerActivity

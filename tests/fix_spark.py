@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from engine.exec.session import ExecSession, SparkDriver, SparkOptions, Supervision
+from engine.spark.session import ExecSession, SparkDriver, SparkOptions, Supervision
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 
 _PATIENT = Supervision(silent_s=30, wait_s=250)

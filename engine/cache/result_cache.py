@@ -2,7 +2,7 @@
 
 A key has the versions of the tables that were read, so no entry is ever wrong and none has to be invalidated: a table
 that has a new version is asked for under another key, and what nobody asks for any more makes room for what is newer.
-What goes into a key is decided in `engine/execute`, which also knows what may be kept; here a key is a digest.
+What goes into a key is decided in `engine/execution`, which also knows what may be kept; here a key is a digest.
 
 Entries are kept in memory within a limit of bytes; the least recently used go to files, within a limit of their own,
 and come back when they are asked for. Statements that ask for the same key at the same

@@ -1,9 +1,9 @@
 """Locks of this server on tables, for statements that would only fail each other.
 
 An INSERT into a table with identity columns, and SYNC IDENTITY, move high-water marks, so that of two that run at once
-only one can commit (`engine.enforce.identity`). Within this server they therefore wait for each other before they bind:
-the second one sees the high-water marks that the first one left, and no file is written twice. Writers of other servers
-cannot be waited for; who loses to them is run again (`engine.concurrency.retry`).
+only one can commit (`engine.enforcement.identity`). Within this server they therefore wait for each other before they
+bind: the second one sees the high-water marks that the first one left, and no file is written twice. Writers of other
+servers cannot be waited for; who loses to them is run again (`engine.concurrency.retry`).
 
 Those that remove files of a table, and those that bring removed ones back into one, wait for each other too: no file
 goes between the look for it and the commit that names it.

@@ -42,8 +42,8 @@ class RowsViolateNotNull(SqlError, condition="DELTA_NEW_NOT_NULL_VIOLATION", sql
     column: str
     rows: int = 0
     template = (
-        "{rows} rows in {table} have no value in {column}, so it cannot become NOT NULL. Give them one first; the "
-        "table is as it was."
+        "{rows} rows in {table} violate the new NOT NULL constraint on {column}. Give them a value first; the table is "
+        "as it was."
     )
 
 

@@ -1,6 +1,6 @@
 """The door to what a format of tables plans by itself.
 
-Most statements mean the same of every table, and are planned here in terms of `engine.table`. Some are a format's own:
+Most statements mean the same of every table, and are planned here in terms of `engine.tables`. Some are a format's own:
 maintenance of its files and its log, copies of tables with their history, changes that need several versions. The
 planner asks the format of the statement's table for these, through one `FormatPlanner` for each format, which
 `engine.main` puts together.
@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
 
-from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
+from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plans.plan import Plan
-from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, UpdatePlan
+from engine.planning.plans.plan import Plan
+from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, UpdatePlan
 from engine.statements.alter_table.statement import AlterTable
 from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
 from engine.statements.maintenance.statement import MaintenanceStatement, Optimize
 from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
-from engine.table.formats import DEFAULT_FORMAT
+from engine.tables.formats import DEFAULT_FORMAT
 
 FormatStatement: TypeAlias = (
     AlterTable

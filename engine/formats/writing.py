@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
-from engine.bind.sources import Sources
-from engine.exec.run import Run
-from engine.plans.format_plan import FormatPlan
-from engine.write.staged_write import StagedWrite
+from engine.binding.sources import Sources
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.format_plan import FormatPlan
+from engine.spark.run import Run
 
 
 class FormatWriter(Protocol):

@@ -1,1 +1,1 @@
-"""Iceberg tables: what their metadata and manifests say, as one of the formats of `engine.table`."""
+"""Iceberg tables: what their metadata and manifests say, as one of the formats of `engine.tables`."""

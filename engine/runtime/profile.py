@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.table.scan import TableRead
+from engine.tables.scan import TableRead
 
 
 class Stage(StrEnum):

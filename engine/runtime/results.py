@@ -80,7 +80,7 @@ class Repeatable(StrEnum):
 class FileQuestion:
     """Which files of a scan Spark asked for while it planned a query: what an answer follows from, besides their rows.
 
-    `scan` is the number of one in its plan, `filters` their JSON (`engine.exec.filters`), `zone` the name of the
+    `scan` is the number of one in its plan, `filters` their JSON (`engine.spark.filters`), `zone` the name of the
     session's; with `rows`, files with so many rows are enough.
     """
 

@@ -2,7 +2,7 @@
 
 A value is held in Spark's own binary form beside its type, which is exact for every type; no variable stays in Spark,
 so a session can be rebuilt from its state. Each statement takes along the variables that it may see, and Spark resolves
-the names among them (`engine/exec/java/Variables.java`).
+the names among them (`engine/spark/java/Variables.java`).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add, Metadata, Protocol
 from engine.sample.data import WAREHOUSES, SampleRows, SampleTable, make_sample_rows
 from engine.storage.storage import Storage, open_storage
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 
 _PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)
 

@@ -14,15 +14,15 @@ from typing import Generic, Protocol, TypeVar
 
 from catalog.conditions import AnyNeed
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer
-from engine.authorize.needs import on_target
-from engine.authorize.policy_effects import Effect, PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement, Outcome
+from engine.authorization.needs import on_target
+from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement, Outcome
 from engine.formats.planning import FormatPlanners, FormatStatement, not_planned, own_plan
-from engine.plans.plan import Plan
-from engine.plans.reads import CommandPlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer
+from engine.planning.plans.plan import Plan
+from engine.planning.plans.reads import CommandPlan
 from engine.runtime.accesses import Use
 from engine.statements.base import Statement
 

@@ -1,6 +1,6 @@
 """Files that are reached with credentials for one table alone, which a REST catalog gives out and takes back in time.
 
-Spark is told of them by their lease, for which Java asks when it opens a file (`engine/exec/file_lists.py`): neither a
+Spark is told of them by their lease, for which Java asks when it opens a file (`engine/spark/file_lists.py`): neither a
 plan nor a setting of Spark's has a secret.
 """
 

@@ -372,7 +372,9 @@ class Service:
         # PyHive's executemany, and so pandas' to_sql, reads what each statement but the last answers.
         is_hive = self._client_settings[session].version < FIRST_SPARK_VERSION
         has_column = not request.runAsync and (is_hive or operation.rows_modified is not None)
-        has_results = operation.may_have_rows or has_column
+        # @databricks/sql waits for the end of a statement, and so reads its error, only if it may have rows.
+        is_open = wanted is not None and state not in _HAVE_RESULTS
+        has_results = operation.may_have_rows or has_column or is_open
         handle = t.TOperationHandle(self._handles.handle(operation.id), kind, has_results)
         answer = response(SUCCESS, handle)
         if wanted is None or not state.is_settled:
@@ -380,6 +382,7 @@ class Service:
         operation.tell_end()
         results = t.TSparkDirectResults(_status(operation, state))
         if state not in _HAVE_RESULTS:
+            results.operationStatus.hasResultSet = has_results
             if state is OperationState.FAILED:  # a cancelled one is asked for its rows, and answers why there are none
                 session.forget(operation)
                 results.closeOperation = t.TCloseOperationResp(SUCCESS)

@@ -33,7 +33,7 @@ from engine.delta.commit.transaction import Transaction, clock_ms
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.spec.actions import Add
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 from tests.bench.bench_log import add_of, peak_mb, write_checkpointed
 
 COMMITS = 20

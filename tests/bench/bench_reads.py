@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.exec.session import SparkDriver
 from engine.main import LakeSession
+from engine.spark.session import SparkDriver
 from engine.storage.deletion_vectors import format_file, format_rows
 from tests.bench.bench_log import write_checkpointed
 from tests.bench.sides import alternate, median, open_lake, own_spark, run, two_core_spark

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from engine.exec.session import ExecSession, SparkDriver
-from engine.plans.file_writes import WriteTarget
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.file_writes import WriteTarget
+from engine.planning.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.table.scan import Scan
+from engine.spark.session import ExecSession, SparkDriver
+from engine.tables.scan import Scan
 from engine.types.schema import parse_schema
 from tests.bench.sides import alternate, median, own_spark, two_core_spark
-from tests.engine.exec.scans import list_files, schema_json
+from tests.engine.spark.scans import list_files, schema_json
 
 COLUMNS = {"id": "long", "k": "long", "s": "string", "d": "double", "p": "integer"}
 QUERIES = {

@@ -28,10 +28,10 @@ from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.bench.bench_tpch import write_tables
 from tests.bench.dashboard_queries import PARAMETERS, QUERIES
 from tests.bench.sides import open_lake, own_spark, two_core_spark

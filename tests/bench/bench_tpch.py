@@ -20,8 +20,8 @@ import duckdb
 import duckdb_extension_tpch
 from deltalake import write_deltalake
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeSession
+from engine.spark.session import SparkDriver
 from tests.bench.sides import alternate, open_lake, own_spark, run, two_core_spark
 
 TABLES = {

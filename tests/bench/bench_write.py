@@ -27,10 +27,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.exec.session import SparkDriver, SparkOptions
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver, SparkOptions
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from tests.paths import ROOT
 

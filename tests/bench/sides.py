@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.exec.session import SparkDriver, SparkOptions
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver, SparkOptions
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
-from engine.table.scan import TableRead
+from engine.tables.scan import TableRead
 
 
 @contextmanager

@@ -37,6 +37,7 @@ def dialect(server: RealServer) -> Iterator[Engine]:
     )
     yield engine
     engine.dispose()
+    http.run("DROP SCHEMA hive_lab CASCADE")  # other tests list all schemas
 
 
 def test_reflection(dialect: Engine) -> None:

@@ -23,9 +23,9 @@ from databricks.sdk.errors import DatabricksError
 from databricks.sql.exc import Error
 
 from catalog.volume_paths import parse_volume_path
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
 from gateway.authenticators.password_file import User, store_user
 from gateway.authenticators.passwords import hash_password

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.handmade import LEGACY, Part, column, protocol, write_table

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.engine.ways_to_read import WAYS, Readers, open_readers
 from tests.handmade import Part, column, write_table
 

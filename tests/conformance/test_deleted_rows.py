@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector, z85_encode
 from tests.engine.lake_sessions import refuse, rows
 from tests.engine.peer_readers import PEERS

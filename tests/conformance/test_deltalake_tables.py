@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import table
 from tests.engine.peer_readers import Rows, comparable
 

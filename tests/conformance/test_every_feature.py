@@ -9,9 +9,9 @@ import pytest
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.errors import UnsupportedReaderFeatures, UnsupportedWriterFeatures
 from engine.delta.spec.features import FEATURES, TableOperation
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows
 from tests.feature_tables import FEATURE_TABLES
 

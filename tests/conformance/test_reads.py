@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.clients.typed_values import typed
 from tests.paths import DAT, GOLDEN, TESTDATA
 

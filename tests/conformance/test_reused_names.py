@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.engine import feed_tables
 from tests.engine.feed_tables import FeedTable
 from tests.engine.ways_to_read import WAYS, Readers, open_readers

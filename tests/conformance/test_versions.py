@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.clients.typed_values import typed
 from tests.duck import open_duckdb
 from tests.paths import TESTDATA

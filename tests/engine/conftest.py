@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
-from tests.engine.plan.lake import PlanningLake
-from tests.engine.plan.tables import make_tables
+from engine.spark.session import SparkDriver
+from tests.catalog.lakes import make_tables
+from tests.engine.planning.lake import PlanningLake
 
 
 @pytest.fixture(scope="module")

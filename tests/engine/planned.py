@@ -5,25 +5,25 @@ from __future__ import annotations
 from contextlib import suppress
 
 from catalog.catalog import Catalog
-from engine.analyze.analyzer import Analyzer
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundStatement
-from engine.bind.sources import Sources
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundStatement
+from engine.binding.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.enforce.rules import enforce
+from engine.enforcement.rules import enforce
+from engine.execution.writes.commit import commit
+from engine.execution.writes.new_tables import create_table
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.formats.delta.planning.planner import DeltaPlanner
 from engine.pipeline import analyze_statement, authorize_statement, bind_statement, plan_statement
-from engine.plans.ddl import CreateTablePlan
-from engine.plans.plan import Plan
-from engine.plans.reads import QueryColumn, ReadPlan
+from engine.planning.analyzer import Analyzer
+from engine.planning.plans.ddl import CreateTablePlan
+from engine.planning.plans.plan import Plan
+from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
 from engine.statements.parse import parse
 from engine.storage.storage import open_storage
-from engine.table.formats import DEFAULT_FORMAT, formats_of
-from engine.write.commit import commit
-from engine.write.new_tables import create_table
+from engine.tables.formats import DEFAULT_FORMAT, formats_of
 
 
 class NoAnalyzer:

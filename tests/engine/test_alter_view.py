@@ -48,6 +48,16 @@ def test_rename_keeps_the_view_and_its_grants_and_frees_its_name(engine: LakeEng
     assert [grant.principal.name for grant in entry.grants] == ["bob"]
 
 
+def test_comments_on_columns_stay_until_another_query(views: LakeSession) -> None:
+    run(views, "COMMENT ON COLUMN changed.v.K IS 'new'")
+    assert rows(views, "DESCRIBE v") == [("k", "int", "new")]
+    run(views, "ALTER VIEW v SET TBLPROPERTIES ('p' = '2')")
+    run(views, "COMMENT ON COLUMN v.k IS NULL")
+    assert rows(views, "DESCRIBE v") == [("k", "int", None)]
+    assert refuse(views, "COMMENT ON COLUMN v.a IS 'no'").condition == "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"
+    assert refuse(views, "COMMENT ON COLUMN tv.one IS 'no'").condition == "EXPECT_TABLE_NOT_VIEW"
+
+
 def test_another_query_keeps_comment_and_properties_and_has_its_own_columns_and_settings(views: LakeSession) -> None:
     run(views, "SET spark.sql.ansi.enabled = false")
     run(views, "ALTER VIEW v AS SELECT b, int(b) AS n FROM t")

@@ -15,15 +15,18 @@ import pytest
 from deltalake import write_deltalake
 
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.exec.session import ExecSession
 from engine.main import EngineOptions, open_sources
 from engine.pipeline import EngineSources, run_statement
-from engine.plans.reads import AnswerPlan, ReadPlan
+from engine.planning.plans.reads import AnswerPlan, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import ExecSession
 from engine.statements.parse import parse
-from engine.table.scan import TableRead
-from tests.engine.plan.reads.test_answers import ANSWERED, GROUPED, STATE, make_tables, plan, strip_statistics
+from engine.tables.scan import TableRead
+from tests.catalog.lakes import make_tables
+from tests.engine.delta.checkpoint.test_checkpoint_reader import STATE
+from tests.engine.enforcement.write_plans import plan
+from tests.engine.planning.reads.test_answers import ANSWERED, GROUPED, strip_statistics
 
 
 @pytest.fixture(scope="module")

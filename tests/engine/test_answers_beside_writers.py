@@ -20,11 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
 

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.counted_calls import counted_calls
 
 pytestmark = pytest.mark.spark

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeSession
+from engine.spark.session import SparkDriver
 from tests.chosen import some
 from tests.engine.lake_sessions import refuse, rows, run, table_of
 

@@ -86,6 +86,14 @@ def test_a_table_that_is_not_there_is_an_error(lake: BareLake, text: str) -> Non
     assert lake.refuse(text).condition == "TABLE_OR_VIEW_NOT_FOUND"
 
 
+def test_clustering_columns_are_a_property_as_dbt_reads_them(lake: BareLake) -> None:
+    lake.answer("CREATE TABLE shop.clustered (id INT, place STRUCT<zip: INT>, n INT) CLUSTER BY (id, place.zip)")
+    shown = ("clusteringColumns", '[["id"],["place","zip"]]')
+    assert shown in lake.rows("SHOW TBLPROPERTIES shop.clustered")
+    assert lake.rows("SHOW TBLPROPERTIES shop.clustered ('clusteringColumns')") == [shown]
+    assert "clusteringColumns" not in dict(lake.rows("SHOW TBLPROPERTIES shop.items"))
+
+
 def test_use_with_a_catalog(lake: BareLake) -> None:
     for text in ("USE CATALOG hive_metastore", "SET CATALOG `hive_metastore`", "USE hive_metastore.shop"):
         lake.answer(text)

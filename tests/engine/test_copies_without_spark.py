@@ -32,8 +32,8 @@ from engine.storage.deletion_vectors import (
     relative_deletion_vector,
     vector_file_name,
 )
-from engine.table.definition_changes import SetProperty
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.definition_changes import SetProperty
+from engine.tables.operations import CommitDescription, TableOperation
 from tests.engine.peer_readers import PEERS
 
 STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")

@@ -18,7 +18,7 @@ from catalog.names import SchemaName, TableName
 from catalog.rest.errors import RestCatalogNotAvailable
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import CommitOutcomeUnknown
-from engine.write.creation import commit_creation
+from engine.execution.writes.creation import commit_creation
 
 NAME = TableName("spark_catalog", "s", "t")
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
 from tests.chosen import some
 from tests.engine.beside_spark import BesideSpark

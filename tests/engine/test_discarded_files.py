@@ -10,11 +10,11 @@ import pytest
 from catalog.errors import CatalogOutcomeUnknown
 from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
-from engine.exec.run import Run
+from engine.execution.writes.staged_files import discarded_on_failure
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.run import Run
 from engine.storage.storage import open_storage
-from engine.write.staged_files import discarded_on_failure
 
 NO_EXECUTOR: Any = None
 

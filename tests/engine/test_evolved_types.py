@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.exec.session import SparkDriver
 from engine.formats.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
-from engine.table.formats import formats_of
+from engine.spark.session import SparkDriver
+from engine.tables.formats import formats_of
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 
 pytestmark = pytest.mark.spark

@@ -13,10 +13,10 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.handmade import Part, column, mapped, protocol, write_table
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ import pytest
 
 from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.definition.table_config import TableConfig, choose_protocol
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from engine.storage.storage import open_storage
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import metadata

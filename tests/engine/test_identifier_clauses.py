@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import table
 
 pytestmark = pytest.mark.spark

@@ -15,9 +15,9 @@ from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
-from engine.table.column_metadata import HIGH_WATER_MARK
-from engine.table.definition_changes import set_high_water_mark
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.column_metadata import HIGH_WATER_MARK
+from engine.tables.definition_changes import set_high_water_mark
+from engine.tables.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 
 pytestmark = pytest.mark.spark

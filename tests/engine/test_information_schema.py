@@ -12,12 +12,12 @@ from deltalake import write_deltalake
 
 from catalog.entries import TableEntry
 from catalog.errors import SqlError
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundTable
-from engine.exec.session import SparkDriver
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundTable
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
 

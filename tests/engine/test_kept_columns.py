@@ -23,9 +23,9 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows, run
 from tests.fix_spark import start_spark
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeSession
 from engine.runtime.accesses import Commit, Lineage, resolved
 from engine.runtime.context import StatementContext
+from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
 

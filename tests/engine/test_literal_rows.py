@@ -17,10 +17,10 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 
@@ -141,14 +141,14 @@ REFUSED = {
 @pytest.fixture(autouse=True)
 def spark_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """`test_plain_rows` is about rows that Spark does not see at all."""
-    monkeypatch.setattr("engine.write.staged_files.write_plain_rows", lambda *_: None)
+    monkeypatch.setattr("engine.execution.writes.staged_files.write_plain_rows", lambda *_: None)
 
 
 @contextmanager
 def jobs_alone() -> Iterator[None]:
     """Rows of literals are written like others."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("engine.plan.rules.insert_rows.LiteralRows", lambda: None)
+        patched.setattr("engine.planning.rules.insert_rows.LiteralRows", lambda: None)
         yield
 
 

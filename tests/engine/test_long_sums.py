@@ -15,11 +15,11 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
+from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
 from tests.engine.beside_spark import BesideSpark
 from tests.engine.lake_sessions import refuse, run, table

@@ -20,9 +20,9 @@ from deltalake import write_deltalake
 from py4j.protocol import Py4JJavaError
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
 from tests.chosen import some
 from tests.engine.beside_spark import BesideSpark

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-import engine.write.dml.merge as merge_module
-import engine.write.dml.source_keys as source_keys_module
+import engine.execution.writes.dml.merge as merge_module
+import engine.execution.writes.dml.source_keys as source_keys_module
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeSession
-from engine.plans.reads import QueryColumn, ReadPlan
-from engine.plans.writes import MergePlan
+from engine.planning.plans.reads import QueryColumn, ReadPlan
+from engine.planning.plans.writes import MergePlan
 from engine.pruning.predicates import Predicate, conjuncts
 from engine.runtime.identity import Identity
 from engine.types.schema import DataType, DecimalType, PrimitiveType

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeSession
+from engine.spark.session import SparkDriver
 from tests.engine.bare_aging import data_files
 from tests.engine.lake_sessions import refuse, rows, run, table_of, version_of
 from tests.gateway.http.conftest import eventually

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import engine.formats.delta.writing.optimize as optimize_module
-from engine.exec.run import Run
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.run import Run
 
 
 class Jobs:

@@ -17,11 +17,11 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.plans.file_writes import WriteTarget, WrittenFile
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.file_writes import WriteTarget, WrittenFile
+from engine.planning.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.table import rearrangement
+from engine.tables import rearrangement
 from tests.engine.lake_sessions import actions, rows, version_of
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark

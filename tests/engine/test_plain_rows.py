@@ -175,7 +175,7 @@ REFUSED = {
 def spark_alone() -> Iterator[None]:
     """Nothing is written but by Spark."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("engine.write.staged_files.write_plain_rows", lambda *_: None)
+        patched.setattr("engine.execution.writes.staged_files.write_plain_rows", lambda *_: None)
         yield
 
 

@@ -20,16 +20,16 @@ import pytest
 
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.errors.table_errors import MalformedLogEntry
-from engine.exec.session import ExecSession, SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.pipeline import EngineSources
-from engine.plan.reads.file_choice import FileChoice
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.reads.file_choice import FileChoice
 from engine.pruning.predicates import Predicate
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.table.scan import ChosenFiles, TableRead
+from engine.spark.session import ExecSession, SparkDriver
+from engine.tables.scan import ChosenFiles, TableRead
 from tests.engine.planned import planned
 
 pytestmark = pytest.mark.spark

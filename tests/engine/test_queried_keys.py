@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import engine.write.dml.queried_keys as queried_keys
-import engine.write.dml.source_keys as source_keys
+import engine.execution.writes.dml.queried_keys as queried_keys
+import engine.execution.writes.dml.source_keys as source_keys
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run
 

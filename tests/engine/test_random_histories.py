@@ -15,8 +15,8 @@ from random import Random
 
 import pytest
 
-import engine.write.dml.queried_keys as queried_keys
-import engine.write.dml.source_keys as source_keys
+import engine.execution.writes.dml.queried_keys as queried_keys
+import engine.execution.writes.dml.source_keys as source_keys
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from tests.chosen import some

@@ -25,7 +25,7 @@ from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import LakeSession
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 from tests.chosen import some
 from tests.engine.lake_sessions import rows, run, version_of
 

@@ -15,9 +15,9 @@ from deltalake import DeltaTable
 
 from catalog.errors import SqlError
 from engine.errors.disk_errors import DiskFull, TableFilesNotWritable
-from engine.exec.session import SparkDriver
-from engine.exec.spark_errors import translated
 from engine.main import LakeSession
+from engine.spark.session import SparkDriver
+from engine.spark.spark_errors import translated
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake
 from tests.engine.lake_sessions import refuse, rows, run

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
-from engine.table.column_metadata import HIGH_WATER_MARK
+from engine.spark.session import SparkDriver
+from engine.tables.column_metadata import HIGH_WATER_MARK
 from tests.engine.lake_sessions import rows, run
 from tests.engine.lake_sessions import table as answer
 

@@ -19,7 +19,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import rows, run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("run_once")]
@@ -29,7 +29,7 @@ DYNAMIC = "SET spark.sql.sources.partitionOverwriteMode = dynamic"
 
 @pytest.fixture
 def run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.exec.run.RetryPolicy", partial(RetryPolicy, runs_max=1))
+    monkeypatch.setattr("engine.spark.run.RetryPolicy", partial(RetryPolicy, runs_max=1))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.bare_lake import BareLake
 from tests.engine.delta.committing import describe
 
@@ -144,7 +144,7 @@ def test_another_commit_in_between_is_a_reason_to_begin_again(
     lake: BareLake, back: Path, monkeypatch: pytest.MonkeyPatch, others: int, expected: list[int]
 ) -> None:
     """Until the retry policy allows no more."""
-    monkeypatch.setattr("engine.exec.run.RetryPolicy", partial(RetryPolicy, runs_max=2))
+    monkeypatch.setattr("engine.spark.run.RetryPolicy", partial(RetryPolicy, runs_max=2))
     commit, left = Transaction.commit, [others]
 
     def late(self: Transaction, *args: Any, **options: Any) -> Any:

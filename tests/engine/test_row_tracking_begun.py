@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.formats.delta.planning import row_tracking
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.bare_lake import BareLake
 from tests.engine.delta.committing import describe
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.table.formats import formats_of
+from engine.spark.session import SparkDriver
+from engine.tables.formats import formats_of
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.formats.parquet_folder import FolderFormat
 

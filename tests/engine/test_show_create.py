@@ -21,17 +21,17 @@ from catalog.errors import SqlError
 from catalog.files import LocalTree
 from catalog.memory_store import MemoryStore
 from catalog.names import quote
-from engine.bind.sources import Sources
+from engine.binding.sources import Sources
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.execute.execute import answered
+from engine.execution.execute import answered
 from engine.formats.delta.delta_format import DeltaFormat
-from engine.plans.ddl import CreateTablePlan, DropTablePlan
-from engine.plans.reads import CommandPlan
+from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.planning.plans.reads import CommandPlan
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statements.containers.execution import drop_table
-from engine.table.formats import formats_of
+from engine.tables.formats import formats_of
 from tests.engine.planned import make_table, planned
 from tests.feature_tables import FEATURE_TABLES
 

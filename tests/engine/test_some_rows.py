@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
 from tests.engine.lake_sessions import run
 

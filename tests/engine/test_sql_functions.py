@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows
 
 pytestmark = pytest.mark.spark

@@ -15,11 +15,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.spark.session import SparkDriver
 from tests.engine.feed_tables import FEED, time_of
 from tests.engine.logged_changes import LOGGED, set_commit_times, write_sales
 from tests.paths import DAT, GOLDEN, TESTDATA

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows
 
 pytestmark = pytest.mark.spark

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import table
 from tests.tpcds import Oracle, are_equal, spark_text
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.exec.session import ExecSession
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
+from engine.spark.session import ExecSession
 
 pytestmark = pytest.mark.spark
 

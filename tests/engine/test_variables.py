@@ -13,11 +13,11 @@ from py4j.protocol import Py4JJavaError
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import StatementCancelled
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.spark.session import SparkDriver
 from engine.statements.scripting.grammar_declarations import KNOWN_CONDITIONS
 from tests.engine.lake_sessions import table
 from tests.fix_spark import INTERPRETED

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from engine.engine import EngineSession
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, empty_result
+from engine.spark.session import SparkDriver
 from engine.warm_up import STATEMENTS, RunningStatements, WarmUp
 from tests.gateway.http.conftest import eventually
 

@@ -17,10 +17,10 @@ from deltalake import DeltaTable, QueryBuilder
 
 from catalog.errors import SqlError
 from engine.errors.statement_errors import StatementCancelled
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.bind.sources import Sources
-from engine.exec.session import ExecSession, SparkDriver
+from engine.binding.sources import Sources
 from engine.main import EngineOptions, open_sources
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
+from engine.spark.session import ExecSession, SparkDriver
 from tests.engine.planned import planned
 
 BATCHES, ROWS, EVERYTHING = "batches", "rows", "everything"

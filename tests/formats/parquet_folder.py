@@ -30,18 +30,18 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage, open_storage
-from engine.table.changes import Bound, TableChanges
-from engine.table.definition import TableDefinition
-from engine.table.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
-from engine.table.details import TableDetails
-from engine.table.history import HISTORY_SCHEMA
-from engine.table.operations import CommitDescription, NumberedWrite, TableOperation
-from engine.table.row_files import FilePredicate, MarkedFiles
-from engine.table.rules import Constraint, NoRules, TableRules
-from engine.table.scan import NO_FILES, Scan
-from engine.table.shared_files import SharedFiles
-from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, NewFiles
+from engine.tables.changes import Bound, TableChanges
+from engine.tables.definition import TableDefinition
+from engine.tables.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
+from engine.tables.details import TableDetails
+from engine.tables.history import HISTORY_SCHEMA
+from engine.tables.operations import CommitDescription, NumberedWrite, TableOperation
+from engine.tables.row_files import FilePredicate, MarkedFiles
+from engine.tables.rules import Constraint, NoRules, TableRules
+from engine.tables.scan import NO_FILES, Scan
+from engine.tables.shared_files import SharedFiles
+from engine.tables.snapshot import TableSnapshot
+from engine.tables.transaction import DataFile, NewFiles
 from engine.types.schema import StructType, parse_schema
 
 NAME = "folder"

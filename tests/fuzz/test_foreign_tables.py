@@ -20,9 +20,9 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.chosen import some
 from tests.engine.lake_sessions import run
 from tests.engine.peer_readers import PEERS, Rows, comparable

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.exec.errors import SparkUnavailable
 from engine.runtime.results import empty_result
+from engine.spark.errors import SparkUnavailable
 from gateway.config import Config
 from gateway.config_loader import load_config
 from gateway.lifecycle import Ports

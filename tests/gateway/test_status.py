@@ -9,7 +9,7 @@ import pytest
 
 from catalog.errors import SqlError, declared_errors
 from engine.errors.statement_errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
-from engine.exec.errors import SparkRestarting, SparkUnavailable
+from engine.spark.errors import SparkRestarting, SparkUnavailable
 from engine.statements.scripting.statement_errors import HandlerConditionNotFound
 from gateway.errors import (
     OperationNotFound,

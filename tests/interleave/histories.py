@@ -24,8 +24,8 @@ from engine.delta.spec.actions import Add, Metadata, SetTransaction, parse_actio
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path
 from engine.errors.conflict_errors import ConcurrentModification
 from engine.storage.storage import Storage
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.row_files import FilePredicate
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.row_files import FilePredicate
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.interleave.scheduler import Step
 from tests.interleave.storages import DictStorage

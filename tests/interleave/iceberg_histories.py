@@ -20,9 +20,9 @@ from engine.iceberg.spec.metadata import parse_metadata
 from engine.iceberg.transaction.transaction import IcebergCommit, IcebergTransaction
 from engine.iceberg.writing.new_files import IcebergNewFiles, entries_of
 from engine.storage.storage import Storage
-from engine.table.definition_changes import SetProperty
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.row_files import FilePredicate
+from engine.tables.definition_changes import SetProperty
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.row_files import FilePredicate
 from tests.interleave.histories import PARTITIONS, SCHEMA, Effect, File, Op, State, file_of, parse_file, sorted_files
 from tests.interleave.storages import DictStorage
 

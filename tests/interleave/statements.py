@@ -20,7 +20,7 @@ from typing import Any
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
-from engine.bind.sources import Sources
+from engine.binding.sources import Sources
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.formats.delta.delta_format import DeltaFormat
@@ -30,7 +30,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.storage.storage import Storage
-from engine.table.formats import TableFormats, formats_of
+from engine.tables.formats import TableFormats, formats_of
 from tests.interleave.outcomes import Outcome, open_in, outcome, row_ids_given
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import Interposed

@@ -30,8 +30,8 @@ from engine.iceberg.spec.metadata import MAIN, TableMetadata, parse_metadata
 from engine.iceberg.transaction.transaction import IcebergCommit, IcebergTransaction
 from engine.statements.alter_table.statement import ChangeReference, ReferenceAction
 from engine.storage.storage import Storage
-from engine.table.definition_changes import AddColumn
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.definition_changes import AddColumn
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.schema import PrimitiveType, StructField
 from tests.interleave.histories import file_of, parse_file
 from tests.interleave.iceberg_histories import create_table, format_over, new_files_of, table_in_memory

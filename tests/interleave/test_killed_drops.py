@@ -17,19 +17,19 @@ from catalog.errors import CatalogNotWritable, SqlError, TableNotFound
 from catalog.file_store import FileStore
 from catalog.files import LocalFiles, LocalTree
 from catalog.names import SchemaName
-from engine.bind.sources import Sources
+from engine.binding.sources import Sources
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.errors.definition_errors import DropByPath, SchemaNotRemovable, TableNotRemovable
+from engine.execution.writes import folder_marks
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, remove_leftovers
-from engine.plans.ddl import CatalogPlan, CreateTablePlan, DropSchemaPlan, DropTablePlan
+from engine.planning.plans.ddl import CatalogPlan, CreateTablePlan, DropSchemaPlan, DropTablePlan
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statements.containers import execution as drops
 from engine.statements.containers.execution import drop_schema, drop_table
 from engine.storage.storage import UNLISTED_MARK, LocalStorage, Storage, open_storage
-from engine.table.formats import formats_of
-from engine.write import folder_marks
+from engine.tables.formats import formats_of
 from tests.engine.planned import make_table, planned
 from tests.interleave.storages import Interposed
 from tests.interleave.test_crashes import Crash, Fuse

@@ -17,7 +17,7 @@ from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.errors.conflict_errors import ConcurrentModification
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.vector_files import write_vectors
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import append, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage

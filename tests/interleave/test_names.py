@@ -26,8 +26,8 @@ from catalog.file_store import FileStore
 from catalog.files import LocalFiles, LocalTree
 from catalog.names import TableName
 from catalog.state import CatalogState
-from engine.bind.bound import Outcome
-from engine.bind.sources import Sources
+from engine.binding.bound import Outcome
+from engine.binding.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
@@ -35,19 +35,19 @@ from engine.delta.spec.actions import Add
 from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.definition_errors import TableNotRemovable
+from engine.execution.writes import folder_marks
+from engine.execution.writes.commit import commit
+from engine.execution.writes.creation import removal_told
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import DeltaFormat
-from engine.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.identity import Identity
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.statements.containers import execution as drops
 from engine.statements.containers.execution import drop_table
 from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
-from engine.table.formats import formats_of
-from engine.write import folder_marks
-from engine.write.commit import commit
-from engine.write.creation import removal_told
-from engine.write.staged_write import StagedWrite
+from engine.tables.formats import formats_of
 from tests.chosen import numbered
 from tests.engine import planned as planned_module
 from tests.engine.planned import make_table, planned

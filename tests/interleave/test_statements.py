@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.bare_aging import age
 from tests.engine.lake_sessions import run
 from tests.interleave.statements import explored

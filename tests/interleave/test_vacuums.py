@@ -12,22 +12,22 @@ from catalog.catalog import Catalog
 from catalog.entries import TableEntry
 from catalog.memory_store import MemoryStore
 from catalog.names import TableName
-from engine.bind.bound import BoundTable
-from engine.bind.sources import Sources
+from engine.binding.bound import BoundTable
+from engine.binding.sources import Sources
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.unused_files import CLOCK_MARGIN_MS
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.exec.run import Run
 from engine.formats.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.formats.delta.writing.vacuum import vacuum
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.run import Run
 from engine.storage.storage import Storage
-from engine.table.formats import TableFormats, formats_of
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.watched_formats import watched
+from engine.tables.formats import TableFormats, formats_of
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.watched_formats import watched
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.paths import ROOT
 
 Oracle = Callable[[list[str]], list[list[list[Any]]]]

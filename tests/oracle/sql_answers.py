@@ -24,12 +24,12 @@ from deltalake import write_deltalake
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import StatementTimedOut
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
+from engine.spark.session import SparkDriver
 from tests.oracle.sql_files import MADE_TABLES, SqlFile, for_gateway
 
 STATEMENT_S = 120.0

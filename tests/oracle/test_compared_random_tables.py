@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.oracle.compared.differences import differences
 from tests.oracle.compared.random_cases import random_case
 from tests.oracle.compared.runner import Made, run_selected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.oracle.compared.differences import told_differences
 from tests.oracle.compared.runner import Made, run_selected
 from tests.oracle.compared.struct_cases import STRUCT_CASES

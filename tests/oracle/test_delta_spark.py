@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.sample.lake import ensure_sample_lake
+from engine.spark.session import SparkDriver
 from tests.oracle.conftest import Oracle
 from tests.oracle.exact_rows import exact_rows
 from tests.oracle.made_tables import TABLES, making

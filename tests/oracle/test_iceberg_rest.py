@@ -23,9 +23,9 @@ from pyiceberg.view.metadata import SQLViewRepresentation, ViewVersion
 
 from catalog.rest.options import RestOptions
 from catalog.rest.transport import SILENT_S
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import SLOW, refuse, rows, run
 from tests.paths import ROOT
 

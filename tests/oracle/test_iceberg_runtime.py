@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.iceberg.written_history import History
 from tests.engine.lake_sessions import rows
 from tests.oracle.conftest import ask_iceberg_spark

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows, run
 from tests.oracle.conftest import ask_iceberg_spark
 from tests.oracle.exact_rows import exact_rows

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.oracle.sql_answers import Answer, Compared, Verdict, answers, compare
 from tests.oracle.sql_files import JAR, MADE_TABLES, SqlFile, read_files, write_tables
 from tests.oracle.sql_files_explained import Follower, explained_difference, matches, skipped

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engine.runtime.results import Repeatable
-from tests.engine.execute.counting_spark import CachedLake, CountingSpark
+from tests.engine.execution.counting_spark import CachedLake, CountingSpark
 from tests.rest.conftest import RestServer
 
 SCHEMA = pa.schema([("n", pa.int64())])

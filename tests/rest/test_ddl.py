@@ -11,9 +11,9 @@ from pyiceberg.catalog.rest import RestCatalog
 
 from catalog.entries import TableEntry
 from catalog.names import TableName
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake

@@ -17,9 +17,9 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.fix_spark import start_spark
 from tests.paths import ROOT

@@ -10,9 +10,9 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.rest.options import RestOptions
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake

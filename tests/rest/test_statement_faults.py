@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer

@@ -18,9 +18,9 @@ from catalog.names import SchemaName, TableName
 from catalog.rest.names import RestCatalogs, location_of
 from catalog.rest.new_views import creation
 from catalog.rest.views import view_entry
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.results import ResultStream
+from engine.spark.session import SparkDriver
 from engine.statements.base import Statement
 from tests.security.guarded_lake import GuardedLake
 

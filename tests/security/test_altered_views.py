@@ -45,6 +45,7 @@ def lake(tmp_path: Path) -> Iterator[GuardedLake]:
     yield found
 
 
+COMMENT = "COMMENT ON COLUMN shop.v.id IS 'seen'"
 RENAME, SET, UNSET = (
     "ALTER VIEW shop.v RENAME TO shop.w",
     "ALTER VIEW shop.v SET TBLPROPERTIES ('a' = 'b')",
@@ -67,6 +68,9 @@ RENAME, SET, UNSET = (
         ("ann", UNSET, "R"),
         ("mal", UNSET, "42501"),
         ("eve", UNSET, "42P01"),
+        ("ann", COMMENT, "R"),
+        ("mal", COMMENT, "42501"),
+        ("eve", COMMENT, "42P01"),
         ("mal", "ALTER VIEW shop.v WITH SCHEMA TYPE EVOLUTION", "42501"),
         ("ann", "ALTER VIEW shop.v AS SELECT id FROM shop.t", "R"),
         ("ann", "ALTER VIEW shop.v AS SELECT id FROM shop.u", "42P01"),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from catalog.audit_table import AUDIT_COLUMNS, file_name
-from engine.exec.session import SparkDriver
-from engine.plan.reads.listed_choice import ListedChoice
+from engine.planning.reads.listed_choice import ListedChoice
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from engine.statements.listings.statement import FindColumns
 from gateway.audit.chain import Head, follow, format_line
 from tests.security.guarded_lake import GuardedLake

@@ -14,9 +14,9 @@ from catalog.names import SchemaName, TableName
 from catalog.policies import PolicyArgument, PolicyFunction
 from catalog.policy_changes import SetRowFilter
 from catalog.right_changes import CreateFunction
-from engine.authorize.policies import ensure_hides
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.authorization.policies import ensure_hides
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.policy_errors import PolicyForbidsStatement
 from engine.pipeline import bind_statement, parse_statement
 from engine.runtime.session_state import SessionState

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.runtime.settings import SETTINGS, captured_settings
+from engine.spark.session import SparkDriver
 from engine.sql.query.bodies import BODY_CALL
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import ECHO_MAX, CatalogNotFound, shortened
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine
+from engine.spark.session import SparkDriver
 from gateway.hs2.gen import ttypes as t
 from gateway.limits import Limits
 from gateway.registry import Registry

@@ -12,7 +12,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
 

@@ -21,7 +21,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.delta.spec.actions import CheckpointMetadata, Sidecar
 from engine.delta.spec.paths import checkpoint_v2_name
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from engine.storage.deletion_vectors import format_file, format_rows
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, json_lines
 from tests.engine.iceberg.handmade import HandmadeTable

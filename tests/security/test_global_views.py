@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 
 

@@ -12,8 +12,8 @@ import pytest
 from catalog.entries import TableEntry
 from catalog.errors import TableNotFound
 from catalog.names import TableName
-from engine.bind.bound import BoundMetadata, BoundPolicy, BoundTable
-from engine.bind.metadata_parts import relation_or_part
+from engine.binding.bound import BoundMetadata, BoundPolicy, BoundTable
+from engine.binding.metadata_parts import relation_or_part
 from engine.errors.policy_errors import PolicyForbidsStatement
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
 
@@ -342,8 +342,8 @@ def test_who_manages_a_table_is_told_of_its_policies(people: People) -> None:
         "SELECT table_name, filter_name, target_columns FROM information_schema.row_filters WHERE table_name = 't'"
     )
     masks = "SELECT column_name, mask_name, using_columns FROM information_schema.column_masks WHERE table_name = 't'"
-    assert people.rows("ann", filters) == [("t", "mine", "tenant")]
-    assert people.rows("ann", masks) == [("ssn", "masked", "tenant, '*'")]
+    assert people.rows("ann", filters) == [("t", "spark_catalog.shop.mine", "tenant")]
+    assert people.rows("ann", masks) == [("ssn", "spark_catalog.shop.masked", "tenant, '*'")]
     assert people.rows("eve", filters) == people.rows("eve", masks) == []
     [[text]] = people.rows("ann", "DESCRIBE TABLE EXTENDED shop.t AS JSON")
     told, function = json.loads(text), {"catalog_name": "spark_catalog", "schema_name": "shop"}

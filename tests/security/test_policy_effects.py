@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from catalog.errors import SqlError
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from engine.statements.alter_table.statement import AlterTable, TableChange
 from engine.statements.base import Statement
 from engine.statements.describe.statement import DescribeTable

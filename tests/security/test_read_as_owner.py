@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
 

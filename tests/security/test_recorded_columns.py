@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine
 from engine.runtime.parameters import Parameter
+from engine.spark.session import SparkDriver
 from gateway.audit.auditor import TrailAuditor
 from gateway.audit.trail import Trail, trail_contents
 from gateway.config import OnFailure, StatementText

@@ -12,10 +12,10 @@ import pytest
 
 from catalog.entries import TableEntry
 from catalog.server_views import SERVER_RELATIONS
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundTable
-from engine.exec.session import SparkDriver
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundTable
 from engine.main import LakeEngine
+from engine.spark.session import SparkDriver
 from gateway.activity import ServerActivity
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits

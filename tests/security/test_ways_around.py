@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from catalog.catalog import Catalog
-from engine.bind.binder import Binder
-from engine.exec.file_lists import Asked
-from engine.exec.session import SparkDriver
+from engine.binding.binder import Binder
+from engine.spark.file_lists import Asked
+from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from catalog.names import TableName
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
+from engine.spark.session import SparkDriver
 from engine.storage.storage import open_storage
 from tests.engine.lake_sessions import rows, run
 from tests.fix_spark import QUICK_JAVA, start_spark

@@ -6,14 +6,14 @@ import re
 
 from tests.paths import ROOT
 
-JAVA = ROOT / "engine" / "exec" / "java"
+JAVA = ROOT / "engine" / "spark" / "java"
 _MODIFIERS = re.compile(
     r"^\s*((?:(?:public|protected|private|static|final|synchronized)\s+)+)[\w.<>\[\]]+ \w+\(", re.MULTILINE
 )
 
 
 def locks_its_class(modifiers: str) -> bool:
-    """Private methods become static ones (`engine/exec/jvm.py`): beside the others of the object they lock nothing."""
+    """Private methods become static ones (`engine/spark/jvm.py`): beside the others of the object they lock nothing."""
     return {"private", "synchronized"} <= set(modifiers.split()) and "static" not in modifiers
 
 

@@ -16,7 +16,7 @@ ROOMS = (
     ("engine.concurrency", "engine.types"),
     ("engine.spool",),
     ("engine.pruning", "engine.storage"),
-    ("engine.table",),
+    ("engine.tables",),
     ("engine.delta.spec", "engine.iceberg.spec", "engine.sql.dialect"),
     ("engine.delta.log", "engine.delta.schema", "engine.iceberg.manifests", "engine.iceberg.commit", "engine.runtime"),
     ("engine.cache", "engine.delta.checkpoint", "engine.delta.definition", "engine.iceberg.definition"),
@@ -32,19 +32,19 @@ ROOMS = (
     ("engine.sql.query",),
     ("engine.sql",),
     ("engine.statements:grammar",),
-    ("engine.bind",),
-    ("engine.authorize", "engine.plans", "engine.script"),
-    ("engine.enforce", "engine.exec", "engine.plan.reads"),
-    ("engine.plan", "engine.plan.rules"),
-    ("engine.analyze", "engine.write"),
-    ("engine.formats", "engine.write.dml"),
+    ("engine.binding",),
+    ("engine.authorization", "engine.planning.plans", "engine.script"),
+    ("engine.enforcement", "engine.spark", "engine.planning.reads"),
+    ("engine.planning.rules",),
+    ("engine.planning", "engine.execution.writes"),
+    ("engine.formats", "engine.execution.writes.dml"),
     ("engine.statements:planning",),
     ("engine.statements:execution",),
     ("engine.formats.delta", "engine.formats.iceberg"),
     ("engine.formats.delta.planning", "engine.formats.iceberg.planning"),
     ("engine.formats.delta.writing", "engine.formats.iceberg.procedures"),
     ("engine.statements:spec",),
-    ("engine.execute",),
+    ("engine.execution",),
     ("engine",),
 )
 """The rooms of the engine, lowest first. A room imports itself and those of the lines above it here; rooms of one line
@@ -112,7 +112,7 @@ def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
         "engine.concurrency",
         "engine.pruning",
         "engine.storage",
-        "engine.table",
+        "engine.tables",
         "catalog.errors",
         "catalog.files",
     )
@@ -136,7 +136,7 @@ def test_only_deltas_own_room_knows_delta() -> None:
 
 def test_the_search_for_deltas_importers_finds_one() -> None:
     text = "from engine.delta.spec.paths import LOG_DIR\n"
-    assert delta_imports(Module("engine.bind.binder", "engine/bind/binder.py", text))
+    assert delta_imports(Module("engine.binding.binder", "engine/binding/binder.py", text))
     assert not delta_imports(Module("engine.main", "engine/main.py", text))
 
 

@@ -13,12 +13,12 @@ STAGES = (
     ("engine.pipeline", "authorize_statement"),
     ("engine.pipeline", "analyze_statement"),
     ("engine.pipeline", "plan_statement"),
-    ("engine.enforce.rules", "enforce"),
-    ("engine.execute.execute", "execute"),
-    ("engine.write.commit", "commit"),
-    ("engine.write.commit", "follow_up"),
+    ("engine.enforcement.rules", "enforce"),
+    ("engine.execution.execute", "execute"),
+    ("engine.execution.writes.commit", "commit"),
+    ("engine.execution.writes.commit", "follow_up"),
 )
-STEPS = (("engine.bind.bind", "bind"), ("engine.authorize.authorize", "authorize"))
+STEPS = (("engine.binding.bind", "bind"), ("engine.authorization.authorize", "authorize"))
 """What the first stages call, with what the registry says of the statement."""
 
 

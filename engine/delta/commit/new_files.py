@@ -18,7 +18,7 @@ from engine.delta.spec.actions import Add
 from engine.delta.spec.stats import FileStats
 from engine.storage.paths import encode_path
 from engine.storage.storage import Storage
-from engine.table.transaction import DataFile
+from engine.tables.transaction import DataFile
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import PrimitiveType
 
@@ -29,7 +29,7 @@ _READERS_MAX = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFiles:
-    """What a write adds to a table; see `engine.table.transaction`."""
+    """What a write adds to a table; see `engine.tables.transaction`."""
 
     adds: tuple[Add, ...]
     num_rows: int

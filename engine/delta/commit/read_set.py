@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.table.row_files import FilePredicate
+from engine.tables.row_files import FilePredicate
 from engine.types.arrow_types import Array, RecordBatch
 
 

@@ -18,7 +18,7 @@ from engine.delta.commit.read_set import ReadSet
 from engine.delta.log.commit_reader import make_adds, make_removes
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA, make_batch
 from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
-from engine.table.operations import CommitDescription
+from engine.tables.operations import CommitDescription
 from engine.types.arrow_types import RecordBatch
 
 ROW_TRACKING_DOMAIN = "delta.rowTracking"

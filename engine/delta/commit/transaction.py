@@ -68,11 +68,11 @@ from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.storage.deletion_vectors import Rows
 from engine.storage.settled_put import StorageRetries
 from engine.storage.storage import Storage
-from engine.table.definition import TableDefinition
-from engine.table.definition_changes import DefinitionChange
-from engine.table.operations import CommitDescription, NumberedWrite, with_metrics
-from engine.table.row_files import FilePredicate, MarkedFiles
-from engine.table.transaction import NewFiles
+from engine.tables.definition import TableDefinition
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.operations import CommitDescription, NumberedWrite, with_metrics
+from engine.tables.row_files import FilePredicate, MarkedFiles
+from engine.tables.transaction import NewFiles
 from engine.types.arrow_types import RecordBatch
 
 

@@ -30,7 +30,7 @@ from engine.delta.schema.column_mapping import physical_name
 from engine.delta.spec.stats import FileStats
 from engine.storage.paths import encode_path
 from engine.storage.storage import Storage
-from engine.table.source_files import FolderFile
+from engine.tables.source_files import FolderFile
 from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructField, StructType
 

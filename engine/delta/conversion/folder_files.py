@@ -21,7 +21,7 @@ from engine.delta.conversion.errors import (
 from engine.delta.spec.paths import LOG_DIR
 from engine.errors.table_errors import PartitionValueNotCastable
 from engine.storage.storage import Storage
-from engine.table.source_files import FolderFile
+from engine.tables.source_files import FolderFile
 from engine.types.partition_values import HIVE_NULL, format_partition_value, parse_partition_value
 from engine.types.schema import StructField, format_data_type
 

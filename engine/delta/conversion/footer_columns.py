@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from engine.delta.conversion.parquet_types import leaf_type
-from engine.table.scan import FIELD_ID
-from engine.table.shared_files import STORED_NAMES
+from engine.tables.scan import FIELD_ID
+from engine.tables.shared_files import STORED_NAMES
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, format_data_type
 from engine.types.widening import is_widening
 

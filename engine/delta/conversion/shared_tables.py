@@ -36,10 +36,10 @@ from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.paths import encode_path, is_absolute_path
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
-from engine.table.column_metadata import COLUMN_ID
-from engine.table.definition_changes import SetProperty
-from engine.table.scan import FIELD_ID
-from engine.table.shared_files import STORED_NAMES, SharedFiles
+from engine.tables.column_metadata import COLUMN_ID
+from engine.tables.definition_changes import SetProperty
+from engine.tables.scan import FIELD_ID
+from engine.tables.shared_files import STORED_NAMES, SharedFiles
 from engine.types.arrow_types import RecordBatch
 from engine.types.schema import DataType, StructField, StructType, format_data_type, map_fields
 

@@ -30,7 +30,7 @@ from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Protocol
 from engine.delta.spec.properties import Configuration
 from engine.delta.spec.protocols import add_features, protocol_features, weakest_protocol
-from engine.table.definition_changes import set_properties
+from engine.tables.definition_changes import set_properties
 
 _ROW_TRACKING = (
     properties.ROW_TRACKING.key,

@@ -27,7 +27,7 @@ from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
 from engine.errors.column_errors import AddedColumnNotNull, ColumnChangeNotSupported, ColumnNotFound
 from engine.errors.definition_errors import ClusteredAndPartitioned
 from engine.errors.key_errors import KeyHoldsColumn
-from engine.table.keys import PrimaryKey, keys_of
+from engine.tables.keys import PrimaryKey, keys_of
 from engine.types.column_paths import Path, field_at, format_name, parse_name, split_names
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type, walk_fields
 from engine.types.schema_changes import (

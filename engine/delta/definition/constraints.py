@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, Configuration
 from engine.errors.table_errors import MalformedLogEntry
-from engine.table.column_metadata import read_settings
-from engine.table.rules import Constraint
+from engine.tables.column_metadata import read_settings
+from engine.tables.rules import Constraint
 from engine.types.schema import StructType, walk_fields
 
 INVARIANTS = "delta.invariants"

@@ -34,7 +34,7 @@ from engine.delta.schema.column_mapping import MAPPING_PREFIX
 from engine.delta.spec import properties
 from engine.delta.spec.features import is_listed
 from engine.delta.spec.properties import Configuration
-from engine.table.column_metadata import GENERATION
+from engine.tables.column_metadata import GENERATION
 from engine.types.schema import StructField, StructType, map_fields
 
 _COLUMN_KEYS: Mapping[str, str] = {

@@ -1,6 +1,6 @@
 """The fold that applies changes of a table's definition, and the changes that only Delta has.
 
-A statement of DDL is a tuple of changes (`engine.table.definition_changes`). `change_table` folds them onto the
+A statement of DDL is a tuple of changes (`engine.tables.definition_changes`). `change_table` folds them onto the
 protocol and the metadata of a table, `define_table` begins a new one; both give a `Definition`, which a transaction
 stages. A change sees what the changes before it did, and at the end, once for all: new columns of a mapped table get
 ids, the protocol becomes the weakest that carries everything, and the schema is checked as at every commit.
@@ -48,7 +48,7 @@ from engine.delta.spec.actions import Metadata
 from engine.delta.spec.properties import canonical_key, default_properties, ensure_distinct
 from engine.delta.spec.protocols import add_features, protocol_features
 from engine.errors.definition_errors import LayoutNotSupported
-from engine.table.definition_changes import (
+from engine.tables.definition_changes import (
     AddColumn,
     AddConstraint,
     AddKey,

@@ -49,7 +49,7 @@ from engine.delta.spec.properties import (
 )
 from engine.delta.spec.protocols import READER_VERSION_MAX, WRITER_VERSION_MAX, protocol_features, remove_feature
 from engine.errors.key_errors import KeyNameTaken, SeveralPrimaryKeys
-from engine.table.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property, keys_of, primary_key, property_of
+from engine.tables.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property, keys_of, primary_key, property_of
 
 _VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}
 

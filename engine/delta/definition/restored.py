@@ -20,7 +20,7 @@ from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
 from engine.delta.spec.protocols import add_features, at_least, protocol_features
-from engine.table.column_metadata import HIGH_WATER_MARK, STEP, is_identity
+from engine.tables.column_metadata import HIGH_WATER_MARK, STEP, is_identity
 from engine.types.schema import StructField, StructType, parse_schema
 
 

@@ -55,10 +55,10 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
-from engine.table.column_metadata import GENERATION, read_identities
-from engine.table.identity import IdentityColumn
-from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
+from engine.tables.column_metadata import GENERATION, read_identities
+from engine.tables.identity import IdentityColumn
+from engine.tables.operations import TableOperation
+from engine.tables.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")

@@ -32,8 +32,8 @@ from engine.delta.spec.properties import CHANGE_DATA_FEED
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import FilePlaces
-from engine.table.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFiles
-from engine.table.operations import TableOperation
+from engine.tables.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFiles
+from engine.tables.operations import TableOperation
 from engine.types.schema import StructType
 
 

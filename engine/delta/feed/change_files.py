@@ -28,7 +28,7 @@ from engine.delta.spec.actions import CommitInfo
 from engine.pruning.three_valued_logic import Mask
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import Storage
-from engine.table.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETED, INSERTED
+from engine.tables.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETED, INSERTED
 from engine.types.arrow_types import Array
 from engine.types.partition_values import format_partition_value
 from engine.types.schema import PrimitiveType

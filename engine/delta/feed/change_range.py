@@ -20,7 +20,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import VersionNotFound
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.storage.errors import LogFileNotFound
-from engine.table.changes import AtTime, AtVersion, Bound
+from engine.tables.changes import AtTime, AtVersion, Bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ from engine.delta.spec.paths import (
 )
 from engine.delta.spec.properties import CHECKPOINT_PART_SIZE, CHECKPOINT_POLICY
 from engine.storage.storage import Storage
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.arrow_types import RecordBatch, table_schema
 
 SIDECAR_ACTIONS = 50_000

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from engine.delta.log.file_table import file_keys
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.table.rearrangement import Bin
+from engine.tables.rearrangement import Bin
 from engine.types.arrow_types import Array
 
 DELETED_ROWS_RATIO_MAX = 0.05

@@ -36,7 +36,7 @@ from engine.delta.spec.paths import (
 from engine.errors.table_errors import DeltaError
 from engine.storage.put_if_absent import TEMPORARY_SUFFIX
 from engine.storage.storage import FileStatus, Storage
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 
 _STAGED_COMMIT = re.compile(r"([0-9]{20})\..*\.json")
 

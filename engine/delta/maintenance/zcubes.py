@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from engine.delta.maintenance.file_packing import live_keys
 from engine.delta.snapshot.row_files import num_records
-from engine.table.rearrangement import Bin, Considered
+from engine.tables.rearrangement import Bin, Considered
 
 PROVIDER = "liquid"
 CUBE_BYTES_MIN = 100 << 30

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from engine.delta.schema.column_mapping import MAPPING_PREFIX, PHYSICAL_NAME, column_id
-from engine.table.column_metadata import COLUMN_ID
+from engine.tables.column_metadata import COLUMN_ID
 from engine.types.schema import (
     ArrayType,
     DataType,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from engine.table.column_metadata import COLUMN_ID
-from engine.table.scan import FIELD_ID, FileLayout
+from engine.tables.column_metadata import COLUMN_ID
+from engine.tables.scan import FIELD_ID, FileLayout
 from engine.types.schema import (
     ArrayType,
     DataType,

@@ -31,9 +31,9 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
-from engine.table.row_files import FilePredicate, MarkedFiles
-from engine.table.rules import TableRules
-from engine.table.scan import Scan
+from engine.tables.row_files import FilePredicate, MarkedFiles
+from engine.tables.rules import TableRules
+from engine.tables.scan import Scan
 from engine.types.arrow_types import Array, RecordBatch
 
 _NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]+)'
@@ -73,7 +73,7 @@ def table_columns(config: TableConfig, time_zone: tzinfo | None) -> TableColumns
 
 @dataclass(frozen=True, slots=True)
 class DeltaRowFiles:
-    """See :class:`engine.table.row_files.RowFiles`; files are of `FILES_SCHEMA`."""
+    """See :class:`engine.tables.row_files.RowFiles`; files are of `FILES_SCHEMA`."""
 
     storage: Storage
     config: TableConfig

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import BY_ID, NO_MAPPING, column_id, physical_name
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
-from engine.table.scan import FIELD_ID
-from engine.table.shared_files import STORED_NAMES, SharedFiles
+from engine.tables.scan import FIELD_ID
+from engine.tables.shared_files import STORED_NAMES, SharedFiles
 from engine.types.schema import StructField, map_fields
 
 _KEPT = frozenset({"comment", "CURRENT_DEFAULT"})

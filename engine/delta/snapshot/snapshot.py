@@ -79,13 +79,13 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import Confinement
 from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import FileStatus, Storage, open_storage
-from engine.table.column_metadata import GENERATION
-from engine.table.definition_changes import DefinitionChange
-from engine.table.details import TableDetails
-from engine.table.operations import TableOperation
-from engine.table.rules import Constraint
-from engine.table.scan import Scan
-from engine.table.shared_files import SharedFiles
+from engine.tables.column_metadata import GENERATION
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.details import TableDetails
+from engine.tables.operations import TableOperation
+from engine.tables.rules import Constraint
+from engine.tables.scan import Scan
+from engine.tables.shared_files import SharedFiles
 from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
 from engine.types.value_bytes import value_bytes

@@ -17,7 +17,7 @@ from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUM
 from engine.storage.deletion_vectors import ABSOLUTE
 from engine.storage.paths import paths_of
 from engine.storage.storage import Storage
-from engine.table.scan import ReadColumn, RowTracking, Scan
+from engine.tables.scan import ReadColumn, RowTracking, Scan
 from engine.types.schema import StructField, StructType, map_fields
 from engine.types.sql_types import COLLATIONS, collated_cast
 

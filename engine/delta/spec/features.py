@@ -27,7 +27,7 @@ from typing import TypeAlias, assert_never
 
 from engine.delta.spec import properties
 from engine.delta.spec.properties import Configuration, Property
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, parse_schema
 
 

@@ -30,7 +30,7 @@ from engine.delta.spec.errors import (
     UnknownTableProperty,
 )
 from engine.errors.statement_errors import DuplicateKey
-from engine.table.keys import is_key_property
+from engine.tables.keys import is_key_property
 
 T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]

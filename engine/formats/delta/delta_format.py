@@ -1,4 +1,4 @@
-"""Delta as one of the formats of `engine.table`, and the way behind that interface for what only Delta has."""
+"""Delta as one of the formats of `engine.tables`, and the way behind that interface for what only Delta has."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from engine.delta.spec.errors import DeltaTableNotFound
 from engine.delta.spec.log_errors import DeltaOnlyOperation
 from engine.delta.spec.properties import parse_setting
 from engine.storage.storage import Storage, open_storage
-from engine.table.changes import Bound, TableChanges
-from engine.table.definition import TableDefinition
-from engine.table.definition_changes import DefinitionChange
-from engine.table.operations import CommitDescription
-from engine.table.rules import TableRules
-from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, NewFiles
+from engine.tables.changes import Bound, TableChanges
+from engine.tables.definition import TableDefinition
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.operations import CommitDescription
+from engine.tables.rules import TableRules
+from engine.tables.snapshot import TableSnapshot
+from engine.tables.transaction import DataFile, NewFiles
 from engine.types.schema import StructType
 
 

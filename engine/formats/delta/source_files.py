@@ -11,8 +11,8 @@ from engine.delta.commit.loads import not_loaded, read_loads
 from engine.delta.conversion.folder_files import find_files
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.storage.storage import Storage, open_storage
-from engine.table.snapshot import TableSnapshot
-from engine.table.source_files import FolderFile
+from engine.tables.snapshot import TableSnapshot
+from engine.tables.source_files import FolderFile
 
 
 @dataclass(frozen=True, slots=True)

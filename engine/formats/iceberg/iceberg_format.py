@@ -1,4 +1,4 @@
-"""Iceberg as one of the formats of `engine.table`.
+"""Iceberg as one of the formats of `engine.tables`.
 
 A table is a folder with metadata, or a metadata file (the table as the file says, whatever was committed since), or one
 of a REST catalog, which gives out its metadata.
@@ -35,13 +35,13 @@ from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.lent_storage import LentStorage, lease_of
 from engine.storage.storage import FileStatus, Storage
-from engine.table.changes import Bound
-from engine.table.definition import TableDefinition
-from engine.table.definition_changes import DefinitionChange
-from engine.table.operations import CommitDescription
-from engine.table.rules import TableRules
-from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile
+from engine.tables.changes import Bound
+from engine.tables.definition import TableDefinition
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.operations import CommitDescription
+from engine.tables.rules import TableRules
+from engine.tables.snapshot import TableSnapshot
+from engine.tables.transaction import DataFile
 from engine.types.schema import StructType
 
 _SNAPSHOTS_MAX = 200

@@ -2,8 +2,8 @@
 
     definition_of(metadata) ─► change ─► change ─► … ─► definition with ids, a spec and an order of its own
 
-What concerns expressions, and rows that are there, the planner sees to (`engine.plan.ddl`). Delta's constraints, keys,
-generated and identity columns and clustering have no place in an Iceberg table, and are refused by name.
+What concerns expressions, and rows that are there, the planner sees to (`engine.planning.ddl`). Delta's constraints,
+keys, generated and identity columns and clustering have no place in an Iceberg table, and are refused by name.
 
 Source: Iceberg table specification, "Schema Evolution", "Partition Evolution", "Appendix E: Format version changes".
 """
@@ -38,7 +38,7 @@ from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import FIRST_PARTITION_ID, PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.definition_changes import (
+from engine.tables.definition_changes import (
     AddColumn,
     AddConstraint,
     AddKey,

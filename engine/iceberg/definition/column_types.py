@@ -34,7 +34,7 @@ from engine.iceberg.spec.types import (
     type_name,
     walk,
 )
-from engine.table.scan import FIELD_ID
+from engine.tables.scan import FIELD_ID
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 _SPARK: Mapping[Kind, PrimitiveType] = {

@@ -19,9 +19,9 @@ from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
-from engine.table.details import TableDetails
-from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
+from engine.tables.details import TableDetails
+from engine.tables.operations import TableOperation
+from engine.tables.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset(

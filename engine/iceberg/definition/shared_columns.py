@@ -19,9 +19,9 @@ from engine.iceberg.definition.columns import DEFAULTS_SINCE, ID
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import FORMAT_VERSION, NAME_MAPPING
 from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, StructOfType
-from engine.table.definition_changes import set_properties
-from engine.table.scan import FIELD_ID
-from engine.table.shared_files import STORED_NAMES, SharedFiles
+from engine.tables.definition_changes import set_properties
+from engine.tables.scan import FIELD_ID
+from engine.tables.shared_files import STORED_NAMES, SharedFiles
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType, map_fields
 
 _COMMENT = "comment"

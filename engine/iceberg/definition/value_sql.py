@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from engine.iceberg.definition.column_types import TOO_EXACT, default_sql, quoted, table_type
 from engine.iceberg.spec.types import IcebergField, Kind, ListType, MapOfType, SimpleType, StructOfType
-from engine.table.scan import ReadColumn
+from engine.tables.scan import ReadColumn
 from engine.types.schema import StructType
 
 _Of = Callable[[str, IcebergField, int], str | None]

@@ -20,7 +20,7 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.footers import FIELD_ID, FileColumns, MappedName, named_columns, schemas_of
 from engine.iceberg.spec.types import IcebergField, Kind, MapOfType, SimpleType
 from engine.storage.storage import Storage
-from engine.table.scan import FileKind
+from engine.tables.scan import FileKind
 
 _DEPTH_MAX = 100
 _FIELDS_MAX = 100_000

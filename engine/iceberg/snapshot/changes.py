@@ -39,7 +39,7 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import FilePlaces
 from engine.storage.deletion_vectors import DELETION_VECTOR
-from engine.table.changes import (
+from engine.tables.changes import (
     CHANGE_TYPE,
     COMMIT_TIMESTAMP,
     COMMIT_VERSION,
@@ -51,7 +51,7 @@ from engine.table.changes import (
     Bound,
     ChangeFiles,
 )
-from engine.table.scan import FileKind, FileLayout
+from engine.tables.scan import FileKind, FileLayout
 from engine.types.schema import StructType
 
 _REPLACE = "replace"
@@ -60,7 +60,7 @@ _CONSTANTS = tuple(column.name for column in FEED_COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class IcebergChanges:
-    """See `engine.table.changes.TableChanges`. `table` is the newest snapshot."""
+    """See `engine.tables.changes.TableChanges`. `table` is the newest snapshot."""
 
     table: IcebergSnapshot
     versions: tuple[int, ...]

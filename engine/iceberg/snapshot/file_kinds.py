@@ -15,7 +15,7 @@ from engine.iceberg.snapshot.orc_files import unread_in_orc
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.spec.types import IcebergField, walk
 from engine.storage.storage import Storage
-from engine.table.scan import FileKind
+from engine.tables.scan import FileKind
 
 _READ = (FileKind.PARQUET, FileKind.ORC, FileKind.AVRO)
 

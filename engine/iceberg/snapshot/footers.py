@@ -23,7 +23,7 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.types import IcebergSchema, walk
 from engine.storage.storage import Storage
-from engine.table.scan import FileKind
+from engine.tables.scan import FileKind
 
 FIELD_ID = b"PARQUET:field_id"
 """The key in the metadata of an Arrow field for its id."""

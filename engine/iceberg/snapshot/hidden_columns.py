@@ -24,7 +24,7 @@ from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.own_columns import OwnNames
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
-from engine.table.scan import FILE_METADATA, RowTracking
+from engine.tables.scan import FILE_METADATA, RowTracking
 from engine.types.schema import PrimitiveType, StructType
 from engine.types.sql_types import ddl_type
 

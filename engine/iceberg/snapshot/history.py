@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from engine.iceberg.snapshot.metadata_tables import ancestry
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
-from engine.table.history import HISTORY_SCHEMA
+from engine.tables.history import HISTORY_SCHEMA
 
 
 def snapshot_history(metadata: TableMetadata, newest: SnapshotInfo | None, limit: int | None) -> pa.Table:

@@ -31,7 +31,7 @@ from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.single_values import from_bytes
 from engine.iceberg.spec.types import IcebergSchema
-from engine.table.snapshot import MetadataTable
+from engine.tables.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
 _LONG, _INT, _TEXT, _FLAG = PrimitiveType.LONG, PrimitiveType.INTEGER, PrimitiveType.STRING, PrimitiveType.BOOLEAN

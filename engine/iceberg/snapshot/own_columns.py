@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.spec.types import IcebergField, IcebergSchema
-from engine.table.scan import RowTracking
+from engine.tables.scan import RowTracking
 
 ROW_LINEAGE = RowTracking(
     row_id_column="_row_id",

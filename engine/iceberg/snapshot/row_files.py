@@ -31,9 +31,9 @@ from engine.pruning.predicates import Predicate
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
-from engine.table.row_files import FilePredicate
-from engine.table.rules import TableRules
-from engine.table.scan import ComposedScan, Scan
+from engine.tables.row_files import FilePredicate
+from engine.tables.rules import TableRules
+from engine.tables.scan import ComposedScan, Scan
 from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
@@ -53,7 +53,7 @@ class RowSource(FilesOfTable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
+    """See :class:`engine.tables.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
     makes of the entries that a commit of another writer added.
     """
 

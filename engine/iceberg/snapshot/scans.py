@@ -40,7 +40,7 @@ from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergRowsNo
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
 from engine.storage.confinement import FilePlaces
-from engine.table.scan import (
+from engine.tables.scan import (
     PLACE_FILE,
     PLACE_ROW,
     PUSHED_NAME,

@@ -35,8 +35,8 @@ from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.storage.storage import Storage
-from engine.table.scan import FIELD_ID, FileKind
-from engine.table.shared_files import STORED_NAMES, SharedFiles
+from engine.tables.scan import FIELD_ID, FileKind
+from engine.tables.shared_files import STORED_NAMES, SharedFiles
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import DataType, StructField, StructType, map_fields
 

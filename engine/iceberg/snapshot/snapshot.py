@@ -1,4 +1,4 @@
-"""A snapshot of an Iceberg table, as `engine.table` asks for it.
+"""A snapshot of an Iceberg table, as `engine.tables` asks for it.
 
 The metadata file is read when the table is loaded; manifests when files are first asked for. Both never change, so what
 was decoded is kept from one statement to the next (`engine.iceberg.manifests.decoded`). The version of a snapshot is
@@ -61,14 +61,14 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.lent_storage import lease_of
 from engine.storage.storage import Storage
-from engine.table.definition_changes import DefinitionChange
-from engine.table.details import TableDetails
-from engine.table.operations import TableOperation
-from engine.table.row_files import RowFiles
-from engine.table.rules import Constraint
-from engine.table.scan import ComposedScan, FileKind, RowTracking, Scan
-from engine.table.shared_files import SharedFiles
-from engine.table.snapshot import MetadataTable
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.details import TableDetails
+from engine.tables.operations import TableOperation
+from engine.tables.row_files import RowFiles
+from engine.tables.rules import Constraint
+from engine.tables.scan import ComposedScan, FileKind, RowTracking, Scan
+from engine.tables.shared_files import SharedFiles
+from engine.tables.snapshot import MetadataTable
 from engine.types.schema import StructType
 from engine.types.value_bytes import value_bytes
 
@@ -494,7 +494,7 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeleted:
-    """See :class:`engine.table.snapshot.UnmarkedRows`."""
+    """See :class:`engine.tables.snapshot.UnmarkedRows`."""
 
     snapshot: IcebergSnapshot
     places: ComposedScan

@@ -57,11 +57,11 @@ from engine.iceberg.writing.row_marks import IcebergMarkedFiles
 from engine.iceberg.writing.staged_manifests import StagedManifests
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.deletion_vectors import Rows
-from engine.table.definition import TableDefinition
-from engine.table.definition_changes import DefinitionChange
-from engine.table.operations import CommitDescription, NumberedWrite
-from engine.table.row_files import FilePredicate, MarkedFiles
-from engine.table.transaction import NewFiles
+from engine.tables.definition import TableDefinition
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.operations import CommitDescription, NumberedWrite
+from engine.tables.row_files import FilePredicate, MarkedFiles
+from engine.tables.transaction import NewFiles
 
 _SNAPSHOT_LEVEL = "snapshot"
 """An isolation level under which rows that others have added meanwhile do not count."""

@@ -32,7 +32,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, children, walk
 from engine.iceberg.transaction.errors import IcebergConflict
-from engine.table.row_files import FilePredicate
+from engine.tables.row_files import FilePredicate
 
 _REPLACE = "replace"
 

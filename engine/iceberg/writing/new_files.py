@@ -26,7 +26,7 @@ from engine.iceberg.writing.metrics_modes import metrics_modes
 from engine.iceberg.writing.partition_tuples import partition_columns
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import Storage
-from engine.table.transaction import DataFile
+from engine.tables.transaction import DataFile
 
 PARQUET = "PARQUET"
 _READERS_MAX = 8
@@ -49,7 +49,7 @@ class FileSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergNewFiles:
-    """See `engine.table.transaction.NewFiles`. `entries` are of `ENTRIES`, with `SPEC_ID` and partition values; they
+    """See `engine.tables.transaction.NewFiles`. `entries` are of `ENTRIES`, with `SPEC_ID` and partition values; they
     inherit status, snapshot and sequence numbers. `paths` are their files, relative to the table's folder.
     """
 

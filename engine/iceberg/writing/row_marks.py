@@ -24,7 +24,7 @@ from engine.iceberg.writing.new_files import PARQUET, encoded_map, entries_of
 from engine.iceberg.writing.puffin import puffin_file
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
-from engine.table.row_files import MarkedFiles
+from engine.tables.row_files import MarkedFiles
 
 FILE_PATH_ID, POSITION_ID = 2_147_483_546, 2_147_483_545
 """Field ids of the columns of a file of positions."""

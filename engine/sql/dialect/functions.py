@@ -5,7 +5,7 @@ functions; `table` for those in FROM), :data:`EXCLUDED_FUNCTIONS` the others, ea
 all built-in functions of the Spark release that is shipped; a test compares them with Spark's registry, so an upgrade
 that brings new ones fails until somebody has looked at them.
 
-The authoritative check is made on Spark's own parsed plan (`engine/exec`). The parser refuses the excluded ones
+The authoritative check is made on Spark's own parsed plan (`engine/spark`). The parser refuses the excluded ones
 already, with their reason; a name that is in neither list is left to Spark, which does not find it.
 """
 

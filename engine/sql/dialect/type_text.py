@@ -97,7 +97,7 @@ class _Reader:
             return self._map()
         if word == "STRUCT":
             return self._struct()
-        if word not in TYPE_NAMES and word.isidentifier():
+        if word not in TYPE_NAMES and (word.isidentifier() or not re.match(r"[\w`]", word)):
             raise NoType(f"{word} is no type{hint(word, TYPE_NAMES)}", self._offset)
         if word not in PRIMITIVES:
             raise UnsupportedDataType(self._text)

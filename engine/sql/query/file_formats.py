@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause
 from engine.statements.create_table.statement import Properties
-from engine.table.scan import FileFormat, FileKind
+from engine.tables.scan import FileFormat, FileKind
 
 _RECURSIVE = "recursivefilelookup"
 

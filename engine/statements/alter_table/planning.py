@@ -1,8 +1,9 @@
 """Plans of ALTER TABLE and COMMENT ON: a statement becomes changes of the table's definition.
 
-The changes themselves are `engine.table.definition_changes`; here they are named, and what only someone who understands
-SQL can see is seen: that a constraint or a generated column uses the column that changes, that the rows of the table
-have to be checked before a constraint is added. The table's format makes its new definition of them, or refuses them.
+The changes themselves are `engine.tables.definition_changes`; here they are named, and what only someone who
+understands SQL can see is seen: that a constraint or a generated column uses the column that changes, that the rows of
+the table have to be checked before a constraint is added. The table's format makes its new definition of them, or
+refuses them.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from types import MappingProxyType
 from catalog.changes import RenameTable as RenameTableChange
 from catalog.changes import SetLocation as SetLocationChange
 from catalog.names import TableName
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.errors.column_errors import ColumnChangeRefused
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
-from engine.plan.rules.row_checks import plan_row_checks
-from engine.plan.rules.text_lengths import with_lengths
-from engine.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
-from engine.plans.expression_checks import ExpressionCheckPlan
+from engine.planning.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
+from engine.planning.plans.expression_checks import ExpressionCheckPlan
+from engine.planning.rules.row_checks import plan_row_checks
+from engine.planning.rules.text_lengths import with_lengths
 from engine.runtime.settings import captured_settings
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning_columns import (
@@ -57,11 +58,11 @@ from engine.statements.create_table.planning import spelled_columns
 from engine.statements.create_table.planning_definition import plan_expression_checks
 from engine.statements.create_table.planning_keys import added_key, dropped_key
 from engine.statements.create_table.statement_keys import AddKey, DropKey
-from engine.table import definition_changes as changes
-from engine.table.definition import TableDefinition
-from engine.table.definition_changes import DefinitionChange
-from engine.table.details import TableDetails
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables import definition_changes as changes
+from engine.tables.definition import TableDefinition
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.details import TableDetails
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.column_paths import format_name
 from engine.types.schema import StructType
 from engine.types.schema_changes import resolve_path

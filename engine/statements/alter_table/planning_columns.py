@@ -1,7 +1,7 @@
 """What ALTER TABLE says of columns, as changes of the table's definition.
 
 Rows that are there have no value for a new column, so it can be neither NOT NULL nor have a default; one that exists
-becomes NOT NULL if every row has a value, which `engine.plan.rules.row_checks` asks.
+becomes NOT NULL if every row has a value, which `engine.planning.rules.row_checks` asks.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.errors.alter_errors import (
     AddedColumnDefault,
     AddedIdentity,
@@ -19,17 +19,17 @@ from engine.errors.alter_errors import (
 )
 from engine.errors.column_errors import ColumnChangeNotSupported, ColumnNotFound
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.rules.dependencies import ensure_unused
-from engine.plan.rules.text_lengths import characters_of, respelled
+from engine.planning.rules.dependencies import ensure_unused
+from engine.planning.rules.text_lengths import characters_of, respelled
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alter_table.statement import AddColumns, AlterColumn, DropColumns, RenameColumn
 from engine.statements.create_table.planning_definition import COMMENT, DEFAULT, table_schema
 from engine.statements.create_table.statement import After, First, Position
-from engine.table import definition_changes as changes
-from engine.table.column_metadata import is_identity
-from engine.table.definition_changes import DefinitionChange
-from engine.table.rules import Capability
+from engine.tables import definition_changes as changes
+from engine.tables.column_metadata import is_identity
+from engine.tables.definition_changes import DefinitionChange
+from engine.tables.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import DataType, StructField, StructType
 from engine.types.schema_changes import After as AfterField

@@ -26,8 +26,8 @@ from engine.statements.alter_table.statement import (
 )
 from engine.statements.create_table.statement import After, First, Position
 from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef
-from engine.table.keys import KEY_PREFIX
-from engine.table.snapshot import TableSnapshot
+from engine.tables.keys import KEY_PREFIX
+from engine.tables.snapshot import TableSnapshot
 from engine.types.schema import (
     ArrayType,
     DecimalType,

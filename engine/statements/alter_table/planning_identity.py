@@ -11,15 +11,15 @@ from __future__ import annotations
 import json
 
 from catalog.names import quote
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.alter_errors import NoIdentityColumn
 from engine.errors.table_errors import naming
-from engine.plan.reads.scans import scan_of
-from engine.plans.ddl import SyncIdentityPlan
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.ddl import SyncIdentityPlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.reads.scans import scan_of
 from engine.sql.query.composed import Names
 from engine.statements.alter_table.statement import SyncIdentity
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.schema_changes import resolve_path
 
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.rules.dependencies import ensure_unused
-from engine.plan.rules.text_lengths import characters_of
+from engine.planning.rules.dependencies import ensure_unused
+from engine.planning.rules.text_lengths import characters_of
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.statements.alter_table.planning_columns import change_data_type, ensure_longer
 from engine.statements.alter_table.statement import ReplaceColumns
 from engine.statements.create_table.planning_definition import COMMENT, table_schema
-from engine.table import definition_changes as changes
-from engine.table.column_metadata import is_identity
-from engine.table.definition_changes import DefinitionChange
+from engine.tables import definition_changes as changes
+from engine.tables.column_metadata import is_identity
+from engine.tables.definition_changes import DefinitionChange
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
 from engine.types.schema_changes import After, First, ensure_distinct_names
 

@@ -8,14 +8,14 @@ from typing import Any, assert_never
 from catalog.conditions import AnyNeed, Need
 from catalog.names import PATH_SCHEMA, TableName, path_of
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.authorize.needs import on_target, schema_of
-from engine.authorize.policy_effects import Effect, PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement, BoundTable
-from engine.bind.sight import free_path_owners
+from engine.authorization.needs import on_target, schema_of
+from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement, BoundTable
+from engine.binding.sight import free_path_owners
 from engine.formats.planning import FormatPlanners, own_plan
-from engine.plans.plan import Plan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.plan import Plan
 from engine.statements.alter_table.planning import plan_alter
 from engine.statements.alter_table.statement import (
     AddColumns,

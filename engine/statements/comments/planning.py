@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from catalog.changes import SetComment
-from catalog.names import CatalogName, SchemaName, TableName
+from catalog.changes import SetComment, SetViewProperties
+from catalog.names import CatalogName, SchemaName, TableName, fold
+from catalog.rest.errors import RestCatalogNotChanged
 from catalog.volume_changes import SetVolumeComment
-from engine.bind.bound import BoundStatement
-from engine.plans.ddl import AlterPlan, CatalogPlan
+from engine.binding.bound import BoundStatement
+from engine.errors.column_errors import ColumnNotFound
+from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning import altered_table, changed, described
 from engine.statements.alter_table.statement import AlterColumn
 from engine.statements.comments.statement import Commentable, CommentOn
 from engine.statements.create_table.planning_definition import COMMENT
-from engine.table import definition_changes as changes
-from engine.table.definition_changes import DefinitionChange
+from engine.statements.views.planning import view_entry
+from engine.tables import definition_changes as changes
+from engine.tables.definition_changes import DefinitionChange
 
 
 def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
@@ -42,3 +45,16 @@ def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
         properties = alter_history.compact({"comment": statement.comment})
         operation = "SET TBLPROPERTIES", {"properties": properties}
     return AlterPlan(table=table, definition=definition, description=described(bound, operation))
+
+
+def plan_view_comment(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
+    """COMMENT ON a column of a view. Raises `ColumnNotFound`, and `RestCatalogNotChanged` for a foreign view."""
+    entry, column = view_entry(bound, statement.parts[:-1]), statement.parts[-1]
+    if entry.foreign is not None:
+        raise RestCatalogNotChanged(entry.name.catalog, f"The comment of a column of {entry.name}")
+    names = [each.name for each in entry.columns]
+    found = next((name for name in names if fold(name) == fold(column)), None)
+    if found is None:
+        raise ColumnNotFound(column, ", ".join(names))
+    change = SetViewProperties(entry.name, (), column_comments=((found, statement.comment),))
+    return CatalogPlan(change=change, condition=bound.condition)

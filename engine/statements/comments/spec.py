@@ -6,17 +6,19 @@ from collections.abc import Iterable
 from typing import Any, assert_never
 
 from catalog.conditions import AnyNeed, Need
-from catalog.names import CatalogName, SchemaName
+from catalog.entries import ViewEntry
+from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.authorize.needs import managed_schema, on_securable, on_target
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.bind.securables import bind_volume
+from catalog.system_views import is_system_schema
+from engine.authorization.needs import managed_schema, on_securable, on_target
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.binding.securables import bind_volume
 from engine.formats.planning import FormatPlanners
-from engine.plans.plan import Plan
-from engine.statements.comments.planning import plan_comment, plan_comment_on_names
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.plan import Plan
+from engine.statements.comments.planning import plan_comment, plan_comment_on_names, plan_view_comment
 from engine.statements.comments.statement import Commentable, CommentOn
 from engine.statements.spec import StatementSpec, changing, effect
 
@@ -24,7 +26,8 @@ from engine.statements.spec import StatementSpec, changing, effect
 def _bind(statement: CommentOn, binder: Binder) -> BoundNames:
     match statement.kind:
         case Commentable.COLUMN:
-            return BoundNames(target=binder.table(statement.parts[:-1]))
+            parts = statement.parts[:-1]
+            return BoundNames(target=None if _is_view(parts, binder) else binder.table(parts))
         case Commentable.TABLE:
             return BoundNames(target=binder.table(statement.parts))
         case Commentable.VOLUME:
@@ -35,6 +38,13 @@ def _bind(statement: CommentOn, binder: Binder) -> BoundNames:
             assert_never(statement.kind)
 
 
+def _is_view(parts: tuple[str, ...], binder: Binder) -> bool:
+    """Whether a name, which is no path, means a view of the catalog. Raises `TableNotFound`."""
+    if path_of(parts) is not None or binder.state.temporary_view(parts) is not None:
+        return False
+    return isinstance(binder.view.resolve(TableName.from_parts(parts, binder.state.current)), ViewEntry)
+
+
 def _require(bound: BoundStatement, statement: CommentOn) -> Iterable[AnyNeed]:
     match statement.kind:
         case Commentable.CATALOG:
@@ -43,6 +53,9 @@ def _require(bound: BoundStatement, statement: CommentOn) -> Iterable[AnyNeed]:
             return managed_schema(bound.view.schema(SchemaName.from_parts(statement.parts, bound.state.catalog)))
         case Commentable.VOLUME:
             return on_securable(bound, Privilege.MANAGE)
+        case Commentable.COLUMN if bound.target is None:
+            view = bound.view.resolve(TableName.from_parts(statement.parts[:-1], bound.state.current))
+            return [] if is_system_schema(view.name.schema_name) else [Need(Privilege.MANAGE, view)]
         case Commentable.TABLE | Commentable.COLUMN:
             return on_target(bound, Privilege.MODIFY)
         case _:
@@ -50,6 +63,8 @@ def _require(bound: BoundStatement, statement: CommentOn) -> Iterable[AnyNeed]:
 
 
 def _plan(analyzed: AnalyzedStatement, statement: CommentOn, _: FormatPlanners) -> Plan:
+    if statement.kind is Commentable.COLUMN and analyzed.bound.target is None:
+        return plan_view_comment(analyzed.bound, statement)
     if statement.kind in (Commentable.TABLE, Commentable.COLUMN):
         return plan_comment(analyzed.bound, statement)
     return plan_comment_on_names(analyzed.bound, statement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engine.bind.bound import BoundStatement, Outcome
+from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import empty_result, string_rows
 from engine.statements.compatibility.statement import Absent, ForeignStatement, Refresh
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames
 from engine.statements.compatibility.execution import answer_foreign
 from engine.statements.compatibility.statement import Refresh, ShowAbsent
 from engine.statements.spec import StatementSpec, answered, effect, needs_nothing

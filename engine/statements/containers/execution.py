@@ -1,7 +1,7 @@
 """Dropping tables and schemas: the name first, then the files, so that a crash leaves no name that leads nowhere.
 
-`engine.write.folder_marks` says what a crash leaves. Where files cannot be removed although the folder could be marked
-(a disk that became read-only since), the table gets its name back: what can be read can be dropped.
+`engine.execution.writes.folder_marks` says what a crash leaves. Where files cannot be removed although the folder could
+be marked (a disk that became read-only since), the table gets its name back: what can be read can be dropped.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateSchema, CreateTable, ForgetClone
 from catalog.entries import Relation, SchemaEntry, TableEntry, VolumeEntry
 from catalog.errors import SchemaAlreadyExists, SqlError
-from engine.bind.bound import Outcome
+from engine.binding.bound import Outcome
 from engine.errors.definition_errors import SchemaNotRemovable, TableNotRemovable
-from engine.plans.ddl import DropSchemaPlan, DropTablePlan
+from engine.execution.writes.folder_marks import mark_dropped, marked, unmark
+from engine.planning.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.statements.volumes.execution import remove_volume_files
 from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import VERSION_FOLDERS, open_storage
-from engine.write.folder_marks import mark_dropped, marked, unmark
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from catalog.changes import SetRestOptions
 from catalog.entries import CatalogEntry, SchemaEntry
 from catalog.errors import CatalogAlreadyExists, CatalogNotFound, SchemaAlreadyExists, SchemaNotFound
 from catalog.names import CatalogName, SchemaName, fold
-from engine.bind.bound import BoundStatement
+from engine.binding.bound import BoundStatement
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plans.ddl import CatalogPlan, DropSchemaPlan
+from engine.planning.plans.ddl import CatalogPlan, DropSchemaPlan
 from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
 
 _REST = "rest"

@@ -8,9 +8,9 @@ from typing import Any
 from catalog.conditions import AnyNeed, Need
 from catalog.names import CatalogName, SchemaName
 from catalog.privileges import Privilege
-from engine.authorize.needs import managed_schema, places_of
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.bound import BoundStatement
+from engine.authorization.needs import managed_schema, places_of
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.bound import BoundStatement
 from engine.statements.containers.planning import (
     plan_alter_catalog,
     plan_create_catalog,

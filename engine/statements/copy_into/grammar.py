@@ -19,7 +19,7 @@ from engine.statements.copy_into.statement import CopyInto, Validation
 from engine.statements.create_table.grammar_clauses import read_name_list, read_properties
 from engine.statements.create_table.statement import Properties
 from engine.statements.select.statement import Query
-from engine.table.scan import FileKind
+from engine.tables.scan import FileKind
 
 _NAME = "the copied files"
 _FILES_MAX = 1000

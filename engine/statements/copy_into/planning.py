@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundFiles, BoundTable
-from engine.bind.source_files import places_of
+from engine.binding.bound import BoundFiles, BoundTable
+from engine.binding.source_files import places_of
 from engine.errors.table_errors import naming
-from engine.plans.reads import ReadPlan
-from engine.plans.writes import CopyPlan, InsertPlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.writes import CopyPlan, InsertPlan
 from engine.statements.copy_into.statement import CopyInto
 from engine.statements.insert.planning import plan_insert
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 
 
 def plan_copy(analyzed: AnalyzedStatement, statement: CopyInto) -> CopyPlan:

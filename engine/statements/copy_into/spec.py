@@ -8,14 +8,14 @@ from typing import Any
 
 from catalog.conditions import AnyNeed
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer
-from engine.authorize.needs import on_target, reads
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundFiles, BoundNames, BoundStatement, BoundTable
-from engine.bind.source_files import bind_files
-from engine.plan.rules.file_columns import columns_plan, with_columns
+from engine.authorization.needs import on_target, reads
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundFiles, BoundNames, BoundStatement, BoundTable
+from engine.binding.source_files import bind_files
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer
+from engine.planning.rules.file_columns import columns_plan, with_columns
 from engine.statements.copy_into.planning import plan_copy
 from engine.statements.copy_into.statement import CopyInto
 from engine.statements.insert.spec import analyze_insert

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.statements.base import Statement
 from engine.statements.insert.statement import Insert
 from engine.statements.select.statement import Query
-from engine.table.scan import FileFormat
+from engine.tables.scan import FileFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

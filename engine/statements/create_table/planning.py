@@ -12,7 +12,7 @@ from collections.abc import Callable
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
 from catalog.policies import NO_POLICIES, Policies
-from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
+from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.definition_errors import (
     ClusteredAndPartitioned,
     ClusteringDiffers,
@@ -22,8 +22,8 @@ from engine.errors.definition_errors import (
     SchemaDiffers,
 )
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.rules.identity_columns import ensure_no_identity_partition
-from engine.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.planning.rules.identity_columns import ensure_no_identity_partition
 from engine.runtime.settings import captured_settings
 from engine.statements.create_table.planning_definition import (
     checks_of,
@@ -34,10 +34,10 @@ from engine.statements.create_table.planning_definition import (
 from engine.statements.create_table.planning_keys import new_keys, with_not_nulls
 from engine.statements.create_table.statement import CreateMode, CreateTable, CreateTableLike, DropTable
 from engine.statements.policies.planning import new_policies
-from engine.table.definition import TableDefinition
-from engine.table.formats import TableFormat
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.snapshot import TableSnapshot
+from engine.tables.definition import TableDefinition
+from engine.tables.formats import TableFormat
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.snapshot import TableSnapshot
 from engine.types.column_paths import format_name
 from engine.types.partition_terms import columns_as_terms
 from engine.types.schema import StructType

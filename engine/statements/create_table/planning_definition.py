@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from engine.plan.reads.empty_scan import empty_scan
-from engine.plan.rules.allowed_expressions import column_checks, constraint_check
-from engine.plan.rules.identity_columns import identity_metadata
-from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.expression_checks import ExpressionCheckPlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.rules.allowed_expressions import column_checks, constraint_check
+from engine.planning.rules.identity_columns import identity_metadata
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.create_table.statement import Check, ColumnDef, CreateTable
-from engine.table.column_metadata import GENERATION, GENERATION_SETTINGS
-from engine.table.definition_changes import (
+from engine.tables.column_metadata import GENERATION, GENERATION_SETTINGS
+from engine.tables.definition_changes import (
     AddConstraint,
     ClusterBy,
     DefinitionChange,

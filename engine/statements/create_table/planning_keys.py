@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from catalog.names import TableName
-from engine.bind.bound import BoundTable, references
+from engine.binding.bound import BoundTable, references
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.key_errors import (
     ForeignKeyMismatch,
@@ -22,8 +22,8 @@ from engine.errors.key_errors import (
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alter_table.statement import DropConstraint
 from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef, KeyDef, PrimaryKeyDef
-from engine.table import definition_changes as changes
-from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
+from engine.tables import definition_changes as changes
+from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
-from engine.plan.rules.idempotence import numbered_write
-from engine.plan.rules.query_columns import table_fields
-from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
-from engine.plans.write_plan import WritePlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
+from engine.planning.plans.write_plan import WritePlan
+from engine.planning.rules.idempotence import numbered_write
+from engine.planning.rules.query_columns import table_fields
 from engine.runtime.settings import captured_settings
 from engine.statements.create_table.planning import describe_creation, ensure_creatable, operation_name, partition_names
 from engine.statements.create_table.planning_definition import (
@@ -29,8 +29,8 @@ from engine.statements.create_table.planning_definition import (
 )
 from engine.statements.create_table.planning_keys import new_keys, with_not_nulls
 from engine.statements.create_table.statement import CreateTable
-from engine.table.definition import TableDefinition
-from engine.table.operations import TableOperation
+from engine.tables.definition import TableDefinition
+from engine.tables.operations import TableOperation
 from engine.types.schema import StructType
 from engine.types.voids import ensure_no_new_void
 

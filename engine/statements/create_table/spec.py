@@ -7,18 +7,18 @@ from typing import Any
 
 from catalog.conditions import AnyNeed
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer, with_columns
-from engine.authorize.needs import new_table, on_target, policy_functions, reads
-from engine.authorize.policy_effects import Effect, PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement, BoundTable, TakenName
-from engine.bind.drops import dropped
-from engine.bind.new_tables import like_provider, replaced_table
-from engine.bind.new_tables import new_table as new_name
+from engine.authorization.needs import new_table, on_target, policy_functions, reads
+from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement, BoundTable, TakenName
+from engine.binding.drops import dropped
+from engine.binding.new_tables import like_provider, replaced_table
+from engine.binding.new_tables import new_table as new_name
 from engine.formats.planning import FormatPlanners
-from engine.plan.reads.read_plan import read_plan
-from engine.plans.plan import Plan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.plans.plan import Plan
+from engine.planning.reads.read_plan import read_plan
 from engine.statements.create_table.planning import plan_create_table, plan_drop_table
 from engine.statements.create_table.planning_replace import plan_replace_table, plan_replace_table_as
 from engine.statements.create_table.statement import (

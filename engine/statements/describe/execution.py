@@ -15,8 +15,8 @@ import pyarrow as pa
 from catalog.entries import FunctionEntry
 from catalog.errors import SqlError
 from catalog.names import CatalogName, SchemaName
-from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
-from engine.bind.sight import is_hidden, visible_keys, visible_properties
+from engine.binding.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
+from engine.binding.sight import is_hidden, visible_keys, visible_properties
 from engine.pruning.distinct_counts import DistinctCount
 from engine.runtime.results import (
     BIGINT,
@@ -43,9 +43,9 @@ from engine.statements.describe.statement import (
 )
 from engine.statements.functions.statement import DescribeFunction
 from engine.statements.listings.execution_keys import key_clause
-from engine.table.details import TableDetails
-from engine.table.history import HISTORY_SCHEMA
-from engine.table.keys import is_key_property
+from engine.tables.details import TableDetails
+from engine.tables.history import HISTORY_SCHEMA
+from engine.tables.keys import is_key_property
 from engine.types.column_paths import field_at, format_name
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, sql_struct

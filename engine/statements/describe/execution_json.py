@@ -15,12 +15,12 @@ from typing import Any
 from catalog.entries import ViewEntry
 from catalog.names import quote
 from catalog.policies import Policies, PolicyFunction
-from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
-from engine.bind.sight import visible_keys
+from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
+from engine.binding.sight import visible_keys
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
-from engine.table.column_metadata import GENERATION, is_identity
-from engine.table.keys import ForeignKey, TableKey, is_key_property, primary_key
+from engine.tables.column_metadata import GENERATION, is_identity
+from engine.tables.keys import ForeignKey, TableKey, is_key_property, primary_key
 from engine.types.column_paths import format_name
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import NO_COLLATIONS, collations_of, format_sql_type

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from catalog.conditions import AnyNeed
-from engine.authorize.needs import reads
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
+from engine.authorization.needs import reads
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
 from engine.statements.describe.execution import (
     describe_catalog,
     describe_detail,

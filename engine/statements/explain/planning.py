@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundTable
-from engine.plans.reads import ExplainPlan
-from engine.plans.write_plan import LiteralRows
-from engine.plans.writes import (
+from engine.binding.bound import BoundTable
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.reads import ExplainPlan
+from engine.planning.plans.write_plan import LiteralRows
+from engine.planning.plans.writes import (
     DeletePlan,
     InsertPlan,
     KeepAll,
@@ -33,7 +33,7 @@ from engine.statements.merge.planning import plan_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.planning import plan_delete, plan_update
 from engine.statements.row_changes.statement import Delete, Update
-from engine.table.rules import Capability
+from engine.tables.rules import Capability
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import Any, assert_never
 
 from catalog.conditions import AnyNeed
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
 from engine.formats.planning import FormatPlanners
-from engine.plan.reads.answers import answer_from_log
-from engine.plans.plan import Plan
-from engine.plans.reads import AnswerPlan, ExplainPlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer
+from engine.planning.plans.plan import Plan
+from engine.planning.plans.reads import AnswerPlan, ExplainPlan
+from engine.planning.reads.answers import answer_from_log
 from engine.pruning.metadata_answers import NoAnswer
 from engine.runtime.accesses import Use
 from engine.statements.explain.planning import explain_write

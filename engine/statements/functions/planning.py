@@ -13,12 +13,12 @@ from catalog.names import TableName, ensure_new_part
 from catalog.right_changes import CreateFunction as CreateFunctionChange
 from catalog.right_changes import DropFunction as DropFunctionChange
 from catalog.right_errors import FunctionAlreadyExists, FunctionNotFound
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundFunction, BoundStatement
-from engine.bind.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
+from engine.binding.bound import BoundFunction, BoundStatement
+from engine.binding.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
 from engine.errors.function_errors import FunctionTooDeep, RepeatedColumn
 from engine.errors.statement_errors import TemporaryReference
-from engine.plans.ddl import CatalogPlan, CreateTemporaryFunctionPlan, DropTemporaryFunctionPlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.ddl import CatalogPlan, CreateTemporaryFunctionPlan, DropTemporaryFunctionPlan
 from engine.runtime.session_state import is_temporary, temporary_name
 from engine.runtime.settings import captured_settings
 from engine.statements.functions.statement import CreateFunction, DropFunction

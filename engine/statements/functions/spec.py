@@ -8,14 +8,14 @@ from typing import Any
 from catalog.conditions import AnyNeed, NameNeed, Need
 from catalog.names import TableName
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer, with_columns
-from engine.authorize.needs import definer_of, on_securable, reads, schema_of
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.bind.securables import bind_described_function, bind_dropped_function
-from engine.plan.reads.read_plan import read_plan
+from engine.authorization.needs import definer_of, on_securable, reads, schema_of
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.binding.securables import bind_described_function, bind_dropped_function
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.reads.read_plan import read_plan
 from engine.statements.describe.execution import describe_function
 from engine.statements.functions.planning import plan_function
 from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction

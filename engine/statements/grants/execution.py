@@ -14,7 +14,7 @@ from catalog.privileges import Kind, Principal, PrincipalKind, group
 from catalog.right_changes import known_users, principal_of
 from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants, own_grants
-from engine.bind.bound import BoundStatement, Outcome
+from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.statement import GrantQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers
 

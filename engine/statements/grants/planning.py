@@ -29,8 +29,8 @@ from catalog.right_errors import (
     PrivilegeNotOfKind,
 )
 from catalog.rights import kind_of
-from engine.bind.bound import BoundStatement
-from engine.plans.ddl import CatalogPlan
+from engine.binding.bound import BoundStatement
+from engine.planning.plans.ddl import CatalogPlan
 from engine.statements.grants.planning_principals import named_principal
 from engine.statements.grants.statement import (
     AlterGroup,

@@ -7,7 +7,7 @@ import unicodedata
 from catalog.privileges import Principal, PrincipalKind
 from catalog.right_changes import known_users, principal_of
 from catalog.right_errors import PrincipalNameInvalid, PrincipalUnclear
-from engine.bind.bound import BoundStatement
+from engine.binding.bound import BoundStatement
 from engine.statements.grants.statement import PrincipalName
 
 NAME_BYTES_MAX = 256

@@ -9,10 +9,10 @@ from catalog.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
 from catalog.entries import FunctionEntry, ServerEntry, ViewEntry
 from catalog.privileges import Privilege
 from catalog.right_changes import principal_of
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.bind.securables import bind_location, bind_securable
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.binding.securables import bind_location, bind_securable
 from engine.runtime.accesses import Use
 from engine.statements.base import Statement
 from engine.statements.grants.execution import answer_rights

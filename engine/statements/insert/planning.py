@@ -1,7 +1,8 @@
 """Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: the query's columns, and which files are removed.
 
 Which rows are deleted is decided by whole files where that is possible: all of them, or those of some partitions. Where
-a condition on other columns decides, files are written again without these rows (`engine.write.replaced_rows`).
+a condition on other columns decides, files are written again without these rows
+(`engine.execution.writes.replaced_rows`).
 """
 
 from __future__ import annotations
@@ -9,22 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catalog.names import quote
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundStatement, BoundTable
-from engine.enforce.partition_values import stored_partition_value
+from engine.binding.bound import BoundStatement, BoundTable
+from engine.enforcement.partition_values import stored_partition_value
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
-from engine.plan.rules.conditions import joint_condition, own_condition_check, rows_matching
-from engine.plan.rules.idempotence import numbered_write
-from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
-from engine.plan.rules.query_columns import given_fields, table_fields
-from engine.plan.rules.struct_fields import field_matching
-from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
-from engine.plans.file_writes import FieldMatching
-from engine.plans.write_plan import WritePlan
-from engine.plans.writes import (
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
+from engine.planning.plans.file_writes import FieldMatching
+from engine.planning.plans.write_plan import WritePlan
+from engine.planning.plans.writes import (
     InsertPart,
     InsertPlan,
     KeepAll,
@@ -37,6 +33,11 @@ from engine.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
+from engine.planning.rules.conditions import joint_condition, own_condition_check, rows_matching
+from engine.planning.rules.idempotence import numbered_write
+from engine.planning.rules.insert_rows import REPLACE_WHERE, InsertRows
+from engine.planning.rules.query_columns import given_fields, table_fields
+from engine.planning.rules.struct_fields import field_matching
 from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.create_table.planning import (
     define,
@@ -52,8 +53,8 @@ from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceUsing
 from engine.statements.merge.planning_evolution import evolved
 from engine.statements.policies.planning import new_policies
 from engine.statements.row_changes.planning import reads_besides
-from engine.table.definition import TableDefinition
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.definition import TableDefinition
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
 from engine.types.voids import ensure_no_new_void

@@ -7,15 +7,15 @@ from typing import Any
 
 from catalog.conditions import AnyNeed
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer
-from engine.authorize.needs import on_target, reads
-from engine.authorize.policy_effects import Effect, PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.plan.reads.read_plan import read_plan
-from engine.plan.rules.insert_rows import insert_rows
-from engine.plan.rules.struct_fields import depends_on_names
+from engine.authorization.needs import on_target, reads
+from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer
+from engine.planning.reads.read_plan import read_plan
+from engine.planning.rules.insert_rows import insert_rows
+from engine.planning.rules.struct_fields import depends_on_names
 from engine.statements.insert.planning import plan_insert
 from engine.statements.insert.statement import Insert, ReplaceOn
 from engine.statements.spec import StatementSpec, changing, planned_analyzed

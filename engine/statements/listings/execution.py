@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from catalog.entries import TableEntry
 from catalog.names import Matcher, jdbc_matcher, matches_all
-from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
+from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
 from engine.runtime.results import BOOLEAN, INT, STRING, ResultStream, small_result, sql_field
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from catalog.entries import Relation, TableEntry
 from catalog.names import any_matcher
-from engine.bind.bound import BoundStatement, Outcome
+from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import BOOLEAN, INT, STRING, small_result
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindSchemas, FindTables
 from engine.types.type_sizes import type_sizes

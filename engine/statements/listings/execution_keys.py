@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from catalog.names import CatalogName, TableName, fold, quote
-from engine.bind.bound import BoundStatement, BoundTable, Outcome
-from engine.bind.sight import visible_keys
+from engine.binding.bound import BoundStatement, BoundTable, Outcome
+from engine.binding.sight import visible_keys
 from engine.runtime.results import INT, STRING, small_result
 from engine.statements.listings.statement import FindKeys, ListForeignKeys, ListPrimaryKeys, TablePattern
-from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
+from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 
 _NO_ACTION, _NOT_DEFERRABLE = 3, 7
 """As `java.sql.DatabaseMetaData` counts."""

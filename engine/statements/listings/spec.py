@@ -7,10 +7,10 @@ from typing import Any
 
 from catalog.conditions import AnyNeed
 from catalog.names import Matcher, any_matcher, fold, jdbc_matcher, matches_all
-from engine.authorize.needs import reads
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
+from engine.authorization.needs import reads
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
 from engine.statements.listings.execution import list_objects
 from engine.statements.listings.execution_files import list_files
 from engine.statements.listings.execution_find import find_objects

@@ -7,9 +7,9 @@ from typing import Any
 
 from catalog.conditions import AnyNeed
 from catalog.privileges import Privilege
-from engine.authorize.needs import on_target
-from engine.authorize.policy_effects import Effect, PolicyEffect
-from engine.bind.bound import BoundNames, BoundStatement
+from engine.authorization.needs import on_target
+from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.binding.bound import BoundNames, BoundStatement
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,

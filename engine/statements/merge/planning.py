@@ -13,8 +13,7 @@ from dataclasses import replace
 
 from catalog.errors import SqlError
 from catalog.names import fold, quote
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundRelation, BoundTable
+from engine.binding.bound import BoundRelation, BoundTable
 from engine.errors.change_errors import (
     ColumnNotInSource,
     ConflictingAssignments,
@@ -24,19 +23,20 @@ from engine.errors.change_errors import (
 )
 from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.reads.scans import read_scan, row_id_columns
-from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps, policy_of_target
-from engine.plan.rules.allowed_expressions import condition_refusals
-from engine.plan.rules.assignments import assigned_values, assignment_refusals, own_path
-from engine.plan.rules.conditions import ensure_no_metadata
-from engine.plan.rules.idempotence import numbered_write
-from engine.plan.rules.kept_scan import kept_scan
-from engine.plan.rules.query_columns import given_fields
-from engine.plans.expression_checks import QueryCheck
-from engine.plans.file_writes import FieldMatching
-from engine.plans.reads import QueryColumn, TargetRead
-from engine.plans.write_plan import WritePlan
-from engine.plans.writes import MATCHING_SOURCE, ChangedValues, MatchedKey, MergePlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.expression_checks import QueryCheck
+from engine.planning.plans.file_writes import FieldMatching
+from engine.planning.plans.reads import QueryColumn, TargetRead
+from engine.planning.plans.write_plan import WritePlan
+from engine.planning.plans.writes import MATCHING_SOURCE, ChangedValues, MatchedKey, MergePlan
+from engine.planning.reads.scans import read_scan, row_id_columns
+from engine.planning.reads.target_reads import TargetReading, arranged, bitmaps, policy_of_target
+from engine.planning.rules.allowed_expressions import condition_refusals
+from engine.planning.rules.assignments import assigned_values, assignment_refusals, own_path
+from engine.planning.rules.conditions import ensure_no_metadata
+from engine.planning.rules.idempotence import numbered_write
+from engine.planning.rules.kept_scan import kept_scan
+from engine.planning.rules.query_columns import given_fields
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import own_alias
@@ -47,8 +47,8 @@ from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, M
 from engine.statements.row_changes.planning import reads_besides, target_of
 from engine.statements.row_changes.statement import Assignment
 from engine.statements.select.statement import TargetQuery
-from engine.table.definition import TableDefinition
-from engine.table.scan import Scan
+from engine.tables.definition import TableDefinition
+from engine.tables.scan import Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 MERGE = "MERGE"

@@ -2,7 +2,7 @@
 
 * Columns of other names (BY NAME), or those that are left over (by position), become columns behind the table's own;
   with a list of columns there are none. The same goes for fields of structs, at any depth and inside of arrays and
-  maps, by name or by position as `engine.plan.rules.struct_fields` says.
+  maps, by name or by position as `engine.planning.rules.struct_fields` says.
 * With BY NAME a field that the query does not have is null in the new rows, as a column is that it does not have.
 * A MERGE adds those columns and fields of its source that a clause assigns; clauses for rows that match none of the
   source add none. Columns and fields match by name.
@@ -24,20 +24,20 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from catalog.names import fold
-from engine.bind.bound import BoundTable
-from engine.enforce.columns import match_columns
+from engine.binding.bound import BoundTable
+from engine.enforcement.columns import match_columns
 from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
 from engine.errors.policy_errors import ColumnUsedByPolicy
 from engine.errors.table_errors import naming
-from engine.plan.rules.dependencies import uses
-from engine.plan.rules.query_columns import table_type
-from engine.plan.rules.text_lengths import with_lengths
-from engine.plans.write_plan import WritePlan
+from engine.planning.plans.write_plan import WritePlan
+from engine.planning.rules.dependencies import uses
+from engine.planning.rules.query_columns import table_type
+from engine.planning.rules.text_lengths import with_lengths
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
-from engine.table.column_metadata import GENERATION
-from engine.table.definition import TableDefinition
-from engine.table.definition_changes import AddColumn, ChangeType
-from engine.table.rules import Capability
+from engine.tables.column_metadata import GENERATION
+from engine.tables.definition import TableDefinition
+from engine.tables.definition_changes import AddColumn, ChangeType
+from engine.tables.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type

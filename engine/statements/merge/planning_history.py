@@ -6,7 +6,7 @@ import json
 
 from engine.sql.expressions import one_line
 from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, MergeClause
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 
 
 def describe_merge(statement: Merge, principal: str) -> CommitDescription:

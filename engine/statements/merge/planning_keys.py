@@ -1,7 +1,7 @@
 """The keys of a MERGE: what its condition says of each row of the table alone, once the source's values are known.
 
 `t.k = s.k AND …` is true of rows only whose `k` is among the source's, where both are compared as they are
-(`engine.plan.rules.matched_columns`).
+(`engine.planning.rules.matched_columns`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from catalog.names import quote
-from engine.bind.bound import BoundRelation, BoundTable
-from engine.plan.rules.assignments import own_path, without_qualifier
-from engine.plan.rules.matched_columns import fields_down, is_compared
-from engine.plans.writes import MatchedKey
+from engine.binding.bound import BoundRelation, BoundTable
+from engine.planning.plans.writes import MatchedKey
+from engine.planning.rules.assignments import own_path, without_qualifier
+from engine.planning.rules.matched_columns import fields_down, is_compared
 from engine.pruning.predicates import Path
 from engine.sql.expressions import equal_columns
 from engine.statements.merge.statement import Merge
-from engine.table.scan import Scan
+from engine.tables.scan import Scan
 from engine.types.schema import StructField, StructType
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer, with_columns
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.plan.reads.read_plan import read_plan
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.reads.read_plan import read_plan
 from engine.statements.merge.planning import plan_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.spec import require_row_changes

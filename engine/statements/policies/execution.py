@@ -12,7 +12,7 @@ from catalog.privileges import Principal
 from catalog.right_errors import PolicyNotFound, PolicyOnKind
 from catalog.rights import kind_of, label_of
 from catalog.tags import AllOf, shown
-from engine.bind.bound import BoundStatement, Outcome
+from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.execution import key_of
 from engine.statements.policies.statement import DescribePolicy, ShowPolicies, TagQuestion

@@ -10,12 +10,12 @@ from catalog.names import TableName, fold
 from catalog.policies import NO_POLICIES, Policies, PolicyFunction
 from catalog.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
 from catalog.right_errors import FunctionNotFound
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundExpression, BoundStatement, BoundTable, FreeName
-from engine.bind.policies import NOT_DETERMINISTIC, mismatch, unsuited
+from engine.binding.bound import BoundExpression, BoundStatement, BoundTable, FreeName
+from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuited
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.policy_errors import PolicyNotPossible
-from engine.plans.ddl import CatalogPlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
 from engine.statements.create_table.statement import CreateTable
 from engine.statements.policies.statement import AlterColumnMask, AlterRowFilter, NewPolicy, PolicyCall, PolicyStatement

@@ -13,11 +13,11 @@ from catalog.rights import kind_of
 from catalog.tag_changes import CreatePolicy as CreatePolicyChange
 from catalog.tag_changes import DropPolicy as DropPolicyChange
 from catalog.tag_changes import SetTags
-from engine.bind.bound import BoundStatement, BoundTable
-from engine.bind.policies import NOT_DETERMINISTIC
+from engine.binding.bound import BoundStatement, BoundTable
+from engine.binding.policies import NOT_DETERMINISTIC
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.policy_errors import PolicyNotPossible
-from engine.plans.ddl import CatalogPlan
+from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
 from engine.statements.grants.planning_principals import named_principal
 from engine.statements.policies.statement import AlterTags, CreatePolicy, DropPolicy, TagStatement

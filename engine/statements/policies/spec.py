@@ -10,13 +10,13 @@ from catalog.conditions import AnyNeed, Need
 from catalog.entries import ViewEntry
 from catalog.names import TableName
 from catalog.privileges import Privilege
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer, with_columns
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundRelation, BoundStatement, BoundTable
-from engine.bind.securables import bind_securable
-from engine.plan.reads.read_plan import read_plan
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundRelation, BoundStatement, BoundTable
+from engine.binding.securables import bind_securable
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.reads.read_plan import read_plan
 from engine.runtime.accesses import Use
 from engine.statements.grants.spec import require_managed
 from engine.statements.policies.execution import answer_policies

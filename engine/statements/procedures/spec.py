@@ -8,12 +8,12 @@ from typing import Any, assert_never
 from catalog.conditions import AnyNeed
 from catalog.names import DEFAULT_SCHEMA, ICEBERG, CatalogName, SchemaName, path_of
 from catalog.privileges import Privilege
-from engine.authorize.needs import new_table, on_owner, on_target, places_of, reads
-from engine.authorize.policy_effects import Effect, PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement, FreeName, TakenName
-from engine.bind.new_tables import new_table as new_name
-from engine.bind.time_travel import read_time
+from engine.authorization.needs import new_table, on_owner, on_target, places_of, reads
+from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement, FreeName, TakenName
+from engine.binding.new_tables import new_table as new_name
+from engine.binding.time_travel import read_time
 from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,

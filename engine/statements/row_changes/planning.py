@@ -7,28 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.bind.bound import BoundRelation, BoundStatement, BoundTable, tables_of
+from engine.binding.bound import BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.errors.table_errors import naming
-from engine.plan.reads.scans import row_id_columns
-from engine.plan.reads.target_reads import TargetReading, arranged, places_of, policy_of_target
-from engine.plan.rules.assignments import assigned_values, assignment_refusals
-from engine.plan.rules.conditions import (
+from engine.planning.plans.expression_checks import ExpressionCheckPlan, QueryCheck
+from engine.planning.plans.file_writes import FieldMatching
+from engine.planning.plans.write_plan import WritePlan
+from engine.planning.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles, UpdatePlan
+from engine.planning.reads.scans import row_id_columns
+from engine.planning.reads.target_reads import TargetReading, arranged, places_of, policy_of_target
+from engine.planning.rules.assignments import assigned_values, assignment_refusals
+from engine.planning.rules.conditions import (
     ensure_no_metadata,
     own_condition,
     own_condition_check,
     partitions_matching,
     whole_files_matching,
 )
-from engine.plan.rules.idempotence import numbered_write
-from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
-from engine.plans.file_writes import FieldMatching
-from engine.plans.write_plan import WritePlan
-from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles, UpdatePlan
+from engine.planning.rules.idempotence import numbered_write
 from engine.sql.expressions import Expression, one_line, parse_any_expression
 from engine.statements.row_changes.planning_keys import queried_key
 from engine.statements.row_changes.planning_rewrite import rewritten_rows
 from engine.statements.row_changes.statement import Delete, Update
-from engine.table.operations import CommitDescription, Json, TableOperation
+from engine.tables.operations import CommitDescription, Json, TableOperation
 
 DELETE, UPDATE = "DELETE", "UPDATE"
 

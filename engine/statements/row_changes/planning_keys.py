@@ -1,18 +1,18 @@
 """`column IN (query)` in the condition of a DELETE or UPDATE: the query's values tell which files can have such rows.
 
-The query may run by itself then, before the rows are looked for (`engine.write.dml.queried_keys`): what is planned here
-is its text alone, and the text of the condition with a scan of its rows in its place. Whether it can run alone only
-Spark knows; a query that refers to the table's row cannot.
+The query may run by itself then, before the rows are looked for (`engine.execution.writes.dml.queried_keys`): what is
+planned here is its text alone, and the text of the condition with a scan of its rows in its place. Whether it can run
+alone only Spark knows; a query that refers to the table's row cannot.
 """
 
 from __future__ import annotations
 
 from catalog.names import fold
-from engine.bind.bound import BoundRelation, BoundTable
-from engine.plan.reads.target_reads import TargetReading, bitmaps, place_columns
-from engine.plan.rules.assignments import own_path
-from engine.plan.rules.matched_columns import fields_down, is_compared
-from engine.plans.writes import QueriedKey
+from engine.binding.bound import BoundRelation, BoundTable
+from engine.planning.plans.writes import QueriedKey
+from engine.planning.reads.target_reads import TargetReading, bitmaps, place_columns
+from engine.planning.rules.assignments import own_path
+from engine.planning.rules.matched_columns import fields_down, is_compared
 from engine.sql.expressions import queried_columns
 from engine.statements.row_changes.statement import Delete, Update
 from engine.statements.select.statement import Span

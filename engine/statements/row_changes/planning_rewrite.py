@@ -1,6 +1,6 @@
 """UPDATE that writes the files of its rows again: one query for the rows that change and for those that do not.
 
-The scan tells the rows apart by their places (`told_rows` of `engine.table.scan`), so the condition is not evaluated
+The scan tells the rows apart by their places (`told_rows` of `engine.tables.scan`), so the condition is not evaluated
 again. New values are made for the rows that change alone: those of others might be errors. All rows pass the rules of
 the table, which look at the former only (`KeptRows`).
 """
@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from catalog.names import quote
-from engine.bind.bound import BoundRelation, BoundTable
-from engine.plan.reads.scans import row_id_columns
-from engine.plan.reads.target_reads import TargetReading, arranged
-from engine.plan.rules.assignments import NewValues
-from engine.plans.file_writes import FieldMatching
-from engine.plans.write_plan import Arrangement, KeptRows, TaskPerFile, WritePlan
-from engine.plans.writes import RewrittenRows
+from engine.binding.bound import BoundRelation, BoundTable
+from engine.planning.plans.file_writes import FieldMatching
+from engine.planning.plans.write_plan import Arrangement, KeptRows, TaskPerFile, WritePlan
+from engine.planning.plans.writes import RewrittenRows
+from engine.planning.reads.scans import row_id_columns
+from engine.planning.reads.target_reads import TargetReading, arranged
+from engine.planning.rules.assignments import NewValues
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import Edit
 from engine.statements.row_changes.statement import Update
 from engine.statements.select.statement import Span
-from engine.table.rules import Capability, TableRules
+from engine.tables.rules import Capability, TableRules
 from engine.types.schema import DecimalType, PrimitiveType
 
 

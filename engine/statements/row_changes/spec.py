@@ -7,10 +7,10 @@ from typing import Any
 
 from catalog.conditions import AnyNeed
 from catalog.privileges import Privilege
-from engine.authorize.needs import on_target, reads
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
+from engine.authorization.needs import on_target, reads
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
 from engine.statements.base import Statement
 from engine.statements.insert.planning import plan_truncate
 from engine.statements.row_changes.planning import plan_delete, plan_update

@@ -8,7 +8,7 @@ from enum import StrEnum
 from catalog.names import TableName
 from engine.pruning.predicates import Predicate
 from engine.statements.base import Statement
-from engine.table.scan import FileFormat
+from engine.tables.scan import FileFormat
 from engine.types.schema import StructType
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from catalog.errors import SchemaNotFound
 from catalog.names import CatalogName, SchemaName
-from engine.bind.bound import BoundStatement, Outcome
+from engine.binding.bound import BoundStatement, Outcome
 from engine.errors.variable_errors import VariableSetAsSetting
 from engine.runtime.foreign_settings import FOREIGN_MAX
 from engine.runtime.results import empty_result, string_rows

@@ -10,8 +10,8 @@ from catalog.names import CatalogName, SchemaName
 from catalog.privileges import Privilege
 from catalog.state import DEFAULT_SCHEMA_NAME
 from catalog.system_views import is_system_schema
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.bound import BoundStatement
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.bound import BoundStatement
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing

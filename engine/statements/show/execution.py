@@ -7,7 +7,7 @@ from typing import assert_never
 
 from catalog.entries import Relation, TableEntry, ViewEntry
 from catalog.names import CatalogName, SchemaName, like_matcher
-from engine.bind.bound import BoundStatement, Outcome
+from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import BOOLEAN, STRING, ResultStream, small_result, string_rows
 from engine.runtime.session_state import is_of_session, is_qualified_global, is_temporary
 from engine.runtime.settings import HIVE_SHAPE

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from catalog.errors import TableExpected
 from catalog.names import quote
 from catalog.system_views import is_system_schema
-from engine.bind.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
-from engine.bind.sight import visible_keys
+from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
+from engine.binding.sight import visible_keys
 from engine.runtime.results import string_rows
 from engine.runtime.session_state import is_global, is_temporary
 from engine.statements.listings.execution_keys import key_clause
 from engine.statements.show.execution_types import declared_type, literal
 from engine.statements.show.statement import ShowCreateTable
-from engine.table.column_metadata import ALLOW_EXPLICIT, GENERATION, START, STEP, is_identity
+from engine.tables.column_metadata import ALLOW_EXPLICIT, GENERATION, START, STEP, is_identity
 from engine.types.schema import StructField
 
 

@@ -5,14 +5,15 @@ Columns are Delta's where Delta has the statement.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
-from engine.bind.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
-from engine.bind.sight import visible_properties
-from engine.enforce.errors import NoPartitionColumn
+from engine.binding.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
+from engine.binding.sight import visible_properties
+from engine.enforcement.errors import NoPartitionColumn
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import BOOLEAN, STRING, small_result, string_rows
 from engine.runtime.settings import HIVE_SHAPE
@@ -39,7 +40,11 @@ def _view_properties(view: BoundView) -> dict[str, str | None]:
 
 
 def _table_properties(bound: BoundStatement, table: BoundTable) -> dict[str, str | None]:
-    return visible_properties(bound.view, table) | version_properties(table.snapshot.details)
+    """Returns the properties with `clusteringColumns`, in which Databricks has the keys and dbt reads them."""
+    details = table.snapshot.details
+    paths = [list(path) for path in details.clustering_columns]
+    clustering = {"clusteringColumns": json.dumps(paths, separators=(",", ":"), ensure_ascii=False)} if paths else {}
+    return visible_properties(bound.view, table) | version_properties(details) | clustering
 
 
 def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:

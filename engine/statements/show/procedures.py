@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from catalog.names import CatalogName, like_matcher
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.bound import BoundStatement, Outcome
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import take_pattern

@@ -8,10 +8,10 @@ from typing import Any
 from catalog.conditions import AnyNeed, Need
 from catalog.names import like_matcher
 from catalog.privileges import Privilege
-from engine.authorize.needs import reads
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement, BoundView
+from engine.authorization.needs import reads
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement, BoundView
 from engine.runtime.session_state import is_temporary
 from engine.statements.show.execution import show
 from engine.statements.show.execution_create_table import show_create_table

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from catalog.tokens import TokenEntry, TokenStore
-from engine.bind.bound import Outcome
-from engine.plans.tokens import TokenPlan
+from engine.binding.bound import Outcome
+from engine.planning.plans.tokens import TokenPlan
 from engine.runtime.identity import Scope
 from engine.runtime.results import STRING, TIMESTAMP, empty_result, small_result
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.authorize.policy_effects import PolicyEffect
+from engine.authorization.policy_effects import PolicyEffect
 from engine.formats.planning import FormatPlanners
-from engine.plans.tokens import TokenPlan
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.tokens import TokenPlan
 from engine.runtime.accesses import Use
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, needs_nothing, never
 from engine.statements.tokens.statement import CreateToken, RevokeToken, ShowTokens, TokenStatement

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.bind.bound import Outcome
+from engine.binding.bound import Outcome
 from engine.errors.variable_errors import DuplicateDeclared, TooManyRowsAssigned, VariableNotFound
-from engine.plans.variables import DropVariablePlan
+from engine.planning.plans.variables import DropVariablePlan
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import SESSION, Assignment, Variable, qualified

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.errors.variable_errors import UnresolvedVariable
-from engine.plans.reads import ReadPlan
-from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan
 from engine.runtime.variables import SESSION
 from engine.statements.variables.statement import DeclareVariables, DropVariable, SetVariables
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.authorize.policy_effects import PolicyEffect
-from engine.plans.variables import EvaluatePlan
+from engine.authorization.policy_effects import PolicyEffect
+from engine.planning.plans.variables import EvaluatePlan
 from engine.runtime.accesses import Use
 from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, needs_nothing, never

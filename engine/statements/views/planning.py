@@ -14,8 +14,7 @@ from catalog.entries import ViewColumn, ViewEntry
 from catalog.errors import TableAlreadyExists, TableNotFound, ViewExpected
 from catalog.names import TableName, ensure_new_part
 from catalog.rest.errors import RestCatalogNotChanged
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundRelation, BoundStatement, BoundView, FileView
+from engine.binding.bound import BoundRelation, BoundStatement, BoundView, FileView
 from engine.errors.statement_errors import (
     DuplicateViewColumn,
     PermanentViewExpected,
@@ -25,9 +24,15 @@ from engine.errors.statement_errors import (
     UnsetUnknownProperties,
     ViewColumnCount,
 )
-from engine.plan.rules.query_columns import table_fields
-from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropTemporaryViewPlan, RenameTemporaryViewPlan
-from engine.plans.reads import QueryColumn
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.ddl import (
+    CatalogPlan,
+    CreateTemporaryViewPlan,
+    DropTemporaryViewPlan,
+    RenameTemporaryViewPlan,
+)
+from engine.planning.plans.reads import QueryColumn
+from engine.planning.rules.query_columns import table_fields
 from engine.runtime.session_state import (
     global_name,
     is_global,

@@ -10,14 +10,14 @@ from catalog.conditions import AnyNeed, NameNeed, Need
 from catalog.names import TableName
 from catalog.privileges import Privilege
 from catalog.system_views import is_system_schema
-from engine.analyze.analyzed import AnalyzedStatement
-from engine.analyze.analyzer import Analyzer, with_columns
-from engine.authorize.needs import definer_of, reads, schema_of
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.bind.source_files import bind_files_at
-from engine.plan.reads.read_plan import read_plan
+from engine.authorization.needs import definer_of, reads, schema_of
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.binding.source_files import bind_files_at
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.reads.read_plan import read_plan
 from engine.runtime.session_state import is_global
 from engine.statements.alter_table.statement import RenameTable
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, planned_analyzed, planned_bound

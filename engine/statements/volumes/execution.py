@@ -11,9 +11,9 @@ import logging
 from catalog.catalog import Catalog
 from catalog.entries import VolumeEntry
 from catalog.names import SchemaName, like_matcher
-from engine.bind.bound import BoundStatement, Outcome
+from engine.binding.bound import BoundStatement, Outcome
 from engine.errors.volume_errors import FileInStagingPathExists, StagingNotSupported
-from engine.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.volumes import DropVolumePlan, FilePlan
 from engine.runtime.context import StatementContext
 from engine.runtime.results import BIGINT, STRING, empty_result, small_result, string_rows
 from engine.statements.volumes.statement import ChangeFile, DescribeVolume, GetFile, ListVolume, ShowVolumes

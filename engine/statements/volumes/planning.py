@@ -12,10 +12,10 @@ from catalog.volume_changes import CreateVolume as CreateVolumeChange
 from catalog.volume_changes import RenameVolume as RenameVolumeChange
 from catalog.volume_errors import VolumeAlreadyExists, VolumeNotFound
 from catalog.volume_paths import parse_volume_path
-from engine.bind.bound import BoundStatement
+from engine.binding.bound import BoundStatement
 from engine.errors.volume_errors import VolumeWithoutFolder
-from engine.plans.ddl import CatalogPlan
-from engine.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.ddl import CatalogPlan
+from engine.planning.plans.volumes import DropVolumePlan, FilePlan
 from engine.statements.volumes.statement import CreateVolume, DropVolume, FileStatement, RenameVolume, VolumeDefinition
 
 

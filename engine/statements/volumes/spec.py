@@ -9,12 +9,12 @@ from catalog.conditions import AnyNeed, Need
 from catalog.names import TableName
 from catalog.privileges import Privilege
 from catalog.volume_paths import parse_volume_path
-from engine.authorize.needs import on_securable, on_volume, places_of, schema_of
-from engine.authorize.policy_effects import PolicyEffect
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundNames, BoundStatement
-from engine.bind.securables import bind_volume
-from engine.bind.sight import volume_of_path
+from engine.authorization.needs import on_securable, on_volume, places_of, schema_of
+from engine.authorization.policy_effects import PolicyEffect
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.binding.securables import bind_volume
+from engine.binding.sight import volume_of_path
 from engine.runtime.accesses import Use
 from engine.statements.spec import (
     StatementSpec,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.bind.binder import Binder
-from engine.bind.bound import BoundStatement
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundStatement
 from engine.pipeline import bind_statement
 from engine.statements.listings.execution import list_objects
 from engine.statements.listings.statement import ListColumns
-from tests.engine.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 ALIKE, OTHER = "k INT NOT NULL, s STRING COMMENT 'a text'", "x DECIMAL(9, 2)"
 TABLES = {"a": ALIKE, "b": OTHER, "c": ALIKE, "d": ALIKE, "e": OTHER}

@@ -10,7 +10,7 @@ from engine.delta.definition.table_config import choose_protocol
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata
 from engine.storage.storage import Storage
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 SCHEMA = StructType(

@@ -9,7 +9,7 @@ import pytest
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Format
 from engine.delta.spec.log_errors import UnsupportedFileFormat
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder
 
 

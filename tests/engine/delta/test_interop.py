@@ -24,7 +24,7 @@ from engine.delta.spec.actions import Add, DomainMetadata, SetTransaction
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.storage.paths import encode_path
 from engine.storage.storage import Storage, open_storage
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.duck import open_duckdb
 from tests.engine.delta.committing import create, describe, metadata

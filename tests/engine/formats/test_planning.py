@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from engine.bind.bound import BoundStatement
+from engine.binding.bound import BoundStatement
 from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import FormatStatement, RowPlan, follow_up_of
 from engine.pipeline import plan_statement
-from engine.plans.ddl import AlterPlan
-from engine.plans.format_plan import FormatPlan
-from engine.plans.plan import Plan
-from engine.plans.writes import DeletePlan
+from engine.planning.plans.ddl import AlterPlan
+from engine.planning.plans.format_plan import FormatPlan
+from engine.planning.plans.plan import Plan
+from engine.planning.plans.writes import DeletePlan
 from engine.statements.alter_table.statement import AlterTable
 from engine.statements.maintenance.statement import Optimize
-from tests.engine.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 
 class Planner:

@@ -10,8 +10,8 @@ from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.transaction.transaction import IcebergCommit
 from engine.storage.storage import open_storage
-from engine.table.definition_changes import DefinitionChange, set_properties
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.definition_changes import DefinitionChange, set_properties
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.schema import StructType, parse_data_type
 
 DESCRIPTION = CommitDescription(name="TEST", operation=TableOperation.METADATA)

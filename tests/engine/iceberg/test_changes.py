@@ -14,7 +14,7 @@ from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.changes import IcebergChanges
 from engine.main import LakeSession
 from engine.storage.storage import open_storage
-from engine.table.changes import AtTime, AtVersion, Bound
+from engine.tables.changes import AtTime, AtVersion, Bound
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.lake_sessions import rows, run
 

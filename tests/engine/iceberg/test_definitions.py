@@ -23,7 +23,7 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
 from engine.storage.storage import open_storage
-from engine.table.definition_changes import (
+from engine.tables.definition_changes import (
     AddColumn,
     AddConstraint,
     ChangeIdentifiers,
@@ -42,7 +42,7 @@ from engine.table.definition_changes import (
     SortBy,
     UnsetProperty,
 )
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.partition_terms import PartitionTerm, SortTerm
 from engine.types.schema import DecimalType, PrimitiveType, StructField
 from engine.types.schema_changes import After, First

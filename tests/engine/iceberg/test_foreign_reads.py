@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.spark.session import SparkDriver
 from tests.engine.iceberg.foreign import TABLES, copy_tables, expected_rows
 from tests.engine.lake_sessions import rows, run
 

@@ -19,7 +19,7 @@ from engine.iceberg.snapshot.footers import FileColumns
 from engine.iceberg.snapshot.orc_files import unread_in_orc
 from engine.iceberg.spec.types import IcebergField, Kind, SimpleType
 from engine.main import LakeSession
-from engine.table.scan import FileKind
+from engine.tables.scan import FileKind
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.lake_sessions import refuse, rows, run
 

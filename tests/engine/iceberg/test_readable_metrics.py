@@ -16,7 +16,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.single_values import to_bytes
 from engine.iceberg.spec.types import Kind, SimpleType
 from engine.storage.storage import open_storage
-from engine.table.snapshot import MetadataTable
+from engine.tables.snapshot import MetadataTable
 from tests.engine.iceberg.handmade import HandmadeTable, pairs
 
 _UTC = dt.UTC

@@ -19,8 +19,8 @@ from pyiceberg.table import StaticTable
 from catalog.changes import DropTable
 from catalog.errors import TableAlreadyExists
 from catalog.names import TableName
+from engine.execution.writes import creation
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.write import creation
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.iceberg.handmade import HandmadeTable

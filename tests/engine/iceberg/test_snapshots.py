@@ -19,7 +19,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import parse_metadata
 from engine.pruning.predicates import And, Column, Compare, In, IsNotNull, IsNull, Literal, Not, Operator, Predicate
 from engine.storage.storage import open_storage
-from engine.table.scan import ComposedScan, Scan
+from engine.tables.scan import ComposedScan, Scan
 from engine.types.schema import DecimalType, PrimitiveType
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.interleave.storages import DictStorage

@@ -15,9 +15,9 @@ from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
 from engine.iceberg.commit.updates import LAST_ADDED, AddSpec, RemovePartitionSpecs, SetDefaultSpec
 from engine.iceberg.transaction.errors import IcebergConflict
 from engine.iceberg.transaction.transaction import IcebergTransaction
-from engine.table.definition_changes import AddColumn, RenameColumn, SetProperty
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.transaction import DataFile
+from engine.tables.definition_changes import AddColumn, RenameColumn, SetProperty
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.transaction import DataFile
 from engine.types.schema import PrimitiveType, StructField
 from tests.engine.iceberg.tables import OwnTable, columns
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from engine.runtime.profile import PART_LINES_MAX, SPANS_MAX, Profile, Stage, StageTime, TaskCounts
-from engine.table.scan import TableRead
+from engine.tables.scan import TableRead
 
 
 def test_the_log_has_what_was_read_and_how_far_the_run_came() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import ExecSession
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.query_settings import CHOICES, FLAGS, LIMITS
+from engine.spark.session import ExecSession
 from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.bind.source_files import glob
+from engine.binding.source_files import glob
 from engine.statements.copy_into.statement import CopyInto, Validation
 from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateMode
 from engine.statements.parse import parse
 from engine.statements.select.statement import AsOfVersion
-from engine.table.scan import FileFormat, FileKind
+from engine.tables.scan import FileFormat, FileKind
 
 GLOBS = [
     ("*.csv", ["a.csv", ".csv"], ["a/b.csv", "a.csvx"]),

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from engine.runtime.context import StatementContext
+from engine.runtime.results import ResultStream
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from tests.gateway.arrow_engine import modifies
+from tests.gateway.arrow_engine import ScriptSyntaxError, modifies
 from tests.gateway.hs2.wire import ERROR, INVALID, OK, Lab, State, cells, fetch, open_session, settle, status
 
 V9 = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
@@ -71,6 +73,20 @@ def test_a_failed_statement_says_so_and_is_closed(lab: Lab, client: ThriftClient
     assert (answer.operationState, answer.sqlState) == (State.ERROR_STATE, "42601")
     assert answer.displayMessage.startswith("[PARSE_SYNTAX_ERROR.TEST]")
     assert results.resultSet is None and lab.registry.operations() == ()
+
+
+def test_failed_write_has_a_result_set_so_that_node_reads_its_error(
+    lab: Lab, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    def answer(context: StatementContext) -> ResultStream:
+        context.on_parsed(False)
+        raise ScriptSyntaxError("INSERT")
+
+    lab.engine.answers["INSERT"] = answer
+    response = send(client, session, "INSERT")
+    answer = response.directResults.operationStatus
+    assert (answer.operationState, answer.hasResultSet) == (State.ERROR_STATE, True)
+    assert response.operationHandle.hasResultSet is True
 
 
 def test_a_running_statement_is_left_to_be_asked_for(

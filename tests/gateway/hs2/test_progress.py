@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.runtime.profile import Profile, TaskCounts
-from engine.table.scan import TableRead
+from engine.tables.scan import TableRead
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.hs2.progress import progress_update

@@ -13,9 +13,9 @@ import pytest
 
 from engine.cache.result_cache import ResultCache
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.exec.session import SparkDriver
 from engine.main import snapshot_metrics
 from engine.runtime.vitals import Vitals
+from engine.spark.session import SparkDriver
 from tests.gateway.http.conftest import Api
 from tests.gateway.http.exposition import Family, lint, read_exposition
 from tests.paths import ROOT

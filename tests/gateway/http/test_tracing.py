@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 from engine.concurrency.retry import Loss
-from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.accesses import Access, Commit, StatementAccess, Use
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import SparkJob, Stage
 from engine.runtime.results import ResultStream
+from engine.spark.session import SparkDriver
 from gateway.config import StatementText, TracingSection
 from gateway.limits import Limits
 from gateway.operation import Operation

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from tests.gateway.authenticators.users import cheap_passwords
 from tests.security.noninterference.answers import Wires
 from tests.security.noninterference.statements import MetadataCall, Statements

@@ -12,8 +12,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.exec.session import SparkDriver
 from engine.main import LakeEngine
+from engine.spark.session import SparkDriver
 from tests.gateway.authenticators.users import make_users
 from tests.security.guarded_lake import GuardedLake
 from tests.security.house import SecureHouse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping
 from engine.delta.definition.table_draft import Definition
 from engine.delta.maintenance.stale_files import STALE_FILES
@@ -17,12 +17,12 @@ from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.drop_features import do_without, drop_feature, goes_with_files, stale_files
 from engine.formats.delta.planning.plans import DeltaPlan, RewritePlan, TruncateHistoryPlan
 from engine.formats.delta.planning.row_tracking import begins_row_tracking, next_step
-from engine.plans.ddl import AlterPlan
+from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.planning import altered, changes_of, described
 from engine.statements.alter_table.planning_history import compact, operation_of
 from engine.statements.alter_table.statement import AlterTable, DropFeature, SetProperties, UnsetProperties
-from engine.table.definition_changes import SetProperty
-from engine.table.operations import TableOperation
+from engine.tables.definition_changes import SetProperty
+from engine.tables.operations import TableOperation
 
 
 def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | AlterPlan | None:

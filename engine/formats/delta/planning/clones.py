@@ -6,7 +6,7 @@ same table takes over the files that it has copies of.
 
 from __future__ import annotations
 
-from engine.bind.bound import BoundStatement, BoundTable, BoundView, FreeName
+from engine.binding.bound import BoundStatement, BoundTable, BoundView, FreeName
 from engine.delta.definition.clones import define_clone
 from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
 from engine.errors.change_errors import CannotModifyAppendOnly
@@ -15,10 +15,10 @@ from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan
-from engine.plans.ddl import CreateTablePlan
+from engine.planning.plans.ddl import CreateTablePlan
 from engine.statements.create_table.planning import free_name, new_entry, tolerated
 from engine.statements.create_table.statement import CloneTable, CreateMode
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 
 
 def plan_clone(bound: BoundStatement, statement: CloneTable) -> ClonePlan | CreateTablePlan:

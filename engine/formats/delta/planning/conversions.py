@@ -8,19 +8,19 @@ from dataclasses import replace
 
 from catalog.entries import TableEntry
 from catalog.rest.names import is_rest
-from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
+from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.delta.schema.schema_errors import MappingModeNotChangeable
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, default_properties
 from engine.errors.copy_errors import FilesNotShareable, PartitionsOfTableSaid
 from engine.errors.table_errors import naming
 from engine.formats.delta.planning.plans import ConvertPlan
-from engine.plans.ddl import CreateTablePlan
+from engine.planning.plans.ddl import CreateTablePlan
 from engine.statements.create_table.planning import new_entry
 from engine.statements.create_table.planning_definition import table_schema
 from engine.statements.create_table.statement import ConvertTable
-from engine.table.definition_changes import set_properties
-from engine.table.formats import DEFAULT_FORMAT
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.definition_changes import set_properties
+from engine.tables.formats import DEFAULT_FORMAT
+from engine.tables.operations import CommitDescription, TableOperation
 
 SOURCE_STAMP = "sourceStamp"
 """The parameter of the commit that tells of which version of the other table its files are."""

@@ -30,7 +30,7 @@ from engine.delta.spec.properties import CHECKPOINT_POLICY, DELETION_VECTORS, TY
 from engine.errors.alter_errors import HistoryTruncationNotAllowed, ProtectionNeedsTruncation
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alter_table.statement import DropFeature
-from engine.table.definition_changes import SetColumnMetadata, set_properties
+from engine.tables.definition_changes import SetColumnMetadata, set_properties
 from engine.types.schema import walk_fields
 
 

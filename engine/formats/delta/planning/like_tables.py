@@ -7,14 +7,14 @@ Of a table of another format, whose properties mean nothing here, columns, parti
 
 from __future__ import annotations
 
-from engine.bind.bound import BoundStatement
+from engine.binding.bound import BoundStatement
 from engine.delta.definition.like_tables import define_like, define_like_other
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.plans.ddl import CreateTablePlan
+from engine.planning.plans.ddl import CreateTablePlan
 from engine.statements.create_table.planning import plan_create_like
 from engine.statements.create_table.statement import CreateTableLike
-from engine.table.snapshot import TableSnapshot
+from engine.tables.snapshot import TableSnapshot
 
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:

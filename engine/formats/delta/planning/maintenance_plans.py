@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.plans.reads import ReadPlan
-from engine.table.operations import CommitDescription
+from engine.planning.plans.reads import ReadPlan
+from engine.tables.operations import CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

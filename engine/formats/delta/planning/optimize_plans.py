@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.bind.bound import BoundTable
-from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.table.operations import CommitDescription
-from engine.table.rearrangement import Rearrangement
+from engine.binding.bound import BoundTable
+from engine.planning.plans.expression_checks import ExpressionCheckPlan
+from engine.tables.operations import CommitDescription
+from engine.tables.rearrangement import Rearrangement
 from engine.types.column_paths import Path
 
 

@@ -7,7 +7,7 @@ delta-spark, ZORDER BY needs columns with statistics, since files are left out o
 from __future__ import annotations
 
 from catalog.names import PATH_SCHEMA, fold
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, measured_columns
 from engine.delta.spec.properties import AUTO_COMPACT
 from engine.errors.optimize_errors import (
@@ -23,10 +23,10 @@ from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Goal, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.planning import RowPlan
-from engine.plan.rules.conditions import own_condition, own_condition_check
+from engine.planning.rules.conditions import own_condition, own_condition_check
 from engine.sql.expressions import Expression, one_line
 from engine.statements.maintenance.statement import Optimize, Reorg
-from engine.table.operations import CommitDescription, Json, TableOperation
+from engine.tables.operations import CommitDescription, Json, TableOperation
 from engine.types.column_paths import Path, field_at, format_name
 
 _OPTIMIZE, _REORG = "OPTIMIZE", "REORG"

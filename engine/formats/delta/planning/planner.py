@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from engine.bind.bound import BoundStatement
+from engine.binding.bound import BoundStatement
 from engine.delta.commit.conflict_errors import FeatureDropConflict
 from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.delta.planning.alters import plan_own_alter
@@ -33,8 +33,8 @@ from engine.formats.delta.planning.repairs import plan_analyze, plan_manifest, p
 from engine.formats.delta.planning.restore import plan_restore
 from engine.formats.delta.planning.vacuum import plan_vacuum
 from engine.formats.planning import FormatStatement, RowPlan
-from engine.plans.format_plan import FormatPlan
-from engine.plans.plan import Plan
+from engine.planning.plans.format_plan import FormatPlan
+from engine.planning.plans.plan import Plan
 from engine.statements.alter_table.statement import AlterTable
 from engine.statements.create_table.planning import free_name
 from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
@@ -48,7 +48,7 @@ from engine.statements.maintenance.statement import (
     Vacuum,
 )
 from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
-from engine.table.formats import DEFAULT_FORMAT
+from engine.tables.formats import DEFAULT_FORMAT
 
 
 class DeltaPlanner:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from catalog.entries import TableEntry
 from catalog.errors import SqlError
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.definition.table_draft import Definition
 from engine.formats.delta.planning.maintenance_plans import (
@@ -19,8 +19,8 @@ from engine.formats.delta.planning.maintenance_plans import (
     VacuumPlan,
 )
 from engine.formats.delta.planning.optimize_plans import OptimizePlan
-from engine.table.definition import TableDefinition
-from engine.table.operations import CommitDescription
+from engine.tables.definition import TableDefinition
+from engine.tables.operations import CommitDescription
 from engine.types.schema import StructField
 
 

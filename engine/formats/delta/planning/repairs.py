@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from catalog.names import quote
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
-from engine.plan.reads.scans import read_scan
-from engine.plans.reads import ReadPlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.reads.scans import read_scan
 from engine.sql.query.composed import Names
 from engine.statements.maintenance.statement import AnalyzeTable, RepairTable
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.scan import Scan
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.scan import Scan
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 from engine.types.schema_changes import resolve_path
 

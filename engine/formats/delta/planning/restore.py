@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.restored import restored_definition
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.enforce.append_only import ensure_rows_may_go
+from engine.enforcement.append_only import ensure_rows_may_go
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
 from engine.statements.maintenance.statement import RestoreTable
 from engine.statements.select.statement import AsOfTimestamp
-from engine.table.operations import CommitDescription, Json, TableOperation
+from engine.tables.operations import CommitDescription, Json, TableOperation
 
 
 def plan_restore(bound: BoundStatement, statement: RestoreTable) -> RestorePlan:

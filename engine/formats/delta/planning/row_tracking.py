@@ -20,17 +20,17 @@ from types import MappingProxyType
 
 import pyarrow.compute as pc
 
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.spec.properties import FEATURE_PREFIX, ROW_TRACKING, canonical_key
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import BackfillPlan
-from engine.plans.ddl import AlterPlan
+from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.planning_history import HistoryOperation, compact
 from engine.statements.alter_table.statement import SetProperties
-from engine.table.definition_changes import set_properties
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.definition_changes import set_properties
+from engine.tables.operations import CommitDescription, TableOperation
 
 FEATURE = "rowTracking"
 FILES_MAX = 100_000

@@ -8,7 +8,7 @@ unless the session has switched the check off; statements of this server lose no
 from __future__ import annotations
 
 from catalog.roots import canonical_location
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
 from engine.errors.maintenance_errors import RetentionNegative, RetentionTooShort
 from engine.errors.table_errors import naming
@@ -16,7 +16,7 @@ from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.runtime.settings import RETENTION_CHECK
 from engine.statements.maintenance.statement import Vacuum
-from engine.table.operations import CommitDescription, Json, TableOperation
+from engine.tables.operations import CommitDescription, Json, TableOperation
 
 
 def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.entries import CloneEntry
-from engine.bind.bound import Outcome
+from engine.binding.bound import Outcome
 from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
 from engine.delta.commit.staged_commit import one_batch
 from engine.delta.commit.transaction import Transaction
@@ -26,16 +26,16 @@ from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts
-from engine.exec.run import Run
+from engine.execution.writes.creation import removal_told
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan
 from engine.formats.delta.writing.copied_files import copied_files, missing_file
 from engine.runtime.results import BIGINT, small_result
+from engine.spark.run import Run
 from engine.storage.storage import Storage
-from engine.table.formats import TableFormat
-from engine.table.operations import with_metrics
-from engine.write.creation import removal_told
-from engine.write.staged_write import StagedWrite
+from engine.tables.formats import TableFormat
+from engine.tables.operations import with_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
 says the positions again. The table that was there stays what it was. It is read at one version. The commit looks at it
-again once the log is there (`engine.write.creation`), and what others have committed to it lets the statement begin
-again; those who commit later see the log. A statement that finds the log of one that was killed gives it the name.
+again once the log is there (`engine.execution.writes.creation`), and what others have committed to it lets the
+statement begin again; those who commit later see the log. A statement that finds the log of one that was killed gives
+it the name.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import replace
 from datetime import UTC, tzinfo
 
 from catalog.files import LOG_FOLDER, is_version
-from engine.bind.bound import BoundTable, Outcome
-from engine.bind.sources import Sources
+from engine.binding.bound import BoundTable, Outcome
+from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
 from engine.delta.conversion.converted_files import ConvertedFiles, Layout, convert_files
@@ -30,16 +31,16 @@ from engine.delta.schema.column_ids import keep_logical_name
 from engine.delta.spec.paths import commit_name
 from engine.errors.copy_errors import FolderOfTwoTables
 from engine.errors.table_errors import MalformedLogEntry
-from engine.exec.run import Run
+from engine.execution.writes.staged_files import discarded_on_failure
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.planning.conversions import SOURCE_STAMP
 from engine.formats.delta.planning.plans import ConvertPlan
 from engine.runtime.results import empty_result
+from engine.spark.run import Run
 from engine.storage.storage import Storage
-from engine.table.formats import DEFAULT_FORMAT
-from engine.table.operations import with_metrics
+from engine.tables.formats import DEFAULT_FORMAT
+from engine.tables.operations import with_metrics
 from engine.types.schema import PrimitiveType, StructType
-from engine.write.staged_files import discarded_on_failure
-from engine.write.staged_write import StagedWrite
 
 
 @contextmanager

@@ -15,12 +15,12 @@ import pyarrow as pa
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.copy_errors import CloneFileMissing
-from engine.exec.run import Run
+from engine.execution.writes.staged_files import discarded_on_failure
 from engine.runtime.context import StatementContext
+from engine.spark.run import Run
 from engine.storage.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
 from engine.storage.paths import encode_path, is_absolute_path
 from engine.storage.storage import Storage
-from engine.write.staged_files import discarded_on_failure
 
 COPIERS_MAX = 8
 _PIECE_BYTES = 4 << 20

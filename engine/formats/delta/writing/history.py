@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engine.bind.bound import Outcome
+from engine.binding.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.feature_history import truncate_history
 from engine.errors.table_errors import naming
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import BackfillPlan, TruncateHistoryPlan
 from engine.runtime.results import empty_result
-from engine.write.staged_write import StagedWrite
 
 
 def give_row_ids(plan: BackfillPlan) -> StagedWrite:

@@ -5,7 +5,8 @@ what there is to do, and its outcome has what is left, with which the statement 
 New files of others are no conflict. Where others removed or marked some of the files since, the step is lost, and
 run again without these.
 
-Rows are copied (`engine.write.copied_rows`), so ids stay, deleted rows are left out, and change feeds have nothing.
+Rows are copied (`engine.execution.writes.copied_rows`), so ids stay, deleted rows are left out, and change feeds have
+nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.bind.bound import Outcome
+from engine.binding.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clustering import physical_path
@@ -38,18 +39,18 @@ from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import TARGET_FILE_SIZE
 from engine.errors.table_errors import naming
-from engine.exec.run import Run
+from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
+from engine.execution.writes.staged_files import drop_told
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.writing.optimize_answer import optimize_answer
 from engine.formats.delta.writing.regrouped_rows import Regrouping, regrouped_rows
-from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
-from engine.table.operations import with_metrics
-from engine.table.rearrangement import Considered, Job, Moved, Rearrangement, in_steps, merging_jobs, sorting_jobs
+from engine.planning.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
+from engine.spark.run import Run
+from engine.tables.operations import with_metrics
+from engine.tables.rearrangement import Considered, Job, Moved, Rearrangement, in_steps, merging_jobs, sorting_jobs
 from engine.types.column_paths import format_name
-from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
-from engine.write.staged_files import drop_told
-from engine.write.staged_write import StagedWrite
 
 TARGET_BYTES = 1 << 30
 """Of a file, where `delta.targetFileSize` says nothing; delta-spark's default."""

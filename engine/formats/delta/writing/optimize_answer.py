@@ -11,7 +11,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import DATA_SKIPPING_INDEXED_COLUMNS
 from engine.formats.delta.planning.optimize_plans import Cluster, Goal, Zorder
 from engine.runtime.results import STRING, ResultColumn, ResultStream, small_result
-from engine.table.rearrangement import Rearrangement
+from engine.tables.rearrangement import Rearrangement
 
 _TYPES = {
     "bigint": pa.int64(),

@@ -1,6 +1,6 @@
 """Bins of files become new files of a Delta table, with the tags and the clustering provider that they get.
 
-How rows become files is `engine.write.rearranged_rows`.
+How rows become files is `engine.execution.writes.rearranged_rows`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
-from engine.exec.run import Run
+from engine.execution.writes.rearranged_rows import rearranged_rows
 from engine.formats.delta.delta_format import delta_files
-from engine.plans.write_plan import Arrangement
-from engine.write.rearranged_rows import rearranged_rows
+from engine.planning.plans.write_plan import Arrangement
+from engine.spark.run import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.bind.bound import Outcome
-from engine.bind.sources import Sources
+from engine.binding.bound import Outcome
+from engine.binding.sources import Sources
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.commit.transaction import Transaction
@@ -17,13 +17,13 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import StatisticsNotWritten
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.table_errors import naming
-from engine.exec.run import Run
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.pruning.distinct_counts import DistinctCount
 from engine.runtime.results import BOOLEAN, STRING, empty_result, small_result
-from engine.table.operations import with_metrics
-from engine.write.staged_write import StagedWrite
+from engine.spark.run import Run
+from engine.tables.operations import with_metrics
 
 _MISSING_COLUMNS = {
     "dataFilePath": STRING,

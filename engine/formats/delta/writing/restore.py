@@ -15,8 +15,8 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.bind.bound import Outcome
-from engine.bind.sources import Sources
+from engine.binding.bound import Outcome
+from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.needed_files import file_paths
@@ -24,12 +24,12 @@ from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.maintenance_errors import RestoredFilesMissing
 from engine.errors.table_errors import naming
-from engine.exec.run import Run
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
 from engine.runtime.results import BIGINT, small_result
-from engine.table.operations import with_metrics
-from engine.write.staged_write import StagedWrite
+from engine.spark.run import Run
+from engine.tables.operations import with_metrics
 
 _THREADS = 16
 _FILES_AT_ONCE = 1000

@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from engine.bind.bound import Outcome
+from engine.binding.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.errors.table_errors import naming
-from engine.exec.run import Run
+from engine.execution.writes.copied_rows import Copying, copied_rows
+from engine.execution.writes.staged_files import drop_told
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_files, delta_snapshot
 from engine.formats.delta.planning.plans import RewritePlan
 from engine.runtime.results import empty_result
+from engine.spark.run import Run
 from engine.sql.query.composed import Names
-from engine.table.operations import CommitDescription, with_metrics
-from engine.table.transaction import NewFiles
-from engine.write.copied_rows import Copying, copied_rows
-from engine.write.staged_files import drop_told
-from engine.write.staged_write import StagedWrite
+from engine.tables.operations import CommitDescription, with_metrics
+from engine.tables.transaction import NewFiles
 
 
 @contextmanager

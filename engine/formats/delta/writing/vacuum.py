@@ -26,8 +26,8 @@ from catalog.entries import TableEntry
 from catalog.files import METADATA_FOLDER, is_metadata
 from catalog.names import matches_all
 from catalog.view import CatalogView
-from engine.bind.bound import Outcome
-from engine.bind.sources import Sources
+from engine.binding.bound import Outcome
+from engine.binding.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.concurrency.table_locks import file_lock
 from engine.concurrency.table_pins import Pin
@@ -50,14 +50,14 @@ from engine.errors.copy_errors import FolderOfTwoTables
 from engine.errors.disk_errors import is_disk_full
 from engine.errors.maintenance_errors import FilesNotRemoved
 from engine.errors.table_errors import DeltaError, naming
-from engine.exec.run import Run
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.runtime.results import string_rows
+from engine.spark.run import Run
 from engine.storage.storage import FolderListing
-from engine.table.formats import DEFAULT_FORMAT
-from engine.table.operations import with_metrics
-from engine.write.staged_write import StagedWrite
+from engine.tables.formats import DEFAULT_FORMAT
+from engine.tables.operations import with_metrics
 
 logger = logging.getLogger(__name__)
 

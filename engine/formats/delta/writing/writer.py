@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import assert_never, cast
 
-from engine.bind.sources import Sources
+from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock
-from engine.exec.run import Run
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.planning.maintenance_plans import (
     AnalyzePlan,
     ManifestPlan,
@@ -34,8 +34,8 @@ from engine.formats.delta.writing.repairs import analyze_files, generate_manifes
 from engine.formats.delta.writing.restore import restore
 from engine.formats.delta.writing.rewrite import rewrite_files
 from engine.formats.delta.writing.vacuum import vacuum
-from engine.plans.format_plan import FormatPlan
-from engine.write.staged_write import StagedWrite
+from engine.planning.plans.format_plan import FormatPlan
+from engine.spark.run import Run
 
 
 class DeltaWriter:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engine.bind.bound import BoundStatement
+from engine.binding.bound import BoundStatement
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.like_tables import define_like, define_like_other
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.plans.ddl import CreateTablePlan
+from engine.planning.plans.ddl import CreateTablePlan
 from engine.statements.create_table.planning import plan_create_like
 from engine.statements.create_table.statement import CreateTableLike
-from engine.table.snapshot import TableSnapshot
+from engine.tables.snapshot import TableSnapshot
 
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:

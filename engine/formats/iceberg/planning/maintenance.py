@@ -8,7 +8,7 @@ What would do something else than its name says to Delta's users is refused with
 
 from __future__ import annotations
 
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.planning.procedures import ensure_not_static
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.bind.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.formats.iceberg.planning.like_tables import plan_create_table_like
 from engine.formats.iceberg.planning.maintenance import plan_maintenance
@@ -11,8 +11,8 @@ from engine.formats.iceberg.planning.procedures import plan_call, plan_register
 from engine.formats.iceberg.planning.snapshots import plan_snapshot
 from engine.formats.planning import FormatStatement, RowPlan
 from engine.iceberg.snapshot.snapshot import FORMAT
-from engine.plans.format_plan import FormatPlan
-from engine.plans.plan import Plan
+from engine.planning.plans.format_plan import FormatPlan
+from engine.planning.plans.plan import Plan
 from engine.statements.alter_table.planning import described
 from engine.statements.alter_table.statement import AlterTable, ChangeReference
 from engine.statements.create_table.statement import CloneTable, CreateTableLike
@@ -26,7 +26,7 @@ from engine.statements.maintenance.statement import (
     Vacuum,
 )
 from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 
 
 class IcebergPlanner:

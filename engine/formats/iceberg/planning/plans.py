@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from catalog.entries import TableEntry
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.statements.alter_table.statement import ChangeReference
 from engine.statements.procedures.statement import Procedure
-from engine.table.operations import CommitDescription
+from engine.tables.operations import CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

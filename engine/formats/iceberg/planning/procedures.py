@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from catalog.rest.names import is_rest
 from catalog.roots import canonical_location
-from engine.bind.bound import BoundStatement, BoundTable, BoundView
+from engine.binding.bound import BoundStatement, BoundTable, BoundView
 from engine.errors.procedure_errors import WrongArgument
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
@@ -26,7 +26,7 @@ from engine.statements.procedures.statement import (
     RemoveOrphanFiles,
     SetCurrentSnapshot,
 )
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 
 
 def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catalog.rest.names import is_rest
-from engine.bind.bound import BoundStatement, BoundView
+from engine.binding.bound import BoundStatement, BoundView
 from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
@@ -12,7 +12,7 @@ from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.statements.create_table.planning import free_name, new_entry
 from engine.statements.procedures.statement import SnapshotTable
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 
 NAME = "snapshot"
 

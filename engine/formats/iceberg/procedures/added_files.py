@@ -20,9 +20,8 @@ import pyarrow.parquet as pq
 
 from catalog.changes import RecordClone
 from catalog.entries import CloneEntry
-from engine.bind.sources import Sources
+from engine.binding.sources import Sources
 from engine.errors.procedure_errors import WrongArgument
-from engine.exec.run import Run
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.foreign_files import (
     NotTaken,
@@ -45,12 +44,13 @@ from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.spark.run import Run
 from engine.statements.procedures.statement import AddFiles
 from engine.storage.storage import Storage, open_storage
-from engine.table.definition_changes import SetProperty
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.source_files import FolderFile
-from engine.table.transaction import DataFile
+from engine.tables.definition_changes import SetProperty
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.source_files import FolderFile
+from engine.tables.transaction import DataFile
 
 _READERS = 8
 _COUNTS = {"added_files_count": BIGINT, "changed_partition_count": BIGINT}

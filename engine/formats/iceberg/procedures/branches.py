@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine.exec.run import Run
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import commit
 from engine.formats.iceberg.procedures.references import ReferenceProcedure, ancestors_of, move
 from engine.runtime.results import BIGINT, STRING, ResultStream, small_result
+from engine.spark.run import Run
 from engine.statements.procedures.statement import AncestorsOf, FastForward
 
 

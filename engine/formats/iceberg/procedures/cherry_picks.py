@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.exec.run import Run
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import begin, commit, load
 from engine.formats.iceberg.procedures.references import (
@@ -31,6 +30,7 @@ from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.spark.run import Run
 from engine.statements.procedures.statement import CherrypickSnapshot, PublishChanges
 
 _APPEND = "append"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from engine.errors.conflict_errors import ConcurrentDrop
-from engine.exec.run import Run
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import Requirement, Update
@@ -15,7 +14,8 @@ from engine.iceberg.definition.retries import retries_of
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.runtime.accesses import Commit
-from engine.table.operations import CommitDescription, TableOperation
+from engine.spark.run import Run
+from engine.tables.operations import CommitDescription, TableOperation
 
 
 class Change(Protocol):

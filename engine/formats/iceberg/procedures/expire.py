@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from engine.bind.sources import Sources
+from engine.binding.sources import Sources
 from engine.concurrency.table_pins import Pin
-from engine.exec.run import Run
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import Committed, commit
 from engine.formats.iceberg.procedures.references import same_table
@@ -38,6 +37,7 @@ from engine.iceberg.snapshot.snapshot import NO_VERSION
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergProcedureRefused
 from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.spark.run import Run
 from engine.statements.procedures.statement import ExpireSnapshots
 
 _ANSWER = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from engine.errors.procedure_errors import WrongArgument
-from engine.exec.run import Run
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import begin, load
 from engine.iceberg.maintenance.orphan_files import Prefixes, PrefixMismatch, find_orphans
@@ -11,6 +10,7 @@ from engine.iceberg.maintenance.reachable_files import TableFiles
 from engine.iceberg.maintenance.removal import remove_files
 from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer
 from engine.runtime.results import ResultStream, string_rows
+from engine.spark.run import Run
 from engine.statements.procedures.statement import RemoveOrphanFiles
 
 _DAY_MS = 24 * 3_600_000

@@ -22,9 +22,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.errors.procedure_errors import WrongArgument
-from engine.exec.run import Run
+from engine.execution.writes.dml.unmarked_rows import marked_snapshot
+from engine.execution.writes.rearranged_rows import rearranged_rows
+from engine.execution.writes.staged_files import drop_told, new_files
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, dangling_deletes, files_at
 from engine.formats.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
@@ -33,25 +35,23 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import IcebergNewFiles
-from engine.plan.reads.narrowing import weakened
-from engine.plan.reads.scans import read_scan
-from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import AlongCurve, Arrangement, InOrder, TaskPerFile, WritePlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.write_plan import AlongCurve, Arrangement, InOrder, TaskPerFile, WritePlan
+from engine.planning.reads.narrowing import weakened
+from engine.planning.reads.scans import read_scan
 from engine.pruning.predicates import conjunction, conjuncts
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
+from engine.spark.run import Run
 from engine.sql.expressions import plain_condition
 from engine.sql.query.composed import Names
 from engine.statements.create_table.grammar_partitions import parse_sort_terms
 from engine.statements.procedures.statement import RewriteDataFiles
-from engine.table.definition_changes import SortBy
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.rules import SortColumn
-from engine.table.scan import ComposedScan, Scan
-from engine.table.transaction import NewFiles
-from engine.write.dml.unmarked_rows import marked_snapshot
-from engine.write.rearranged_rows import rearranged_rows
-from engine.write.staged_files import drop_told, new_files
+from engine.tables.definition_changes import SortBy
+from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.rules import SortColumn
+from engine.tables.scan import ComposedScan, Scan
+from engine.tables.transaction import NewFiles
 
 _BINS_MAX = 32
 """In one job: each is a scan in its plan."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.errors.procedure_errors import WrongArgument
-from engine.exec.run import Run
+from engine.execution.writes.staged_files import discard
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.rewrite_data import begin_rearranging, commit_rearranged
 from engine.iceberg.manifests.manifest import POSITION_DELETES
@@ -19,8 +19,8 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.writing.row_marks import MarkWriter
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
+from engine.spark.run import Run
 from engine.statements.procedures.statement import RewriteManifests, RewritePositionDeleteFiles
-from engine.write.staged_files import discard
 
 _MARKS = {
     "rewritten_delete_files_count": INT,

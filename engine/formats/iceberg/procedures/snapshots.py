@@ -23,10 +23,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from catalog.entries import CloneEntry
-from engine.bind.bound import Outcome
-from engine.bind.sources import Sources
+from engine.binding.bound import Outcome
+from engine.binding.sources import Sources
 from engine.errors.definition_errors import LocationNotEmpty
-from engine.exec.run import Run
+from engine.execution.writes.staged_files import discarded_on_failure
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.iceberg.planning.plans import SnapshotPlan
 from engine.formats.iceberg.planning.snapshots import NAME
 from engine.formats.iceberg.procedures.foreign_files import NotTaken, ensure_columns, has_ids, value_text
@@ -42,14 +43,13 @@ from engine.iceberg.writing.new_files import FileSchema, describe_files
 from engine.iceberg.writing.partition_tuples import partition_key
 from engine.iceberg.writing.row_marks import MarkWriter
 from engine.runtime.results import BIGINT, small_result
+from engine.spark.run import Run
 from engine.storage.paths import is_absolute_path
 from engine.storage.storage import Storage
-from engine.table.row_files import RowFiles
-from engine.table.shared_files import SharedFiles
-from engine.table.transaction import DataFile
+from engine.tables.row_files import RowFiles
+from engine.tables.shared_files import SharedFiles
+from engine.tables.transaction import DataFile
 from engine.types.schema import PrimitiveType
-from engine.write.staged_files import discarded_on_failure
-from engine.write.staged_write import StagedWrite
 
 _READERS = 8
 _NO_ROWS: Any = np.array([], np.int64)

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.bind.bound import BoundTable
+from engine.binding.bound import BoundTable
 from engine.formats.iceberg.procedures.foreign_files import NotTaken, ensure_columns, has_ids
 from engine.formats.iceberg.procedures.named_columns import Naming, named_columns
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.iceberg.spec.types import IcebergField
 from engine.storage.paths import is_absolute_path
 from engine.storage.storage import Storage
-from engine.table.shared_files import STORED_NAMES
-from engine.table.source_files import FolderFile
+from engine.tables.shared_files import STORED_NAMES
+from engine.tables.source_files import FolderFile
 from engine.types.schema import StructField, map_fields
 
 SaidFile = tuple[FolderFile, dict[str, str | None]]

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never, cast
 
-from engine.bind.bound import Outcome
-from engine.bind.sources import Sources
+from engine.binding.bound import Outcome
+from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.errors.table_errors import naming
-from engine.exec.run import Run
+from engine.execution.writes.creation import removal_told
+from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan, SnapshotPlan
 from engine.formats.iceberg.procedures.added_files import add_files
 from engine.formats.iceberg.procedures.branches import answer_ancestors, move_branch
@@ -24,8 +25,9 @@ from engine.formats.iceberg.procedures.rewrite_marks import rewrite_manifests, r
 from engine.formats.iceberg.procedures.snapshots import snapshot_table
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.transaction.transaction import IcebergTransaction
-from engine.plans.format_plan import FormatPlan
+from engine.planning.plans.format_plan import FormatPlan
 from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
+from engine.spark.run import Run
 from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
@@ -41,8 +43,6 @@ from engine.statements.procedures.statement import (
     RollbackToTimestamp,
     SetCurrentSnapshot,
 )
-from engine.write.creation import removal_told
-from engine.write.staged_write import StagedWrite
 
 
 class IcebergWriter:

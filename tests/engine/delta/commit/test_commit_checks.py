@@ -13,7 +13,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import DeletionVectorDescriptor, DomainMetadata, Protocol, Remove, SetTransaction
 from engine.errors.change_errors import CannotModifyAppendOnly
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage
 

@@ -15,7 +15,7 @@ from engine.delta.spec.actions import AddCdcFile, DeletionVectorDescriptor, Doma
 from engine.delta.spec.errors import RowIdsWithoutStatistics
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.storage.storage import Storage
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import NOW_MS, add, append, change_metadata, create, describe, metadata
 from tests.interleave.storages import DictStorage
 

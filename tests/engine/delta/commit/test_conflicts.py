@@ -22,7 +22,7 @@ from engine.delta.spec.actions import Action, DomainMetadata, Metadata, Protocol
 from engine.delta.spec.errors import UnsupportedWriterFeatures
 from engine.delta.spec.protocols import add_features, remove_feature
 from engine.errors.conflict_errors import MetadataChanged
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, change_metadata, create, describe, metadata
 from tests.interleave.storages import DictStorage

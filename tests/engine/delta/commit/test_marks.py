@@ -16,7 +16,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.statement_errors import StatementCancelled
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.vector_files import write_vectors
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage
 

@@ -25,7 +25,7 @@ from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.statement_errors import StatementCancelled
 from engine.storage.put_if_absent import put_local
 from engine.storage.storage import Storage, open_storage
-from engine.table.operations import TableOperation, with_metrics
+from engine.tables.operations import TableOperation, with_metrics
 from tests.engine.delta.committing import add, append, create, describe
 from tests.interleave.storages import DictStorage, Interposed
 

@@ -32,7 +32,7 @@ from engine.delta.spec.protocols import add_features
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.definition_errors import ClusteredAndPartitioned
 from engine.errors.table_errors import MalformedLogEntry
-from engine.table.definition_changes import (
+from engine.tables.definition_changes import (
     AddColumn,
     ClusterBy,
     DropColumn,

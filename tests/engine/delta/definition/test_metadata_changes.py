@@ -29,7 +29,7 @@ from engine.errors.column_errors import (
     NestedVoid,
     ParentNotStruct,
 )
-from engine.table.definition_changes import (
+from engine.tables.definition_changes import (
     AddColumn,
     AddConstraint,
     ChangeNullable,
@@ -44,7 +44,7 @@ from engine.table.definition_changes import (
     UnsetProperty,
     set_properties,
 )
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.schema import (
     ArrayType,
     DataType,

@@ -19,7 +19,7 @@ from engine.delta.spec.errors import (
 )
 from engine.delta.spec.features import FEATURES, READS, WRITES
 from engine.delta.spec.protocols import add_features, weakest_protocol
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import metadata
 from tests.paths import DAT

@@ -13,7 +13,7 @@ from engine.delta.spec.actions import AddCdcFile, CommitInfo, Metadata
 from engine.delta.spec.errors import VersionNotFound
 from engine.delta.spec.paths import commit_name
 from engine.errors.table_errors import MalformedLogEntry
-from engine.table.changes import AtTime, AtVersion, Bound
+from engine.tables.changes import AtTime, AtVersion, Bound
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, SCHEMA_STRING, LogBuilder, NaiveTable, add, remove
 from tests.engine.delta.snapshot.test_commit_times import PROTOCOL_ICT, log_with_times
 

@@ -23,7 +23,7 @@ from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpo
 from engine.delta.spec.paths import LogFileKind, parse_log_path
 from engine.delta.spec.properties import DAY_MS
 from engine.storage.paths import encode_path
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.examples import examples

@@ -12,7 +12,7 @@ from engine.delta.maintenance.checksum_writer import checksum_after, checksum_of
 from engine.delta.snapshot.checksum import ensure_checksum, format_checksum, load_checksum, parse_checksum
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor, DomainMetadata, Remove, SetTransaction
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.storages import DictStorage
 

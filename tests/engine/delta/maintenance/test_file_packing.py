@@ -14,7 +14,7 @@ from engine.delta.commit.staged_commit import adds_of
 from engine.delta.maintenance import zcubes
 from engine.delta.maintenance.file_packing import packed, worth_merging, worth_purging
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor
-from engine.table.rearrangement import (
+from engine.tables.rearrangement import (
     BINS_MAX,
     JOINT_BYTES_MAX,
     STEP_BYTES,

@@ -26,7 +26,7 @@ from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, relative_deletion_vector
 from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import Storage, open_storage
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import append, change_metadata, create, describe, metadata
 
 DAY_S = 86_400

@@ -6,9 +6,10 @@ import pytest
 
 from catalog.errors import TableAlreadyExists
 from engine.formats.delta.planning.plans import ClonePlan
-from engine.plans.ddl import CreateTablePlan
-from engine.table.operations import TableOperation
-from tests.engine.plan.lake import PlanningLake, shown_columns
+from engine.iceberg.definition.value_sql import shown_columns
+from engine.planning.plans.ddl import CreateTablePlan
+from engine.tables.operations import TableOperation
+from tests.engine.planning.lake import PlanningLake
 
 
 @pytest.mark.parametrize(

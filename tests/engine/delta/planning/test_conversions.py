@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.formats.delta.planning.plans import ConvertPlan
-from engine.plans.ddl import CreateTablePlan
-from engine.table.definition_changes import SetProperty
-from engine.table.operations import TableOperation
+from engine.planning.plans.ddl import CreateTablePlan
+from engine.tables.definition_changes import SetProperty
+from engine.tables.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField
-from tests.engine.plan.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake
 
 DEFAULTS = "spark.databricks.delta.properties.defaults."
 

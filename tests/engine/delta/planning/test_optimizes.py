@@ -10,11 +10,11 @@ from catalog.names import PATH_SCHEMA
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.planning.optimizes import auto_compaction
 from engine.formats.planning import follow_up_of
-from engine.plans.plan import Plan
-from engine.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.planning.plans.plan import Plan
+from engine.planning.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.statements.maintenance.statement import Optimize
-from engine.table.operations import TableOperation
-from tests.engine.plan.lake import PlanningLake
+from engine.tables.operations import TableOperation
+from tests.engine.planning.lake import PlanningLake
 
 GOALS: dict[str, tuple[object, dict[str, Any]]] = {
     "OPTIMIZE plain": (Merge(), {"zOrderBy": [], "clusterBy": [], "auto": False}),

@@ -14,8 +14,8 @@ from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.formats.delta.planning.optimize_plans import OptimizePlan
 from engine.formats.delta.planning.plans import BackfillPlan, ClonePlan, DeltaPlan, RewritePlan
 from engine.pipeline import plan_statement
-from engine.plans.format_plan import FormatPlan
-from tests.engine.plan.lake import PlanningLake, data_file
+from engine.planning.plans.format_plan import FormatPlan
+from tests.engine.planning.lake import PlanningLake, data_file
 
 
 @pytest.fixture(scope="module", autouse=True)

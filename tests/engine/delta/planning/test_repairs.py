@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
-from engine.table.operations import TableOperation
-from tests.engine.plan.lake import PlanningLake
+from engine.tables.operations import TableOperation
+from tests.engine.planning.lake import PlanningLake
 
 
 @pytest.mark.parametrize(("clause", "dry_run"), [("", False), (" DRY RUN", True)])

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
-from engine.plans.ddl import AlterPlan
-from engine.table.operations import TableOperation
-from tests.engine.plan.lake import PlanningLake, shown_columns
+from engine.iceberg.definition.value_sql import shown_columns
+from engine.planning.plans.ddl import AlterPlan
+from engine.tables.operations import TableOperation
+from tests.engine.planning.lake import PlanningLake
 
 
 @pytest.fixture(scope="module", autouse=True)

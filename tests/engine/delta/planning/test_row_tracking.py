@@ -8,8 +8,8 @@ import pytest
 
 from engine.formats.delta.planning import row_tracking
 from engine.formats.delta.planning.plans import BackfillPlan
-from engine.plans.ddl import AlterPlan
-from tests.engine.plan.lake import PlanningLake, data_file
+from engine.planning.plans.ddl import AlterPlan
+from tests.engine.planning.lake import PlanningLake, data_file
 
 SET = "SET TBLPROPERTIES ('delta.enableRowTracking' = 'true', 'x' = 'y')"
 SUPPORTED = "TBLPROPERTIES ('delta.feature.rowTracking' = 'supported')"

@@ -9,7 +9,7 @@ import pytest
 
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.table.rules import Capability
+from engine.tables.rules import Capability
 from tests.engine.delta.committing import append, change_metadata, create
 from tests.interleave.storages import DictStorage
 

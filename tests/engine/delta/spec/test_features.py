@@ -17,7 +17,7 @@ from engine.delta.spec.features import (
     metadata_facts,
     with_requirements,
 )
-from engine.table.operations import TableOperation
+from engine.tables.operations import TableOperation
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
 READER_WRITER = (

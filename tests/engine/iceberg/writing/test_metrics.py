@@ -18,7 +18,7 @@ from engine.iceberg.spec.types import IcebergSchema, parse_type, read_schema
 from engine.iceberg.writing.metrics_modes import COUNTS, FULL, NONE, TRUNCATED, metrics_modes
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import LocalStorage
-from engine.table.transaction import DataFile
+from engine.tables.transaction import DataFile
 
 UNPARTITIONED = PartitionSpec(spec_id=0, fields=())
 NAN = float("nan")

@@ -16,7 +16,7 @@ from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import encoded_map
 from engine.pruning.predicates import Column, Compare, Literal, Operator
 from engine.storage.storage import open_storage
-from engine.table.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, TableOperation
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.writing.commits import commit, entries, staged
 

@@ -12,8 +12,8 @@ import pytest
 from engine.iceberg.spec.errors import IcebergRowsNotChangeable
 from engine.iceberg.writing.new_files import encoded_map
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles
-from engine.table.operations import TableOperation
-from engine.table.scan import ComposedScan, Scan
+from engine.tables.operations import TableOperation
+from engine.tables.scan import ComposedScan, Scan
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.writing.commits import commit, entries, ids_by_all, loaded, staged
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, EXCLUDED_FUNCTIONS, refusal_reason
 
 _GRAMMAR_ONLY = {"!=", "<>", "case", "||"}

@@ -56,6 +56,7 @@ def test_a_mistyped_word_is_shown_with_what_was_meant(text: str, column: int, me
         ("ALTER TABLE t FOO BAR", 15),
         ("CREATE TABLE t (a INT NOT NUL)", 23),
         ("CREATE TABLE t (a XYZ)", 19),
+        ("CREATE TABLE t (a|b STRING)", 18),
     ],
 )
 def test_where_nothing_is_near_the_place_is_shown(text: str, column: int) -> None:

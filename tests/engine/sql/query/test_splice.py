@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.exec.session import SparkDriver
+from engine.spark.session import SparkDriver
 from engine.sql.dialect.errors import AmbiguousReference
 from engine.sql.query.splice import own_aliases, splice
 from engine.statements.explain.statement import Explain

@@ -1,1 +1,0 @@
-"""Analyse: Spark gives the columns of a statement's query, before anything is planned."""

@@ -1,0 +1,39 @@
+"""Authorize: the only maker of an :class:`~engine.binding.bound.AuthorizedStatement`.
+
+What a statement requires, and what it does to a table with a row filter or column masks, stands with its family.
+Whether somebody has the privileges is decided in `catalog.conditions`, on the generation that the statement was bound
+on. A change of the catalog carries the condition along and checks it again. If nobody logs in, privileges do not count
+and nothing is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from catalog.conditions import AnyNeed, Condition, ensure_met
+from engine.authorization.needs import definer_of, executions
+from engine.authorization.policies import ensure_hides
+from engine.authorization.policy_effects import Effect
+from engine.authorization.policy_settings import ensure_settings_fit
+from engine.authorization.scopes import ensure_within_scopes
+from engine.binding.bound import AuthorizedStatement, BoundStatement
+from engine.binding.sight import login_of
+
+
+def authorize(
+    bound: BoundStatement, required: Callable[[], Iterable[AnyNeed]], effects: Iterable[Effect], *, is_read_only: bool
+) -> AuthorizedStatement:
+    """The statement, proven allowed for the session's principal.
+
+    `required` returns the privileges beside EXECUTE on the functions that its queries call; it is not called if nobody
+    logs in. Raises `InsufficientPermissions` and its kin, `PolicyForbidsStatement`.
+    """
+    ensure_within_scopes(bound, is_read_only=is_read_only)
+    login = login_of(bound.state.identity)
+    if login is not None:
+        condition = Condition(login, (*executions(bound.functions, definer_of(bound)), *required()))
+        ensure_met(bound.view.state, condition)
+    ensure_hides(bound, effects)
+    ensure_settings_fit(bound)
+    return AuthorizedStatement(bound=bound if login is None else replace(bound, condition=condition))

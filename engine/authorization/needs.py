@@ -1,0 +1,182 @@
+"""Privileges that statements require: the rules that several families share, pure over what was bound.
+
+What each statement requires stands with its family (`engine.statements`). The rules are Databricks' where it has the
+statement. USE on the schema and catalog of each object comes with every need (`catalog.conditions`). Nothing here looks
+at who asks; what the principal may not know of was not found when the statement was bound, except for containers that
+statements name and binding does not look up: these are looked up here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from catalog.conditions import AnyNeed, Definer, Need
+from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, VolumeEntry, owner_of
+from catalog.names import TableName, path_of
+from catalog.privileges import Privilege, user
+from catalog.rights import label_of
+from catalog.system_views import is_system_schema
+from engine.binding.bound import (
+    BoundChanges,
+    BoundFiles,
+    BoundFunction,
+    BoundInBody,
+    BoundMetadata,
+    BoundRelation,
+    BoundStatement,
+    BoundTable,
+    BoundView,
+    FreeName,
+    PathOwner,
+    TakenName,
+)
+from engine.binding.sight import free_path_owners
+from engine.runtime.session_state import is_temporary
+from engine.statements.policies.statement import NewPolicy
+
+Needs = Iterable[AnyNeed]
+
+_ON_VOLUME = {Privilege.SELECT: Privilege.READ_VOLUME, Privilege.MODIFY: Privilege.WRITE_VOLUME}
+"""Privileges on tables -> those on a volume whose files are named by their path."""
+
+_ON_LOCATION = {
+    Privilege.SELECT: Privilege.READ_FILES,
+    Privilege.MODIFY: Privilege.WRITE_FILES,
+    Privilege.MANAGE: Privilege.WRITE_FILES,
+}
+"""What a privilege on a table is on the external location of a table that is only known by its path."""
+
+
+def new_table(bound: BoundStatement, parts: tuple[str, ...], *, replaces: bool = False) -> Needs:
+    """A name in a schema, a place where the statement chose one, and the table that is replaced, if any."""
+    target = bound.target
+    if path_of(parts) is None:
+        yield Need(Privilege.CREATE_TABLE, schema_of(bound, TableName.from_parts(parts, bound.state.current)))
+    match target:
+        case BoundTable():
+            yield from on_table(target, Privilege.MANAGE)
+        case FreeName(owners=owners):
+            yield from (Need(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in owners)
+            if target.is_path:
+                yield from (Need(Privilege.WRITE_FILES, owner) for owner in owners)
+        case TakenName(entry=entry):
+            if replaces:
+                yield Need(Privilege.MANAGE, entry)
+        case None:
+            pass
+        case _:
+            assert_never(target)
+
+
+def policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> Needs:
+    for each in policies:
+        function = bound.view.find_function(TableName.from_parts(each.function_parts, bound.state.current))
+        if function is not None:
+            yield Need(Privilege.EXECUTE, function)
+
+
+def places_of(bound: BoundStatement, written: str) -> Iterable[PathOwner]:
+    return free_path_owners(bound.view, bound.view.ensure_location(written))
+
+
+def on_volume(bound: BoundStatement, privilege: Privilege) -> Need:
+    assert bound.securable is not None, "a statement on files is bound to their volume"
+    return Need(privilege, bound.securable)
+
+
+def on_securable(bound: BoundStatement, privilege: Privilege) -> Needs:
+    return [] if bound.securable is None else [Need(privilege, bound.securable)]
+
+
+def managed_schema(schema: SchemaEntry) -> Needs:
+    """Nobody manages `information_schema`, which refuses changes itself."""
+    return [] if is_system_schema(schema.name) else [Need(Privilege.MANAGE, schema)]
+
+
+def schema_of(bound: BoundStatement, name: TableName) -> SchemaEntry:
+    return bound.view.schema(name.schema_name)
+
+
+def on_target(bound: BoundStatement, privilege: Privilege) -> Needs:
+    match bound.target:
+        case BoundTable() as table:
+            return on_table(table, privilege)
+        case TakenName(entry=entry):
+            return [Need(privilege, entry)]
+        case FreeName() | None:  # nothing is there
+            return []
+        case _:
+            assert_never(bound.target)
+
+
+def on_table(table: BoundTable, privilege: Privilege, definer: Definer | None = None) -> Needs:
+    if table.name is not None:
+        return [Need(privilege, table.entry, definer)]
+    return [on_owner(owner, privilege, definer) for owner in table.owners]
+
+
+def on_owner(owner: PathOwner, privilege: Privilege, definer: Definer | None) -> Need:
+    """A table that is reached by its path takes what it takes by its name."""
+    if isinstance(owner, VolumeEntry):
+        return Need(_ON_VOLUME[privilege], owner, definer)
+    return Need(_ON_LOCATION[privilege] if isinstance(owner, LocationEntry) else privilege, owner, definer)
+
+
+def definer_of(bound: BoundStatement) -> Definer | None:
+    """As whom what a statement reads will be read: a new view or function as its owner."""
+    return Definer(user(bound.state.principal)) if bound.is_kept else None
+
+
+def executions(functions: Iterable[BoundFunction], definer: Definer | None) -> Needs:
+    """EXECUTE on each function that is called; what a body calls in its turn its owner has to have.
+
+    A temporary function is its session's own, and takes what its body takes.
+    """
+    for function in functions:
+        if is_temporary(function.entry.name):
+            yield from executions(function.functions, definer)
+            continue
+        yield Need(Privilege.EXECUTE, function.entry, definer)
+        yield from executions(function.functions, _owner(function.entry, definer))
+
+
+def _owner(entry: ViewEntry | FunctionEntry, reader: Definer | None) -> Definer:
+    """As whom a text is read. Messages name the outermost one, which the statement named, and nothing in it."""
+    outer = None if reader is None else reader.label
+    return Definer(owner_of(entry), outer or label_of(entry))
+
+
+def reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -> Needs:
+    for relation in relations:
+        yield from _read(relation, definer)
+
+
+def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
+    """SELECT on what is named; what a view of the catalog, the body of a function, or a policy names in its turn its
+    owner has to have.
+    """
+    match relation:
+        case BoundTable(policy=policy):
+            yield from on_table(relation, Privilege.SELECT, definer)
+            if policy is not None:
+                yield from reads(policy.relations, Definer(None, (definer and definer.label) or relation.label))
+        case BoundInBody(function=function, relation=named) if is_temporary(function.name):
+            yield from _read(named, definer)
+        case BoundInBody(function=function, called=called, relation=named):
+            label = (definer and definer.label) or label_of(called)
+            yield from _read(named, Definer(owner_of(function), label))
+        case BoundChanges(table=table) | BoundMetadata(table=table):
+            yield from on_table(table, Privilege.SELECT, definer)
+        case BoundFiles(owners=owners):
+            yield from (on_owner(owner, Privilege.SELECT, definer) for owner in owners)
+        case BoundView(entry=view) if is_system_schema(view.name.schema_name):
+            pass  # its rows are those that the principal may know of
+        case BoundView(entry=view, relations=inner, functions=functions) if is_temporary(view.name):
+            yield from (*executions(functions, definer), *reads(inner, definer))
+        case BoundView(entry=view, relations=inner, functions=functions):
+            yield Need(Privilege.SELECT, view, definer)
+            owner = _owner(view, definer) if view.foreign is None else definer
+            yield from (*executions(functions, owner), *reads(inner, owner))
+        case _:
+            assert_never(relation)

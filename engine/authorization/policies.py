@@ -1,0 +1,106 @@
+"""Reject what no principal may do with a table that has a row filter or column masks, and hide how a view reads.
+
+Queries read such a table through its policies, and so does everything that takes its rows from a query; rows may be
+added to it. DELETE, UPDATE and MERGE change the rows that a query would find (`engine.planning.reads.policed_target`),
+unless a constraint or generated column of the table would look at a masked column of a row that changes: whether it is
+satisfied would reveal the value. Everything else that would reveal what is stored (its files, its history, whether all
+rows satisfy a constraint), or would remove hidden rows, is rejected, and so is a change of a column that a policy uses.
+
+Who reads a view sees its rows, and not how many files its tables have: without SELECT on all of them there is no
+EXPLAIN of it. In both cases a statement's progress reveals nothing of its work, and maintenance of a table does not
+answer what it did. Pure, over what was bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from catalog.names import fold
+from catalog.privileges import Privilege
+from catalog.right_errors import InsufficientPermissions
+from catalog.rights import label_of
+from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.binding.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
+from engine.binding.sight import is_hidden
+from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
+from engine.sql.expressions import parse_any_expression
+
+
+def hides_work(bound: BoundStatement) -> bool:
+    """Whether what the statement does on the way to its rows must not be shown."""
+    if isinstance(bound.target, BoundTable) and bound.target.is_policed:
+        return True
+    return any(table.is_policed or is_hidden(bound.view, table) for table in tables_of(bound.relations))
+
+
+def hides_texts(bound: BoundStatement) -> bool:
+    """Whether the text that runs has bodies of functions in it that read tables."""
+    return any(isinstance(relation, BoundInBody) for relation in bound.relations)
+
+
+def ensure_hides(bound: BoundStatement, effects: Iterable[Effect]) -> None:
+    """Raise `PolicyForbidsStatement`, `ColumnUsedByPolicy` or `InsufficientPermissions` for what would reveal rows."""
+    for effect in effects:
+        _ensure_hides(bound, effect)
+
+
+def _ensure_hides(bound: BoundStatement, effect: Effect) -> None:
+    target = bound.target if isinstance(bound.target, BoundTable) else None
+    match effect.kind:
+        case PolicyEffect.REVEALS_PLAN:
+            _refuse_if_policed(effect, tables_of(bound.relations))
+            _ensure_shows_plans(bound)
+            _refuse_if_policed(effect, () if target is None else (target,))
+        case PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES:
+            _refuse_if_policed(effect, tables_of(bound.relations))
+        case (
+            PolicyEffect.REVEALS_STORED_STATE_OF_TARGET
+            | PolicyEffect.REMOVES_OR_REPLACES_ROWS
+            | PolicyEffect.CHECKS_STORED_ROWS
+        ):
+            _refuse_if_policed(effect, () if target is None else (target,))
+        case PolicyEffect.CHANGES_COLUMNS:
+            for column in effect.columns:
+                if target is not None and target.is_used_by_policy(column):
+                    raise ColumnUsedByPolicy(column, target.label)
+        case PolicyEffect.CHANGES_VISIBLE_ROWS:
+            if target is not None and target.is_policed:
+                _ensure_rules_reveal_nothing(effect, target)
+        case (
+            PolicyEffect.NONE
+            | PolicyEffect.READS_THROUGH_POLICIES
+            | PolicyEffect.ADDS_ROWS
+            | PolicyEffect.REMOVES_VISIBLE_ROWS
+            | PolicyEffect.REARRANGES_FILES
+            | PolicyEffect.ADMINISTERS
+        ):
+            pass
+        case _:
+            assert_never(effect.kind)
+
+
+def _refuse_if_policed(effect: Effect, tables: Iterable[BoundTable]) -> None:
+    for table in tables:
+        if table.is_policed:
+            raise PolicyForbidsStatement(effect.what, table.label)
+
+
+def _ensure_shows_plans(bound: BoundStatement) -> None:
+    """A plan shows the files of the tables that a view or a function reads."""
+    for relation in bound.relations:
+        if not isinstance(relation, BoundTable) and any(is_hidden(bound.view, each) for each in tables_of((relation,))):
+            raise InsufficientPermissions(Privilege.SELECT.value, f"what {_called(relation)} reads")
+
+
+def _called(relation: BoundRelation) -> str:
+    return label_of(relation.called) if isinstance(relation, BoundInBody) else relation.label
+
+
+def _ensure_rules_reveal_nothing(effect: Effect, table: BoundTable) -> None:
+    """Constraints and generated columns are evaluated on a changed row with the stored values of other columns."""
+    masked, rules = {fold(mask.column) for mask in table.policies.masks}, table.snapshot.rules
+    texts = [*(constraint.expression for constraint in rules.constraints), *rules.generations.values()]
+    if masked and any(fold(path[0]) in masked for text in texts for path in parse_any_expression(text).columns):
+        what = f"{effect.what}, where a constraint or generated column uses a masked column,"
+        raise PolicyForbidsStatement(what, table.label)

@@ -1,0 +1,20 @@
+"""Limit what a log-in is for, whatever its principal may do: one by a token for reading changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+from engine.binding.bound import BoundStatement
+from engine.runtime.identity import Scope
+
+
+@dataclass(eq=False)
+class ScopeExceeded(SqlError, condition="INSUFFICIENT_PERMISSIONS.SCOPE", sqlstate="42501"):
+    template = "The token of this log-in is for reading only. Log in in another way, or make a token without READ ONLY."
+
+
+def ensure_within_scopes(bound: BoundStatement, *, is_read_only: bool) -> None:
+    """Raise :class:`ScopeExceeded` unless the log-in may run the statement."""
+    if Scope.SQL not in bound.state.identity.scopes and not is_read_only:
+        raise ScopeExceeded()

@@ -1,0 +1,40 @@
+"""Bind: names → catalog entries → one pinned snapshot per table. The only maker of a `BoundStatement`.
+
+Columns, types and functions are not bound here; Spark analyzes them. What a statement names stands with its family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from engine.binding.binder import Binder
+from engine.binding.bound import BoundNames, BoundStatement
+from engine.binding.time_travel import Unevaluated, ValueNeeded
+from engine.statements.base import Statement
+
+S = TypeVar("S", bound=Statement)
+
+
+def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Binder) -> BoundStatement | Unevaluated:
+    """Resolve the names of `statement`, or return the expressions whose values `binder` has to know first.
+
+    Raises the catalog's and the log's errors, by name.
+    """
+    statement, functions = binder.functions.in_statement(statement, binder.state.current)
+    try:
+        names = bind_names(statement, binder)
+    except ValueNeeded as needed:
+        return Unevaluated(needed.expressions)
+    return BoundStatement(
+        statement=names.statement or statement,
+        state=binder.state,
+        view=binder.view,
+        relations=names.relations,
+        target=names.target,
+        functions=functions,
+        securable=names.securable,
+        time_ms=names.time_ms,
+        is_kept=names.is_kept,
+        knows_user=binder.activity.knows_user,
+    )

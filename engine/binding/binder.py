@@ -1,0 +1,435 @@
+"""The lookups of one statement: its names in the catalog, and one pinned snapshot per table.
+
+The catalog is read once, as a view at one generation, and each table's log is listed once: a table that a statement
+names several times is loaded once per version, so that all its names see the same files.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from catalog.audit_table import is_audit_schema
+from catalog.entries import Relation as CatalogRelation
+from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
+from catalog.errors import PathNotAllowed, SqlError, TableExpected
+from catalog.names import NAME_BYTES_MAX, Matcher, SchemaName, TableName, matches_all, path_format, path_of
+from catalog.privileges import Principal
+from catalog.rest.errors import RestViewNotReadable
+from catalog.right_errors import ViewOwnerLacksPrivileges
+from catalog.rights import label_of, owning
+from catalog.server_views import is_server_schema
+from catalog.system_views import is_system_schema
+from catalog.view import CatalogView
+from engine.binding.audit_rows import audit_rows
+from engine.binding.bound import (
+    BoundChanges,
+    BoundFiles,
+    BoundInBody,
+    BoundMetadata,
+    BoundRelation,
+    BoundTable,
+    BoundView,
+    FileView,
+    NamedRelation,
+    PathOwner,
+    references,
+    tables_of,
+)
+from engine.binding.functions import Functions, ensure_names_known
+from engine.binding.information_rows import information_view
+from engine.binding.metadata_parts import branch_or_tag, relation_or_part
+from engine.binding.policies import bind_policies, ensure_same_columns, policed_at, policies_of
+from engine.binding.server_rows import server_rows
+from engine.binding.sight import hides_files, is_hidden, path_owners, seen_by
+from engine.binding.source_files import bind_files_at, volume_files, volume_files_of
+from engine.binding.sources import Sources
+from engine.binding.time_travel import load, read_bound
+from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
+from engine.errors.policy_errors import PolicyForbidsTimeTravel
+from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
+from engine.errors.table_errors import naming
+from engine.runtime.query_settings import DATES_AS_TEXTS
+from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
+from engine.runtime.settings import ALLOW_OUTSIDE
+from engine.sql.parser import parse_stored_query
+from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef
+from engine.statements.select.statement import ChangeRange, Query, Relation, TimeTravel
+from engine.tables.changes import TableChanges
+from engine.tables.formats import DEFAULT_FORMAT
+from engine.tables.keys import primary_key
+from engine.tables.snapshot import TableSnapshot
+
+logger = logging.getLogger(__name__)
+
+_FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
+
+_COMMENTED_MAX = 1000
+"""Tables of a list whose logs are opened for their comments, which takes about a second for so many."""
+
+VIEW_DEPTH_MAX = 100
+"""Views on views; Spark's own limit."""
+
+
+class Binder:
+    """One statement's lookups: the catalog at one generation, and what was loaded for the statement.
+
+    A statement that is bound in several rounds keeps it, so that every round sees the same versions. `values` are those
+    of the expressions that were asked for. `view` shows what the session's principal may know of; names in the text of
+    a view are looked up in what its owner may know of, who may know more.
+    """
+
+    def __init__(self, state: SessionState, sources: Sources, *, is_known: bool = False) -> None:
+        """`is_known`: at the newest generation that this server knows, which `is_current` compares with the store's."""
+        self.state = replace(state, global_views=sources.global_views.visible_to(state.identity))
+        self.formats = sources.formats
+        self._catalog = sources.catalog
+        view = sources.catalog.known_view() if is_known else sources.catalog.view()
+        self.view = seen_by(view, state.identity)
+        self.functions = Functions(self.view, state)
+        self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
+        self.values: dict[str, tuple[Any, ...]] = {}
+        self.formats_met: set[str] = set()
+        """Those of the tables that were looked up, also where loading one failed."""
+        self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
+        self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
+        self._owned_views: dict[Principal | None, CatalogView] = {}
+        self._is_in_policy = False
+
+    @property
+    def is_current(self) -> bool:
+        """Returns whether this is the newest generation, and was while tables were read. One request to the store."""
+        return self._catalog.view().generation == self.view.generation
+
+    def relations(
+        self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
+    ) -> tuple[BoundRelation, ...]:
+        """What a query names; `inside` are the views whose texts led here, outermost first."""
+        found = tuple(
+            self._in_body(each, inside) if each.functions else self._named(each, current, inside) for each in relations
+        )
+        ensure_names_known(relations, found, self.functions)
+        return found
+
+    def _named(
+        self, each: Relation, current: SchemaName, inside: tuple[ViewEntry, ...], view: CatalogView | None = None
+    ) -> NamedRelation | BoundChanges | BoundMetadata | BoundFiles:
+        if each.files is not None:
+            return bind_files_at(each.files, view or self._view_inside(inside), self.files)
+        files = volume_files_of(each.name_parts)
+        if files is not None and each.changes is None:
+            if each.time_travel is not None:
+                raise TimeTravelOnView(str(files[0]))
+            return volume_files(*files, view or self._view_inside(inside), self.files)
+        if each.changes is None:
+            find = partial(self.relation, current=current, inside=inside, view=view)
+
+            def look(parts: tuple[str, ...]) -> NamedRelation:
+                if each.time_travel is not None:
+                    return find(parts, each.time_travel)
+                return branch_or_tag(parts, find)
+
+            return relation_or_part(each.name_parts, look)
+        return self.changes(each.name_parts, each.changes, current, inside, view)
+
+    def _in_body(self, each: Relation, inside: tuple[ViewEntry, ...]) -> BoundInBody:
+        """What the body of a function names, looked up as its owner, from where it was made."""
+        function, view = self.functions.as_owner(each.functions[-1])
+        called, _ = self.functions.as_owner(each.functions[0])
+        # As the text of a view that no name leads to.
+        name = replace(function.name, table=f"{function.name.table}()")
+        body = ViewEntry(
+            name=name, text="", current=function.current, owner=function.owner, owner_kind=function.owner_kind
+        )
+        try:
+            found = self._named(each, function.current, (*inside, body), view)
+        except SqlError as error:  # which may name what the body reads
+            if self.functions.tells_all(called):
+                raise
+            raise ViewOwnerLacksPrivileges(label_of(called)) from error
+        if isinstance(found, BoundFiles):  # whose columns nobody knows when the function is created
+            raise TableExpected(found.label)
+        return BoundInBody(function=function, called=called, relation=found)
+
+    def changes(
+        self,
+        parts: tuple[str, ...],
+        asked: ChangeRange,
+        current: SchemaName,
+        inside: tuple[ViewEntry, ...],
+        view: CatalogView | None = None,
+    ) -> BoundChanges:
+        """What `table_changes` reads. Raises for a view, and where the log cannot say the changes."""
+        table = self.relation(parts, None, current, inside, view)
+        if not isinstance(table, BoundTable):
+            raise TableExpected(table.label)
+        key = (table.entry.location, asked)
+        if key not in self.feeds:
+            with naming(table.label):
+                self.feeds[key] = self._feed(table, asked)
+        if table.policy is not None:
+            ensure_same_columns(table, self.feeds[key])
+        return BoundChanges(table=table, feed=self.feeds[key])
+
+    def _feed(self, table: BoundTable, asked: ChangeRange) -> TableChanges:
+        start = read_bound(asked.start, self.values)
+        end = None if asked.end is None else read_bound(asked.end, self.values)
+        allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
+        return self.formats[table.entry.format].changes(table.snapshot, start, end, allow_outside=allow_outside)
+
+    def relation(
+        self,
+        parts: tuple[str, ...],
+        time_travel: TimeTravel | None,
+        current: SchemaName,
+        inside: tuple[ViewEntry, ...] = (),
+        view: CatalogView | None = None,
+        *,
+        is_read: bool = True,
+    ) -> NamedRelation:
+        """One name, looked up in `view` if given; where it `is_read`, a table has its policies.
+
+        Raises for a view that reads itself, and for time travel on a view.
+        """
+        view = view or self._view_inside(inside)
+        path = path_of(parts)
+        if path is not None:
+            entry = view.resolve_path(path, path_format(parts))
+            owners = path_owners(view, entry.location) or policed_at(self.view, entry.location)
+            found_table = replace(
+                self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
+            )
+            return self._policed(found_table, time_travel, is_read=is_read)
+        found = self._temporary(parts, inside) or view.resolve(TableName.from_parts(parts, current))
+        if isinstance(found, TableEntry):
+            found_table = replace(
+                self._bound(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
+            )
+            return self._policed(found_table, time_travel, is_read=is_read)
+        if time_travel is not None:
+            raise TimeTravelOnView(str(found.name))
+        if is_system_schema(found.name.schema_name):
+            return self.system(found)
+        names = [each.name for each in inside]
+        if found.name in names:
+            raise RecursiveView(str(found.name), " -> ".join(map(str, (*names, found.name))))
+        if len(inside) >= VIEW_DEPTH_MAX:
+            raise ViewTooDeep(str(names[0]), VIEW_DEPTH_MAX)
+        return self._of_view(found, inside)
+
+    def _temporary(self, parts: tuple[str, ...], inside: tuple[ViewEntry, ...]) -> ViewEntry | None:
+        """A temporary view that a text sees: that of a view in the catalog sees none, and so means the same in every
+        session; that of a global one sees global ones.
+        """
+        found = self.state.temporary_view(parts)
+        if found is None or not inside or is_of_session(inside[-1].name):
+            return found
+        return found if is_global(inside[-1].name) and is_global(found.name) else None
+
+    def _policed(self, table: BoundTable, time_travel: TimeTravel | None, *, is_read: bool) -> BoundTable:
+        """With the policies that hold for who reads its rows; a path has those of the table that it belongs to.
+
+        Where its rows are not read, it is no error that it is not clear what these are.
+        """
+        try:
+            policies = policies_of(table, self.view.state, self.functions.principals)
+        except SqlError:
+            if is_read and not self._is_in_policy:
+                raise
+            return replace(table, is_policed=True)
+        if not policies:
+            return table
+        table = replace(table, policies=policies, is_policed=True)
+        if not is_read or self._is_in_policy:
+            return table
+        if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
+            raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
+        recorded = self.view.unrestricted.recorded_at(table.entry.location)
+        was_converted = table.name is None and any(each.format != table.entry.format for each in recorded)
+        if time_travel is not None or was_converted:  # the rows and names that it had
+            raise PolicyForbidsTimeTravel(table.label)
+        return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
+
+    def policy_relations(self, query: Query) -> tuple[BoundRelation, ...]:
+        """What the bodies in an expression of a policy name, to which no policies apply."""
+        self._is_in_policy = True
+        try:
+            return self.relations(query.relations, self.state.current)
+        finally:
+            self._is_in_policy = False
+
+    def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
+        if found.foreign is not None and not found.text:
+            raise RestViewNotReadable(str(found.name), ", ".join(found.foreign.dialects) or "none")
+        query = parse_stored_query(found.text)
+        if query is None:
+            raise ViewNotAQuery(str(found.name))
+        if isinstance(found, FileView):
+            files = bind_files_at(replace(found.files, schema=found.schema), self.view, self.files)
+            return BoundView(entry=found, query=query, relations=(files,))
+        try:
+            within = self._view_inside((*inside, found))
+            query, functions = self.functions.in_query(
+                query, found.current, within, found.settings, sees_temporary=is_of_session(found.name)
+            )
+            inner = self.relations(query.relations, found.current, (*inside, found))
+        except SqlError as error:  # which may name what the text reads
+            if is_temporary(found.name) or self.view.tells_all(found):
+                raise
+            raise ViewOwnerLacksPrivileges(label_of(found)) from error
+        hides = any(is_hidden(self.view, table) for table in tables_of(inner)) or hides_files(self.view, inner)
+        hides &= not is_temporary(found.name)
+        return BoundView(entry=found, query=query, relations=inner, functions=functions, is_hidden=hides)
+
+    def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
+        """What a table in the text of a view is called, if the principal may not know of it."""
+        rights = self.view.rights
+        if rights is None or not inside or all(map(rights.is_visible, entries)):
+            return None
+        return f"a table of {label_of(inside[0])}"
+
+    def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
+        """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""
+        if inside and inside[-1].foreign is not None:
+            return self._view_inside(inside[:-1])
+        if not inside or self.view.rights is None or is_temporary(inside[-1].name):
+            return self.view
+        owner = owner_of(inside[-1])
+        if owner not in self._owned_views:
+            self._owned_views[owner] = self.view.seen_by(owning(self.view.state, owner))
+        return self._owned_views[owner]
+
+    def described(self, parts: tuple[str, ...]) -> NamedRelation:
+        """A name whose columns are asked for: those of a view are in its record, whatever became of its tables."""
+        if path_of(parts) is None:
+            found = self.state.temporary_view(parts) or self.view.resolve(
+                TableName.from_parts(parts, self.state.current)
+            )
+            if isinstance(found, ViewEntry) and not is_system_schema(found.name.schema_name):
+                return BoundView(entry=found, query=Query(text=found.text), relations=())
+        return self.relation(parts, None, self.state.current, is_read=False)
+
+    def system(self, entry: ViewEntry) -> BoundView:
+        """The rows of the audit trail, or of a view of `information_schema` or `system.gateway`.
+
+        Of these only those that tell of columns, constraints and the state of tables look into logs.
+        """
+        if is_audit_schema(entry.name.schema_name):
+            return audit_rows(self.audit_folder)
+        if is_server_schema(entry.name.schema_name):
+            return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
+        return information_view(entry, self.view, partial(self._readable, is_kept=False), self._look)
+
+    def _look(self, entry: TableEntry) -> BoundTable:
+        """A table of a long list, with its policies."""
+        return self._policed(self._loaded(entry), None, is_read=False)
+
+    def _loaded(self, entry: TableEntry) -> BoundTable:
+        """A table of a long list, which is not kept: all of them may not fit into memory."""
+        with naming(str(entry.name)):
+            pinned = self.pinned.get((entry.format, entry.location, None))
+            snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.values)
+        return BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
+
+    def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
+        """A name that must be a table's, looked up in `view` if given."""
+        found = branch_or_tag(
+            parts, lambda name, travel: self.relation(name, travel, self.state.current, view=view, is_read=False)
+        )
+        if isinstance(found, BoundView):
+            raise TableExpected(found.label)
+        return found
+
+    def parents(self, parts: tuple[str, ...], keys: Iterable[KeyDef]) -> tuple[BoundTable, ...]:
+        """The tables that foreign keys of the table `parts` reference, in their order, but for the table itself."""
+        own = TableName.from_parts(parts, self.state.current) if parts and path_of(parts) is None else None
+        foreign = [key.parent_parts for key in keys if isinstance(key, ForeignKeyDef)]
+        return tuple(
+            self.table(each)
+            for each in foreign
+            if path_of(each) is not None or TableName.from_parts(each, self.state.current) != own
+        )
+
+    def children(self, table: BoundTable) -> tuple[BoundTable, ...]:
+        """The tables with foreign keys to a table that has a primary key; none where it has none."""
+        if table.name is None or primary_key(table.keys) is None:
+            return ()
+        found = (each for each in self.listed(None, matches_all, matches_all) if isinstance(each, BoundTable))
+        return tuple(each for each in found if any(references(key, table.name) for key in each.keys))
+
+    def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
+        """The older version of a table that RESTORE names. Raises for the newest one, and for one that is not there."""
+        newest = self.table(parts)
+        try:
+            found = self.relation(parts, to, self.state.current)
+        except SqlError as error:
+            cause = RESTORE_ERRORS.get(error.condition)
+            if cause is None:
+                raise
+            raise cause(newest.label, error.message) from error
+        assert isinstance(found, BoundTable)
+        version, now = found.snapshot.version, newest.snapshot.version
+        if version == now or (version > now and newest.entry.format == DEFAULT_FORMAT):  # others' are no order
+            raise CannotRestoreVersion(newest.label, f"Version {found.snapshot.version} is its newest version.")
+        return found
+
+    def schema(self, parts: tuple[str, ...]) -> SchemaName:
+        """The schema of a SHOW: the named one, or the current one."""
+        return SchemaName.from_parts(parts, self.state.catalog) if parts else self.state.current
+
+    def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[NamedRelation]:
+        yield from self._readable(self.view.relations(schema, tables))
+
+    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
+        """Tables and views by pattern."""
+        yield from self._readable(self.view.find_relations(catalog, schemas, tables))
+
+    def commented(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> tuple[NamedRelation, ...]:
+        """Those whose comments a list of tables shows: a table's is in its log, so none where they are many."""
+        found = tuple(itertools.islice(self.view.find_relations(catalog, schemas, tables), _COMMENTED_MAX + 1))
+        return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
+
+    def _readable(self, relations: Iterable[CatalogRelation], *, is_kept: bool = True) -> Iterator[NamedRelation]:
+        """For lists: views by their record alone, tables if log and schema can be read; else ours has a line.
+
+        Tables that are not kept may be more than fit into memory.
+        """
+        for entry in relations:
+            try:
+                if isinstance(entry, TableEntry):
+                    found = self._bound(entry.name, entry, None) if is_kept else self._loaded(entry)
+                    _ = found.snapshot.schema  # which may have types that only other engines know
+                    yield found
+                else:
+                    yield BoundView(entry=entry, query=Query(text=entry.text), relations=())
+            except SqlError as error:
+                logger.warning("left out of a list: %s: %s", entry.name, error)
+
+    def _bound(
+        self,
+        name: TableName | None,
+        entry: TableEntry,
+        time_travel: TimeTravel | None,
+        owners: tuple[PathOwner, ...] = (),
+    ) -> BoundTable:
+        snapshot, own = self.pin(entry, time_travel), self.formats[entry.format]
+        return BoundTable(
+            name=name,
+            entry=entry,
+            snapshot=snapshot,
+            own=own,
+            owners=owners,
+            has_dates_as_texts=self.state.value(DATES_AS_TEXTS) == "true",
+        )
+
+    def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
+        self.formats_met.add(entry.format)
+        key = (entry.format, entry.location, time_travel)
+        if key not in self.pinned:
+            with naming(str(entry.name)):
+                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.values)
+        return self.pinned[key]

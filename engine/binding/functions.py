@@ -1,0 +1,348 @@
+"""Calls of the catalog's functions, put into queries as expressions; and who the session's principal is.
+
+Spark never looks a function of the catalog up: its body takes the place of the call, with the arguments in the places
+of its parameters. Spark analyzes the body of a function that was created under other settings than its caller's by
+itself. What the body calls in its turn is looked up as its owner, from where it was made; the tables that it names
+become relations of the query, which `binder.py` binds in the same way. A function that the principal may not know of is
+left to Spark, which does not find it either.
+
+`is_account_group_member` and `is_member` are about the session's principal wherever they are called, also in views and
+functions of others. They are answered here, and become TRUE or FALSE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeVar, cast
+
+from catalog.entries import FunctionEntry, owner_of
+from catalog.names import SchemaName, TableName, quote
+from catalog.privileges import Principal, group, user
+from catalog.right_errors import FunctionNotFound, ViewOwnerLacksPrivileges
+from catalog.rights import Login, caller_of, label_of, owning
+from catalog.view import CatalogView
+from engine.binding.bound import BoundFunction, BoundRelation
+from engine.errors.function_errors import (
+    ArgumentNotOfRow,
+    FunctionTooDeep,
+    GroupNotLiteral,
+    NotScalarFunction,
+    NotTableFunction,
+    RepeatedArgument,
+    WrongNumberOfArguments,
+)
+from engine.errors.procedure_errors import ArgumentGivenTwice, MissingArgument, PositionalAfterNamed, UnknownArgument
+from engine.runtime.session_state import SessionState, is_temporary
+from engine.runtime.settings import captured_settings
+from engine.sql.dialect.errors import BodyNotPossible
+from engine.sql.query.bodies import (
+    BODY_CALL,
+    MEMBERSHIP,
+    Body,
+    expression_query,
+    free_names,
+    inlined_call,
+    inlined_expression,
+    is_deterministic,
+    is_of_row,
+    literal_call,
+    mentioned_names,
+    parse_body,
+    parse_expression,
+    parse_table_body,
+    repeats,
+    separate_call,
+    string_literal,
+    with_arguments,
+    with_named_markers,
+)
+from engine.statements.insert.statement import ReplaceOn, ReplaceWhere
+from engine.statements.merge.statement import Merge, MergeClause
+from engine.statements.policies.statement import PolicyCall
+from engine.statements.row_changes.statement import Assignment, Delete, Update
+from engine.statements.select.statement import Call, InlinedCall, Query, Relation
+
+FUNCTION_DEPTH_MAX = 32
+"""Functions in functions."""
+
+_T = TypeVar("_T")
+Settings = tuple[tuple[str, str], ...]
+
+
+class Functions:
+    """The functions of one statement. `view` is what the session's principal may know of."""
+
+    def __init__(self, view: CatalogView, state: SessionState) -> None:
+        self._view, self._state = view, state
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return captured_settings(self._state.values)
+
+    def in_statement(self, statement: _T, current: SchemaName) -> tuple[_T, tuple[BoundFunction, ...]]:
+        """The statement with the calls of all its queries inlined, and the functions that these call."""
+        found: list[BoundFunction] = []
+
+        def change(query: Query, *, is_policy: bool = False) -> Query:
+            changed, functions = self.in_query(query, current, self._view, self._settings, sees_temporary=not is_policy)
+            found.extend(functions)
+            return with_named_markers(changed)
+
+        def change_text(text: str) -> str:
+            if not self._may_call(text):
+                return text
+            changed, functions = self.in_query(
+                expression_query(text), current, self._view, self._settings, sees_temporary=True
+            )
+            found.extend(functions)
+            return inlined_expression(changed)
+
+        return cast(_T, _with_queries(statement, change, change_text)), tuple(found)
+
+    def _may_call(self, text: str) -> bool:
+        """Whether to look closer at an expression that a statement keeps as text beside its queries."""
+        folded = text.casefold()
+        names = (name.table.casefold() for name in self._view.state.functions)
+        temporary = self._state.temporary_functions
+        return "(" in text and any(name in folded for name in (*MEMBERSHIP, *names, *temporary))
+
+    def in_query(
+        self,
+        query: Query,
+        current: SchemaName,
+        view: CatalogView,
+        settings: Settings,
+        inside: tuple[TableName, ...] = (),
+        *,
+        sees_temporary: bool = False,
+    ) -> tuple[Query, tuple[BoundFunction, ...]]:
+        """The query with its calls inlined; names are looked up in `view`, from `current`, and among the session's own
+        functions first if the query `sees_temporary` ones. It is evaluated under `settings`.
+
+        Raises `FunctionNotFound` for the name that calls of functions with other settings get.
+        """
+        found: list[BoundFunction] = []
+        inlined: list[InlinedCall] = []
+        relations = list(query.relations)
+        for call in query.calls:
+            if len(call.name_parts) == 1 and call.name_parts[0].lower() in MEMBERSHIP:
+                inlined.append(literal_call(call, self._membership(query, call)))
+                continue
+            if BODY_CALL in call.name_parts:
+                raise FunctionNotFound(BODY_CALL)
+            temporary = self._state.temporary_function(call.name_parts) if sees_temporary else None
+            entry = temporary or view.find_function(TableName.from_parts(call.name_parts, current))
+            if entry is not None:
+                placed = replace(call, places=_places(call, entry))
+                body, inner = self._body(query, placed, entry, inside)
+                inlined.append(self._called(placed, entry, body, len(relations), settings))
+                relations += [replace(each, functions=(entry.name, *each.functions)) for each in body[1].relations]
+                found.append(BoundFunction(entry=entry, functions=inner))
+        changed = replace(query, inlined=tuple(inlined), relations=tuple(relations)) if inlined else query
+        return changed, tuple(found)
+
+    def entry(self, name: TableName) -> FunctionEntry | None:
+        """A function by its full name, also one that the principal may not know of."""
+        if is_temporary(name):
+            return self._state.temporary_function(name.parts)
+        return self._view.unrestricted.find_function(name)
+
+    def expression(self, name: TableName, arguments: Sequence[str], settings: Settings) -> Query:
+        """A query of what a function that is there gives, with its body in its place, to be evaluated under `settings`;
+        for what nobody has to have EXECUTE on.
+        """
+        text = f"SELECT {'.'.join(map(quote, name.parts))}({', '.join(arguments)})"
+        changed, _ = self.in_query(parse_expression(text), name.schema_name, self._view.unrestricted, settings)
+        assert changed.inlined
+        return changed
+
+    def _body(
+        self, query: Query, call: Call, entry: FunctionEntry, inside: tuple[TableName, ...]
+    ) -> tuple[tuple[Body, Query], tuple[BoundFunction, ...]]:
+        """The body, its query with its own calls inlined, and the functions that these call."""
+        if entry.name in inside or len(inside) >= FUNCTION_DEPTH_MAX:
+            raise FunctionTooDeep(str(entry.name), FUNCTION_DEPTH_MAX)
+        body = _parsed(entry)
+        inner, functions = self.in_query(
+            body.query,
+            entry.current,
+            self._as_owner(entry),
+            entry.settings,
+            (*inside, entry.name),
+            sees_temporary=is_temporary(entry.name),
+        )
+        for number, span in zip(call.places, call.arguments, strict=True):
+            text, parameter = query.text[span.start : span.end], entry.parameters[number].name
+            if repeats(body, number) and not is_deterministic(text):
+                raise RepeatedArgument(str(entry.name), parameter)
+            is_in_row = not entry.table_columns and (body.has_query or bool(inner.relations))
+            if is_in_row and not is_of_row(text):
+                raise ArgumentNotOfRow(str(entry.name), parameter)
+        if len(inner.inlined) < len(body.query.calls) and not self.tells_all(entry):
+            raise ViewOwnerLacksPrivileges(label_of(entry))  # Spark would say the name of what is gone
+        return (body, inner), functions
+
+    def _called(
+        self, call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int, settings: Settings
+    ) -> InlinedCall:
+        if entry.table_columns or entry.settings != settings:
+            is_hidden = bool(entry.table_columns) and self._is_hidden(entry, body[1])
+            return separate_call(call, entry, *body, first, is_hidden=is_hidden)
+        defaults = [each.default for each in entry.parameters]
+        return with_arguments(call, defaults, inlined_call(call, entry, *body, first))
+
+    def _is_hidden(self, entry: FunctionEntry, body: Query) -> bool:
+        """Whether the body may read what the session's principal may not read by itself."""
+        rights = self._view.rights
+        is_own = rights is None or is_temporary(entry.name) or owner_of(entry) == user(self._state.principal)
+        return bool(body.relations) and not is_own
+
+    def as_owner(self, name: TableName) -> tuple[FunctionEntry, CatalogView]:
+        """A function, whose body is being bound, and what its owner may know of."""
+        entry = self.entry(name)
+        assert entry is not None
+        return entry, self._as_owner(entry)
+
+    def tells_all(self, entry: FunctionEntry) -> bool:
+        """Whether the principal may know the text of a function."""
+        return is_temporary(entry.name) or self._view.tells_all(entry)
+
+    def _as_owner(self, entry: FunctionEntry) -> CatalogView:
+        """A temporary function is read as the session's principal, with the groups of its login."""
+        if self._view.rights is None or is_temporary(entry.name):
+            return self._view
+        return self._view.seen_by(owning(self._view.state, owner_of(entry)))
+
+    def _membership(self, query: Query, call: Call) -> str:
+        texts = [query.text[span.start : span.end] for span in call.arguments]
+        name = string_literal(texts[0]) if len(texts) == 1 else None
+        if name is None:
+            raise GroupNotLiteral(call.name_parts[0])
+        return "TRUE" if group(name) in self.principals else "FALSE"
+
+    @cached_property
+    def principals(self) -> frozenset[Principal]:
+        """All that the session's principal is, groups included."""
+        if self._view.rights is not None:
+            return self._view.rights.caller.principals
+        return caller_of(self._view.state, Login(self._state.principal, self._state.identity.groups)).principals
+
+
+def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelation, ...], functions: Functions) -> None:
+    """Whether the names in bodies of functions mean what these read, as they did when the functions were made: a column
+    that is gone since would be looked for around the call.
+    """
+    read: dict[tuple[TableName, ...], list[tuple[Relation, BoundRelation]]] = {}
+    for each, bound in zip(relations, found, strict=True):
+        if each.functions:
+            read.setdefault(each.functions, []).append((each, bound))
+    for path, pairs in read.items():
+        function, _ = functions.as_owner(path[-1])
+        called, _ = functions.as_owner(path[0])
+        parameters = [parameter.name for parameter in function.parameters]
+        try:
+            if not function.table_columns:
+                ensure_body_known(function.name, function.body, parameters, pairs)
+            _ensure_columns_known(function, pairs)
+        except BodyNotPossible:
+            if functions.tells_all(called):
+                raise
+            raise ViewOwnerLacksPrivileges(label_of(called)) from None
+
+
+def ensure_body_known(
+    name: TableName, body: str, parameters: Iterable[str], read: Iterable[tuple[Relation, BoundRelation]]
+) -> None:
+    """Raises `BodyNotPossible` for a name in a body with queries that is neither a parameter nor of what it reads. That
+    may be a function without parentheses (`current_user`), which is a column of the caller's where there is one.
+    """
+    known = {name.table, *parameters}
+    for each, bound in read:
+        known |= {*each.name_parts, *(column.name for column in bound.columns)}
+    for free in sorted(free_names(body) - {each.lower() for each in known}):
+        raise BodyNotPossible(str(name), f"{free} is no column of what it reads, and no parameter")
+
+
+def columns_named(body: str, read: Iterable[tuple[Relation, BoundRelation]]) -> tuple[tuple[str, ...], ...]:
+    """For each relation that a body reads, which names in the body are columns of it (`FunctionEntry.columns`)."""
+    names = mentioned_names(body)
+    folded = ({column.name.lower() for column in bound.columns} for _, bound in read)
+    return tuple(tuple(sorted(columns if names is None else columns & names)) for columns in folded)
+
+
+def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation, BoundRelation]]) -> None:
+    """Whether the names in a body mean the columns that they meant when the function was made, in each of its calls.
+
+    Raises `BodyNotPossible`. A column that is gone since may have the name of a parameter, and a new one may take it.
+    """
+    calls, rest = divmod(len(read), len(function.columns) or len(read) + 1)
+    if rest or columns_named(function.body, read) != function.columns * calls:
+        reason = "what it reads has other columns since it was made. Make it again (CREATE OR REPLACE FUNCTION)"
+        raise BodyNotPossible(str(function.name), reason)
+
+
+def _parsed(entry: FunctionEntry) -> Body:
+    if entry.table_columns:
+        return parse_table_body(entry.body, entry.name.table)
+    return parse_body(entry.body, [each.name for each in entry.parameters], entry.name.table)
+
+
+def _places(call: Call, entry: FunctionEntry) -> tuple[int, ...]:
+    """Returns the number of the parameter that each argument of `call` is for.
+
+    Raises for a call in FROM of a function that returns a value, and the other way round; for an argument too many, a
+    name that is none of a parameter, and a parameter without a default that has no argument.
+    """
+    function, parameters = str(entry.name), entry.parameters
+    if call.is_table != bool(entry.table_columns):
+        raise NotTableFunction(function) if call.is_table else NotScalarFunction(function)
+    folded = [each.name.lower() for each in parameters]
+    places: list[int] = []
+    for number, name in enumerate(call.names):
+        if name is None and any(call.names[:number]):
+            raise PositionalAfterNamed(function, next(filter(None, call.names)))
+        if name is not None and name.lower() not in folded:
+            raise UnknownArgument(function, name, ", ".join(each.name for each in parameters) or "none")
+        place = number if name is None else folded.index(name.lower())
+        if place in places:
+            raise ArgumentGivenTwice(function, parameters[place].name)
+        places.append(place)
+    required = [place for place, each in enumerate(parameters) if each.default is None]
+    missing = next((place for place in required if place not in places), None)
+    if len(places) > len(parameters) or (missing is not None and not any(call.names)):
+        raise WrongNumberOfArguments(function, len(required), len(parameters), len(places))
+    if missing is not None:
+        raise MissingArgument(function, parameters[missing].name)
+    return tuple(places)
+
+
+_TEXTS: dict[type, str] = {
+    **dict.fromkeys((Delete, Update, Merge, MergeClause, ReplaceWhere, ReplaceOn), "condition"),
+    Assignment: "text",
+}
+"""Expressions that statements keep as text."""
+
+
+def _with_queries(value: Any, change: Callable[..., Query], change_text: Callable[[str], str]) -> Any:
+    """`value` with `change` made of each query in it; the same object where none changes.
+
+    A policy is stored with the name of its function, which is never a temporary one.
+    """
+    if isinstance(value, Query):
+        return change(value) if value.calls else value
+    if isinstance(value, PolicyCall):
+        change = partial(change, is_policy=True)
+    if isinstance(value, tuple):
+        items = tuple(_with_queries(item, change, change_text) for item in value)
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    old = {each.name: getattr(value, each.name) for each in fields(value)}
+    new = {name: _with_queries(field, change, change_text) for name, field in old.items()}
+    text = old.get(_TEXTS.get(type(value), ""))
+    if isinstance(text, str):
+        new[_TEXTS[type(value)]] = change_text(text)
+    changed = {name: field for name, field in new.items() if field is not old[name]}
+    return replace(value, **changed) if changed else value

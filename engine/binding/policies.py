@@ -1,0 +1,140 @@
+"""Row filters and column masks as expressions: the functions that decide, put over the columns of one snapshot.
+
+They are looked up for any principal, and run as their owners; what they say of who asks (`current_user()`,
+`is_member('g')`) is about the session's principal, through any number of views. The tables that their bodies read are
+read as the functions' owners too, and without policies of their own. Whatever is amiss (a function or a column that is
+gone, another type) makes the table unreadable: nothing is shown unfiltered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from catalog.effective_policies import effective_policies, levels_of
+from catalog.entries import FunctionEntry, TableEntry
+from catalog.errors import SqlError
+from catalog.names import fold, quote
+from catalog.policies import NO_POLICIES, Policies, PolicyArgument, PolicyFunction
+from catalog.privileges import Principal
+from catalog.state import CatalogState
+from catalog.view import CatalogView
+from engine.binding.bound import BoundExpression, BoundPolicy, BoundRelation, BoundTable, tables_of
+from engine.binding.functions import Functions, Settings
+from engine.errors.policy_errors import PolicyForbidsTimeTravel, PolicyNotUsable
+from engine.sql.query.bodies import inlined_expression, is_deterministic, readable
+from engine.statements.select.statement import Query
+from engine.tables.changes import TableChanges
+from engine.tables.column_metadata import COLUMN_ID
+from engine.types.schema import StructField
+from engine.types.sql_types import column_sql_type, same_sql_type
+
+NOT_DETERMINISTIC = "it may give another value each time"
+Relations = tuple[BoundRelation, ...]
+
+
+def policies_of(table: BoundTable, state: CatalogState, principals: Collection[Principal]) -> Policies:
+    """Those that hold for somebody who is all `principals`. Raises where it is not clear which."""
+    entries = (table.entry, *(owner for owner in table.owners if isinstance(owner, TableEntry)))
+    columns = table.snapshot.schema.names
+    return next(filter(None, (effective_policies(state, each, principals, columns) for each in entries)), NO_POLICIES)
+
+
+def policed_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
+    """The tables to which a path belongs that have, or may have, policies: these count where privileges do not."""
+    tables, state = view.unrestricted.tables_at(location), view.state
+    return tuple(
+        each
+        for each in tables
+        if each.policies or each.tags.columns or any(level.named_policies for level in levels_of(state, each))
+    )
+
+
+def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query], Relations]) -> BoundPolicy:
+    """`read` binds what the bodies name, without policies. Raises `PolicyNotUsable`."""
+    binding, policies = _Binding(table, functions, read), table.policies
+    filters = () if policies.row_filter is None else (binding.expression(policies.row_filter, ()),)
+    masks = tuple(
+        (binding.column(mask.column).name, binding.expression(mask.call, (PolicyArgument(column=mask.column),)))
+        for mask in policies.masks
+    )
+    return BoundPolicy(filters=filters, masks=masks, settings=binding.settings or ())
+
+
+def ensure_same_columns(table: BoundTable, feed: TableChanges) -> None:
+    """Whether the policies of a table, which are for its newest columns, decide about the rows of its change feed.
+
+    Raises `PolicyForbidsTimeTravel` where the range of versions has columns that were renamed or dropped since, or not
+    yet those of now.
+    """
+    newest = {fold(column.name): column for column in table.snapshot.schema.fields}
+    older = {fold(column.name): column for column in feed.table_columns.fields}
+    if newest.keys() != older.keys() or any(not _is_same(newest[name], older[name]) for name in newest):
+        raise PolicyForbidsTimeTravel(table.label)
+
+
+def _is_same(one: StructField, other: StructField) -> bool:
+    ids = [column.metadata.get(COLUMN_ID) for column in (one, other)]
+    return column_sql_type(one) == column_sql_type(other) and (None in ids or ids[0] == ids[1])
+
+
+def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:
+    """Why an expression cannot decide for the rows of `table`, the same each time it is asked."""
+    if any(each.snapshot.table_root == table.snapshot.table_root for each in tables_of(expression.relations)):
+        return "it reads the table itself"
+    if not is_deterministic(readable(inlined_expression(expression.query))):
+        return NOT_DETERMINISTIC
+    return None
+
+
+def mismatch(entry: FunctionEntry, types: Sequence[str | None]) -> str | None:
+    """Why a function does not take columns of these types (None: literals) without a cast, which may fail."""
+    if len(types) != len(entry.parameters):
+        return f"{entry.name} takes {len(entry.parameters)} arguments, and {len(types)} are given"
+    for actual, parameter in zip(types, entry.parameters, strict=True):
+        if actual is not None and not same_sql_type(actual, parameter.type):
+            return f"its parameter {parameter.name} is {parameter.type}, and the column is {actual}"
+    return None
+
+
+class _Binding:
+    def __init__(self, table: BoundTable, functions: Functions, read: Callable[[Query], Relations]) -> None:
+        self._table, self._functions, self._read = table, functions, read
+        self._columns = {fold(column.name): column for column in table.snapshot.schema.fields}
+        self.settings: Settings | None = None
+        """Returns the settings of the first function, for all expressions; other functions keep their bodies apart."""
+
+    @property
+    def _label(self) -> str:
+        return self._table.label
+
+    def column(self, name: str) -> StructField:
+        found = self._columns.get(fold(name))
+        if found is None:
+            raise PolicyNotUsable(self._label, f"the column {name} is not there")
+        return found
+
+    def expression(self, call: PolicyFunction, first: Sequence[PolicyArgument]) -> BoundExpression:
+        entry = self._functions.entry(call.function)
+        if entry is None:
+            raise PolicyNotUsable(self._label, f"the function {call.function} is not there")
+        self.settings = entry.settings if self.settings is None else self.settings
+        arguments = (*first, *call.arguments)
+        reason = mismatch(entry, [self._type(argument) for argument in arguments])
+        if reason is not None:
+            raise PolicyNotUsable(self._label, reason)
+        try:
+            texts = [self._text(argument) for argument in arguments]
+            query = self._functions.expression(call.function, texts, self.settings)
+            found = BoundExpression(query=query, relations=self._read(query))
+        except SqlError as error:  # which may name what the function reads
+            raise PolicyNotUsable(self._label, f"what {call.function} calls or reads is not there") from error
+        reason = unsuited(self._table, found)
+        if reason is not None:
+            raise PolicyNotUsable(self._label, f"of {call.function}, {reason}")
+        return found
+
+    def _type(self, argument: PolicyArgument) -> str | None:
+        return None if argument.column is None else column_sql_type(self.column(argument.column))
+
+    def _text(self, argument: PolicyArgument) -> str:
+        return f"{argument.literal}" if argument.column is None else quote(self.column(argument.column).name)

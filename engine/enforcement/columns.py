@@ -1,0 +1,70 @@
+"""Which column of the table each column of the query becomes.
+
+By position, for all columns of the table or those of the column list; by name with BY NAME. Columns whose value the
+PARTITION clause says are not the query's to give. Types are matched by store assignment (`StoreAssignment.java`), as
+`spark.sql.storeAssignmentPolicy` says. ANSI: each value is cast by an ANSI cast, so the text of a number or a date is
+one, and any other text an error; STRICT refuses a statement whose casts may lose something; LEGACY makes NULL of what
+cannot be cast. Numbers of columns are Spark's to compare, as are lengths: a text that is too long for its char or
+varchar is refused, except that blanks at the end of a varchar go as far as they are too many ('abc  ' is 'abc' in
+VARCHAR(3)), and a char is padded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engine.enforcement.errors import NoPartitionColumn, PartitionColumnListed
+from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
+from engine.planning.plans.write_plan import WritePlan
+from engine.sql.expressions import parse_expression
+from engine.tables.rules import TableRules
+from engine.types.partition_terms import IDENTITY
+from engine.types.schema import StructField
+
+
+def match_columns(plan: WritePlan) -> WritePlan:
+    """Fills `target_columns`, and `constants` with the values of the PARTITION clause."""
+    static_partitions = {partition_column(plan.config, name): text for name, text in plan.static_partitions.items()}
+    if plan.insert_columns:
+        target_columns = _insert_columns(plan, plan.insert_columns)
+        for column in target_columns:
+            if column.name in static_partitions:
+                raise PartitionColumnListed(column.name)
+    elif plan.source_columns is not None:
+        source = {name.casefold() for name in plan.source_columns}
+        target_columns = tuple(
+            column
+            for column in plan.schema.fields
+            if column.name.casefold() in source and column.name not in static_partitions
+        )
+    else:
+        target_columns = tuple(column for column in plan.schema.fields if column.name not in static_partitions)
+    return replace(
+        plan,
+        target_columns=target_columns,
+        constants={name: parse_expression(text).in_parentheses for name, text in static_partitions.items()},
+    )
+
+
+def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField, ...]:
+    found: dict[str, StructField] = {}
+    for name in names:
+        column = plan.schema.field(name)
+        if column is None:
+            raise ColumnNotFound(name, ", ".join(plan.schema.names))
+        if column.name in found:
+            raise DuplicateColumns(name)
+        found[column.name] = column
+    return tuple(found.values())
+
+
+def partition_column(config: TableRules, name: str) -> str:
+    """Returns the name as the schema spells it. Raises `NoPartitionColumn`."""
+    columns = config.partition_columns or tuple(
+        each.path[0] for each in config.partition_sources if each.transform == IDENTITY and len(each.path) == 1
+    )
+    for column in columns:
+        if column.casefold() == name.casefold():
+            return column
+    raise NoPartitionColumn(name, ", ".join(columns) or "none")

@@ -1,0 +1,89 @@
+"""NOT NULL, at any depth.
+
+A column that cannot be null inside of a struct demands the struct as well, as Delta has it; in tables with
+`Capability.OPTIONAL_PARENTS`, as those of Iceberg, a struct that may be NULL has no fields then. What is inside of
+arrays and maps is checked element by element.
+
+Protocol: "Column Invariants" (the nullability of the schema is one). Iceberg: "Nested Types".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from catalog.names import quote
+from engine.enforcement.errors import NotNullViolated
+from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
+from engine.tables.rules import Capability
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
+
+
+def enforce_not_null(plan: WritePlan) -> WritePlan:
+    """Adds a check for each column, field, element or value that cannot be null."""
+    checks = []
+    optional_parents = plan.config.has(Capability.OPTIONAL_PARENTS)
+    for column in plan.schema.fields:
+        name = quote(column.name)
+        if not column.nullable:
+            checks.append(replace(_check(column.name, _present(name)), present=column.name))
+        inside = _inside(column.data_type, column.name, name, 0, optional_parents)
+        if optional_parents and column.nullable and isinstance(column.data_type, StructType):
+            inside = _if_present(name, inside)
+        for inner, text in inside:
+            checks.append(_check(inner, text))
+    return replace(plan, checks=(*plan.checks, *checks))
+
+
+def _present(value: str) -> str:
+    return f"{value} IS NOT NULL"
+
+
+def _if_present(value: str, conditions: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The conditions on what is inside of `value` (SQL text), if it is not NULL."""
+    for path, text in conditions:
+        yield path, f"({value} IS NULL OR {text})"
+
+
+def _inside(
+    data_type: DataType, shown: str, value: str, depth: int, optional_parents: bool
+) -> Iterator[tuple[str, str]]:
+    """Path for messages and condition, for everything inside of `value` (SQL text) that cannot be null."""
+    match data_type:
+        case StructType(fields):
+            for field in fields:
+                path, inner = f"{shown}.{field.name}", f"{value}.{quote(field.name)}"
+                if not field.nullable:
+                    yield path, _present(inner)
+                below = _inside(field.data_type, path, inner, depth, optional_parents)
+                if optional_parents and field.nullable and isinstance(field.data_type, StructType):
+                    below = _if_present(inner, below)
+                yield from below
+        case ArrayType(element, contains_null):
+            yield from _each(element, contains_null, f"{shown}.element", value, depth, optional_parents)
+        case MapType(key, item, contains_null):
+            yield from _each(key, True, f"{shown}.key", f"map_keys({value})", depth, optional_parents)
+            yield from _each(item, contains_null, f"{shown}.value", f"map_values({value})", depth, optional_parents)
+        case PrimitiveType() | DecimalType():
+            return
+
+
+def _each(
+    element: DataType, may_be_null: bool, shown: str, array: str, depth: int, optional_parents: bool
+) -> Iterator[tuple[str, str]]:
+    """Conditions on every element. A null struct among elements that may be null has no fields to miss."""
+    name = f"element_{depth}"
+    if not may_be_null:
+        yield shown, f"coalesce(forall({array}, {name} -> {_present(name)}), true)"
+    for path, text in _inside(element, shown, name, depth + 1, optional_parents):
+        condition = f"{name} IS NULL OR {text}" if may_be_null else text
+        yield path, f"coalesce(forall({array}, {name} -> {condition}), true)"
+
+
+def _check(column: str, text: str) -> RowCheck:
+    return RowCheck(text=text, shown=(), error=partial(_violated, column))
+
+
+def _violated(column: str, _: Values) -> NotNullViolated:
+    return NotNullViolated(column)

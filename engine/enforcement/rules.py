@@ -1,0 +1,95 @@
+"""The rules of writing, in the order in which they apply: each sees what those before it did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import assert_never
+
+from engine.enforcement.append_only import ensure_append_only, ensure_rows_may_go
+from engine.enforcement.columns import match_columns
+from engine.enforcement.constraints import enforce_constraints
+from engine.enforcement.defaults import fill_defaults
+from engine.enforcement.generated import compute_generated
+from engine.enforcement.identity import generate_identities
+from engine.enforcement.not_null import enforce_not_null
+from engine.enforcement.partition_values import fit_partition_values
+from engine.enforcement.replace_where import enforce_replace_where
+from engine.enforcement.storable import ensure_storable
+from engine.enforcement.stored_values import check_stored_values
+from engine.planning.plans.ddl import (
+    AlterPlan,
+    CreateTableAsPlan,
+    CreateTablePlan,
+    ReplaceTableAsPlan,
+    ReplaceTablePlan,
+    SyncIdentityPlan,
+)
+from engine.planning.plans.format_plan import FormatPlan
+from engine.planning.plans.plan import AnsweringPlan, Plan
+from engine.planning.plans.write_plan import WritePlan, WriteRule
+from engine.planning.plans.writes import (
+    ChangedValues,
+    CopyPlan,
+    DeletePlan,
+    InsertPlan,
+    MergePlan,
+    RewrittenRows,
+    TruncatePlan,
+    UpdatePlan,
+)
+
+WRITE_RULES: tuple[WriteRule, ...] = (
+    ensure_append_only,
+    ensure_storable,
+    match_columns,
+    generate_identities,
+    fill_defaults,
+    compute_generated,
+    fit_partition_values,
+    check_stored_values,
+    enforce_not_null,
+    enforce_constraints,
+    enforce_replace_where,
+)
+
+
+def enforce(plan: Plan) -> Plan:
+    """The plan with the rows that it writes after all rules; raises for a write that can never be legal."""
+    if isinstance(plan, AnsweringPlan):
+        return plan
+    match plan:
+        case InsertPlan(more=more):
+            parts = tuple(replace(part, rows=enforce_rules(part.rows)) for part in more)
+            return replace(plan, rows=enforce_rules(plan.rows), more=parts)
+        case UpdatePlan(rewritten=RewrittenRows() as rewritten):
+            rewritten = replace(rewritten, rows=enforce_rules(rewritten.rows))
+            return replace(plan, rows=enforce_rules(plan.rows), rewritten=rewritten)
+        case UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
+            return replace(plan, rows=enforce_rules(plan.rows))
+        case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
+            if updates or deletes:
+                ensure_rows_may_go(table.snapshot.rules, table.label)
+            return replace(plan, updates=_enforced(updates), inserts=_enforced(inserts))
+        case CopyPlan(insert=insert):
+            if insert is None:
+                return plan
+            return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
+        case DeletePlan(table=table):
+            ensure_rows_may_go(table.snapshot.rules, table.label)
+            return plan
+        case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | SyncIdentityPlan() | TruncatePlan():
+            return plan
+        case FormatPlan():  # rows that are there have passed them
+            return plan
+        case _:
+            assert_never(plan)
+
+
+def _enforced(changes: tuple[ChangedValues, ...]) -> tuple[ChangedValues, ...]:
+    return tuple(replace(change, rows=enforce_rules(change.rows)) for change in changes)
+
+
+def enforce_rules(rows: WritePlan) -> WritePlan:
+    """All rules, one after the other."""
+    return reduce(lambda changed, rule: rule(changed), WRITE_RULES, rows)

@@ -1,0 +1,237 @@
+"""Queries that are answered from the result cache, or whose answers go there (`engine.cache`).
+
+The statement was parsed, bound, authorised and planned like any other; only Spark is not asked. So what is read from
+the cache is what the session's principal may read, at the versions that were pinned for it, and is recorded as any
+other read.
+
+An answer is kept if Spark's plan says that it is given again (`Repeatability.java`), if the session was not changed
+while it was computed, and once all of it was read: as many rows as Spark's tasks made. A small one is read at once, for
+those who wait for it; one whose rows were announced while others were computed is remembered while its client reads it.
+Who reads the rows is decided once: they can be read only once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from engine.cache.kept_result import KeptResult, keep
+from engine.cache.result_cache import Flight, ResultCache, Turn
+from engine.errors.statement_errors import StatementCancelled, StatementEnded
+from engine.execution.read_key import ReadKey, files_digest, read_key
+from engine.planning.plans.reads import ReadPlan
+from engine.runtime.accesses import Lineage
+from engine.runtime.context import StatementContext
+from engine.runtime.results import FileQuestion, Repeatable, ResultStream
+from engine.spark.errors import ResultRowsDiffer
+from engine.spark.query import SessionFacts
+from engine.spark.run import Run
+from engine.spool.spool_file import AnyBatch, batch_bytes
+
+
+def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultStream:
+    """The rows of `plan`. Raises what `ExecSession.stream_query` does."""
+    if cache is None or not run.context.caches_results:
+        return run.executor.stream_query(plan, run.context, run.parameters)
+    facts = run.executor.facts
+    versions = read_key(plan, facts, run.context, run.parameters)
+    if versions is None:
+        return run.executor.stream_query(plan, run.context, run.parameters)
+    found = _claimed(versions, plan, cache, run)
+    if isinstance(found, KeptResult) and _answers(found, run):
+        return _told(found, run)
+    flight = found if isinstance(found, Flight) else None
+    try:
+        return _Miss(plan=plan, run=run, cache=cache, versions=versions, facts=facts, flight=flight).answer()
+    except StatementEnded:
+        if flight is not None:
+            flight.end(alone=False)
+        raise
+    finally:
+        if flight is not None:
+            flight.end(alone=True)  # where it has not ended by now
+
+
+def _claimed(versions: ReadKey, plan: ReadPlan, cache: ResultCache, run: Run) -> KeptResult | Flight | None:
+    """The answer, or a run that others wait for; None: a run of its own."""
+    while (known := cache.repeatable(versions.text)) is not Repeatable.NEVER:
+        found = cache.claim(_key(versions, known, plan, cache), run.context.cancel)
+        if found is not Turn.AGAIN:
+            return None if found is Turn.ALONE else found
+    return None
+
+
+def _with_files(
+    versions: ReadKey, asked: tuple[FileQuestion, ...] | None, plan: ReadPlan, cache: ResultCache
+) -> ReadKey:
+    """The key with the files that the query asks for, where it is known which these are."""
+    if asked is None:
+        return versions
+    found = versions.with_questions(asked)
+    files = cache.files(found)
+    if files is None and (files := files_digest(plan, asked)) is not None:
+        cache.note_files(found, files)
+    return versions.with_files(files)
+
+
+def _key(versions: ReadKey, known: Repeatable | None, plan: ReadPlan, cache: ResultCache) -> bytes:
+    """The one to look for."""
+    return _with_files(versions, cache.questions(versions.asker(known)), plan, cache).of(known)
+
+
+def explained(plan: ReadPlan, run: Run, cache: ResultCache | None) -> str:
+    """Whether the answer is in the cache now, for EXPLAIN."""
+    if cache is None or not run.context.caches_results:
+        return "result cache: off"
+    versions = read_key(plan, run.executor.facts, run.context, run.parameters)
+    known = None if versions is None else cache.repeatable(versions.text)
+    if versions is None or known is Repeatable.NEVER:
+        return "result cache: not kept, since the query may give another answer each time"
+    is_there = cache.holds(_key(versions, known, plan, cache))
+    return f"result cache: {'the answer is there' if is_there else 'the answer is not there'}"
+
+
+def _answers(kept: KeptResult, run: Run) -> bool:
+    """Whether the statement may have this answer, and has to tell no more than is known of it."""
+    return kept.num_bytes <= run.context.result_bytes_max and (
+        run.context.on_lineage is None or kept.lineage is not None
+    )
+
+
+def _told(kept: KeptResult, run: Run) -> ResultStream:
+    run.context.profile.note_cached()
+    if run.context.on_lineage is not None and kept.lineage is not None:
+        run.context.on_lineage(kept.lineage)
+    return kept.stream()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Miss:
+    """A query that runs, and whose answer may be kept. `facts` are those that its key has, which is `versions` until it
+    has told which files it asks for.
+    """
+
+    plan: ReadPlan
+    run: Run
+    cache: ResultCache
+    versions: ReadKey
+    facts: SessionFacts
+    flight: Flight | None
+    """Of those who wait for the answer."""
+    lineage: Lineage | None = None
+    asked: set[FileQuestion] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Guards the two below."""
+    is_announced: bool = False
+    """The rows are read by who was told of them."""
+    is_answered: bool = False
+    """They are read here, or by who gets the answer."""
+
+    def answer(self) -> ResultStream:
+        stream = self.run.executor.stream_query(self.plan, self._context(), self.run.parameters)
+        self.cache.note_repeatable(self.versions.text, stream.repeatable)
+        with self.lock:
+            self.is_answered = not self.is_announced
+        if not self.is_answered or not self._may_keep(stream):
+            return stream
+        try:
+            return self._kept(stream)
+        except BaseException:
+            stream.close()
+            raise
+
+    def _context(self) -> StatementContext:
+        """The statement's, with what is told of the query noted on the way."""
+        context = self.run.context
+        on_lineage, on_rows = context.on_lineage, context.on_rows
+
+        def note_lineage(lineage: Lineage) -> None:
+            self.lineage = lineage
+            assert on_lineage is not None
+            on_lineage(lineage)
+
+        def note_rows(stream: ResultStream) -> None:
+            with self.lock:
+                if self.is_answered:
+                    return
+                self.is_announced = True
+            if self.flight is not None:
+                self.flight.end(alone=True)
+            assert on_rows is not None
+            on_rows(replace(stream, source=self._remembered(stream), on_close=stream.close))
+
+        return replace(
+            context,
+            on_files_asked=self.asked.add,
+            on_lineage=None if on_lineage is None else note_lineage,
+            on_rows=None if on_rows is None else note_rows,
+        )
+
+    def _may_keep(self, stream: ResultStream) -> bool:
+        is_unchanged = self.facts.is_unchanged(self.run.executor.facts)
+        return is_unchanged and stream.repeatable is not Repeatable.NEVER
+
+    def _kept(self, stream: ResultStream) -> ResultStream:
+        """The whole answer from the cache; where it is too large for that, as it is."""
+        pieces = deque(stream.pieces())
+        _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
+        if sum(map(batch_bytes, pieces)) > self.cache.entry_bytes_max:
+            return replace(stream, source=_taken(pieces, len(pieces)), on_close=partial(_give_up, pieces, stream))
+        kept = self._put(stream, tuple(pieces))
+        if self.flight is not None:
+            self.flight.end(alone=False)
+        stream.close()
+        return kept.stream()
+
+    def _remembered(self, stream: ResultStream) -> Iterator[AnyBatch]:
+        """The rows of an announced answer, which is kept when its client has read them all."""
+        read: list[AnyBatch] = []
+        left, rows = self.cache.entry_bytes_max, 0
+        for piece in stream.pieces():
+            left, rows = left - batch_bytes(piece), rows + piece.num_rows
+            if left < 0:
+                read.clear()
+            else:
+                read.append(piece)
+            yield piece
+        _ensure_whole(stream, rows)
+        if left >= 0 and self._may_keep(stream):
+            self._put(stream, read)
+
+    def _put(self, stream: ResultStream, read: Sequence[AnyBatch]) -> KeptResult:
+        kept = keep(stream, read, self.lineage)
+        asked = tuple(sorted(self.asked, key=repr))
+        self.cache.note_questions(self.versions.asker(stream.repeatable), asked)
+        key = _with_files(self.versions, asked, self.plan, self.cache)  # of this run's own questions
+        self.cache.put(key.of(stream.repeatable), kept)
+        return kept
+
+
+def _taken(pieces: deque[AnyBatch], count: int) -> Iterator[AnyBatch]:
+    """So many. Each is let go of where it is taken, since the files of a result go with the last of them.
+
+    Raises `StatementCancelled` where `_give_up` takes them away: a reader must not take that for the end of the rows.
+    """
+    for _ in range(count):
+        yield _first(pieces)
+
+
+def _first(pieces: deque[AnyBatch]) -> AnyBatch:
+    try:
+        return pieces.popleft()
+    except IndexError:
+        raise StatementCancelled from None
+
+
+def _give_up(pieces: deque[AnyBatch], stream: ResultStream) -> None:
+    pieces.clear()
+    stream.close()
+
+
+def _ensure_whole(stream: ResultStream, rows: int) -> None:
+    """So many were read. Raises `ResultRowsDiffer` where the query has made more or fewer."""
+    if stream.rows_made is not None and stream.rows_made != rows:
+        raise ResultRowsDiffer(rows, stream.rows_made)

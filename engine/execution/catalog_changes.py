@@ -1,0 +1,108 @@
+"""DDL of names: one change of the catalog, or of the session for what is temporary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalog.catalog import Catalog
+from catalog.changes import CreateView, SetViewProperties
+from catalog.entries import ViewEntry
+from catalog.errors import TableAlreadyExists
+from catalog.right_changes import CreateFunction
+from catalog.right_errors import FunctionAlreadyExists
+from catalog.volume_changes import CreateVolume
+from engine.binding.bound import Outcome
+from engine.planning.plans.ddl import (
+    CatalogPlan,
+    CreateTemporaryFunctionPlan,
+    CreateTemporaryViewPlan,
+    DropTemporaryFunctionPlan,
+    DropTemporaryViewPlan,
+    RenameTemporaryViewPlan,
+)
+from engine.runtime.context import StatementContext
+from engine.runtime.global_views import GlobalViews
+from engine.runtime.results import empty_result
+from engine.runtime.session_state import SessionState, is_global
+
+
+def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContext) -> Outcome:
+    change = plan.change
+    if change is None:
+        return Outcome(result=empty_result())
+    now_ms = context.now_ms()
+    if isinstance(change, CreateView):
+        change = replace(change, entry=_stamped(change.entry, now_ms))
+    if isinstance(change, SetViewProperties):
+        change = replace(change, altered_ms=now_ms, altered_by=context.identity.principal)
+    if isinstance(change, CreateFunction):
+        change = replace(change, entry=replace(change.entry, created_ms=now_ms))
+    if isinstance(change, CreateVolume):
+        change = replace(change, entry=replace(change.entry, created_ms=now_ms))
+    try:
+        context.on_rights(catalog.change_rights(change, plan.condition))
+    except plan.tolerated:
+        pass
+    if plan.warning is not None:
+        context.profile.add_note(plan.warning)
+    return Outcome(result=empty_result())
+
+
+def _stamped(entry: ViewEntry, now_ms: int) -> ViewEntry:
+    return replace(entry, created_ms=now_ms, created_by=entry.owner, altered_ms=now_ms, altered_by=entry.owner)
+
+
+def create_temporary_view(plan: CreateTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+    entry = replace(plan.entry, created_ms=context.now_ms())
+    if is_global(entry.name):
+        try:
+            shared.create(context.identity, entry, replace=plan.replace)
+        except TableAlreadyExists:
+            if not plan.tolerates:
+                raise
+        return Outcome(result=empty_result())
+
+    def with_view(state: SessionState) -> SessionState:
+        if not plan.replace and state.temporary_view((entry.name.table,)) is not None:
+            if plan.tolerates:
+                return state
+            raise TableAlreadyExists(entry.name.table)
+        return state.with_temporary_view(entry)
+
+    return Outcome(result=empty_result(), change=with_view)
+
+
+def drop_temporary_view(plan: DropTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+    if is_global(plan.entry.name):
+        shared.drop(context.identity, plan.entry.name)
+        return Outcome(result=empty_result())
+    return Outcome(result=empty_result(), change=lambda state: state.without_temporary_view(plan.entry.name))
+
+
+def rename_temporary_view(plan: RenameTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+    entry = replace(plan.entry, name=plan.new_name)
+    if is_global(entry.name):
+        shared.rename(context.identity, plan.entry.name, entry)
+        return Outcome(result=empty_result())
+
+    def renamed(state: SessionState) -> SessionState:
+        if state.temporary_view((entry.name.table,)) is not None:
+            raise TableAlreadyExists(entry.name.table)
+        return state.without_temporary_view(plan.entry.name).with_temporary_view(entry)
+
+    return Outcome(result=empty_result(), change=renamed)
+
+
+def create_temporary_function(plan: CreateTemporaryFunctionPlan, now_ms: int) -> Outcome:
+    entry = replace(plan.entry, created_ms=now_ms)
+
+    def with_function(state: SessionState) -> SessionState:
+        if not plan.replace and state.temporary_function(entry.name.parts) is not None:
+            raise FunctionAlreadyExists(entry.name.table)
+        return state.with_temporary_function(entry)
+
+    return Outcome(result=empty_result(), change=with_function)
+
+
+def drop_temporary_function(plan: DropTemporaryFunctionPlan) -> Outcome:
+    return Outcome(result=empty_result(), change=lambda state: state.without_temporary_function(plan.name))

@@ -1,0 +1,71 @@
+"""Change files: the rows that a commit deleted, changed and inserted, each with its kind, for the change data feed.
+
+Rows that went are read by place from the files that had them, rows that came from the new files, all in the columns
+that the table has from now on.
+
+Protocol: "Change Data Files", "Writer Requirements for AddCDCFile".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from catalog.names import quote
+from engine.binding.bound import BoundTable
+from engine.execution.writes.marked_rows import only
+from engine.execution.writes.row_sets import RowsOfFiles
+from engine.execution.writes.staged_files import new_files
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.write_plan import WritePlan
+from engine.spark.run import Run
+from engine.sql.query.composed import Names
+from engine.tables.changes import CHANGE_FOLDER, CHANGE_TYPE
+from engine.tables.rules import Capability, TableRules
+from engine.tables.transaction import NewFiles
+from engine.types.schema import PrimitiveType, StructField
+
+DELETED, INSERTED = "delete", "insert"
+BEFORE_UPDATE, AFTER_UPDATE = "update_preimage", "update_postimage"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Rows that went, by place, or that came, by their new files; `kind` is their `_change_type`."""
+
+    kind: str
+    rows: RowsOfFiles | NewFiles
+
+
+@contextmanager
+def change_files(
+    table: BoundTable, rules: TableRules, changes: Sequence[Change], run: Run
+) -> Iterator[NewFiles | None]:
+    """The files of these changes for a table that has a feed, none for others; if the block that commits them fails,
+    they go. `rules` are those of the table from now on.
+    """
+    if not changes or not rules.has(Capability.CHANGE_FEED):
+        yield None
+        return
+    names, own = Names(rules.schema.names), table.snapshot.row_files
+    columns = ", ".join(map(quote, rules.schema.names))
+    texts, scans = [], []
+    with ExitStack() as reading:
+        for change in changes:
+            if isinstance(change.rows, Mapping):
+                files = reading.enter_context(only(table, change.rows))
+            else:
+                files = change.rows.files
+            scan = own.scan(rules, files, names.new("scan"), table.label)
+            scans.append(replace(scan, row_tracking=None))
+            texts.append(f"SELECT {columns}, '{change.kind}' FROM {scan.relation}")
+        rows = WritePlan(
+            table=table.label,
+            config=rules,
+            target_columns=rules.schema.fields,
+            extra_columns=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
+        )
+        source = ReadPlan(text=" UNION ALL ".join(texts), scans=tuple(scans))
+        with new_files(table, source, rows, replace(run, parameters=()), CHANGE_FOLDER) as written:
+            yield written

@@ -1,0 +1,78 @@
+"""Rows that move to other files and stay the same rows: written as they are, with the ids that they have.
+
+They passed the rules of the table when they came. Where the table tracks its rows, the new files keep the rows' ids and
+the versions that last changed them in the columns that the table names for that; a reader would take them for new rows
+otherwise.
+
+Protocol: "Row Tracking", "Writer Requirements for Row Tracking".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from engine.binding.bound import BoundTable
+from engine.execution.writes.staged_files import new_files
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.write_plan import Arrangement, WritePlan
+from engine.planning.reads.scans import row_id_columns, scan_of
+from engine.runtime.parameters import Parameter
+from engine.spark.run import Run
+from engine.sql.query.composed import Names
+from engine.tables.rules import TableRules
+from engine.tables.scan import Scan
+from engine.tables.transaction import NewFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copying:
+    """SQL: what the table is called, and what follows `FROM` and that; `scans` are what it names besides the table.
+
+    `parameters` are for its markers. `config` is what the new files are made for; None: the table as it is.
+    `arrangement` says which rows become a file; None: the table's settings do.
+    """
+
+    alias: str
+    rest: str = ""
+    scans: tuple[Scan, ...] = ()
+    parameters: Sequence[Parameter] = ()
+    config: TableRules | None = None
+    arrangement: Arrangement | None = None
+
+
+@contextmanager
+def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
+    """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
+    snapshot = table.snapshot
+    config, alias = copying.config or snapshot.rules, copying.alias
+    names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
+    scan = scan_of_files(names.new("scan"), table, files, names.new("place"))
+    columns, rows = copies_of(table.label, scan, alias, config)
+    rows = replace(rows, arrangement=copying.arrangement)
+    text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
+    source = ReadPlan(text=text, scans=(scan, *copying.scans))
+    with new_files(table, source, rows, replace(run, parameters=copying.parameters)) as copied:
+        yield copied
+
+
+def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str) -> Scan:
+    """The scan of some of the snapshot's files; `place` is its hidden column."""
+    return replace(
+        scan_of(relation, table), files=table.snapshot.row_files.readable(files), choice=None, metadata=place
+    )
+
+
+def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[str, WritePlan]:
+    """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written.
+
+    The hidden column of the scan has a name that no column has.
+    """
+    columns, ids = [f"{alias}.*"], row_id_columns(label, scan.row_tracking)
+    if ids:
+        columns += [f"{scan.metadata}.row_id", f"{scan.metadata}.row_commit_version"]
+    rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=ids)
+    return ", ".join(columns), rows

@@ -1,0 +1,118 @@
+"""DELETE: rows go, and none come.
+
+Every row, and the rows of whole partitions, go with their files, where the format knows how many these are; other rows
+are found by the condition and leave their files one by one (`engine.execution.writes.replaced_rows`). Where no row goes
+there is no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+
+from engine.binding.bound import Outcome
+from engine.errors.table_errors import naming
+from engine.execution.writes.change_files import DELETED, Change, change_files
+from engine.execution.writes.dml.queried_keys import rows_found
+from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
+from engine.execution.writes.dml.stopwatch import Stopwatch
+from engine.execution.writes.file_metrics import num_files
+from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.replaced_rows import Remainder, counting_rows, removal_tells, without_rows
+from engine.execution.writes.staged_files import drop_told
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles
+from engine.pruning.metadata_answers import NoAnswer, exact_selection
+from engine.pruning.predicates import Predicate
+from engine.runtime.results import RowCounts, empty_result
+from engine.spark.run import Run
+from engine.tables.operations import with_metrics
+from engine.tables.rules import Capability
+
+
+@contextmanager
+def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
+    """Rows out of a table, as one version."""
+    table, watch = plan.table, Stopwatch()
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=_counted(0))
+        return
+    with drop_told(table), _remainder(plan, run, watch) as remainder, naming(table.label):
+        if not remainder.num_deleted:
+            yield StagedWrite(outcome=_counted(0))
+            return
+        metrics = _metrics(remainder, watch)
+        description = replace(with_metrics(plan.description, **metrics), keeps_row_ids=True)
+        transaction = table.own.begin(table.snapshot, description, table.label)
+        if plan.reads_table:
+            transaction.read_whole_table()
+        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
+        stage_number(transaction, plan.numbered, run.context.now_ms())
+        yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
+
+
+@contextmanager
+def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remainder]:
+    """What goes and what stays, with the number of rows that go."""
+    table = plan.table
+    whole = _whole_files(plan, run)
+    if whole is not None:
+        has_feed = table.snapshot.rules.has(Capability.CHANGE_FEED)
+        counted = counting_rows(table, whole)
+        if counted.num_deleted is not None and (not has_feed or removal_tells(whole)):
+            watch.note_scan()
+            yield counted
+            return
+    with rows_found(table, plan.places, plan.queried, run) as found:
+        watch.note_scan()
+        with without_rows(table, found, run) as remainder:
+            told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
+            with change_files(table, table.snapshot.rules, told, run) as changes:
+                yield replace(remainder, changes=changes)
+
+
+def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
+    """The files that go, that are known without reading."""
+    match plan.whole:
+        case None:
+            return None
+        case ReplaceAll():
+            return Remainder(removed=plan.table.snapshot.files)
+        case ReplaceMatching(condition=condition):
+            wanted = matching_partitions(plan.table, condition, run, run.parameters)
+            return without_partitions(plan.table, wanted, run)
+        case ReplaceWholeFiles(condition=condition):
+            return _files_of(plan, condition)
+
+
+def _files_of(plan: DeletePlan, condition: Predicate) -> Remainder | None:
+    """The files of nothing but rows that go; None where a file may have others too. No value depends on a zone."""
+    snapshot = plan.table.snapshot
+    found = exact_selection(snapshot.pruning(), condition)
+    if isinstance(found, NoAnswer):
+        return None
+    removed = snapshot.files.filter(pa.array(found.value))
+    return Remainder(removed=removed, reads=snapshot.row_files.predicate(condition, None))
+
+
+def _metrics(remainder: Remainder, watch: Stopwatch) -> dict[str, str]:
+    """Delta's names; its values are texts."""
+    copied = remainder.copied
+    metrics = {
+        **remainder.removal_metrics,
+        "numAddedFiles": num_files(copied),
+        "numAddedBytes": copied.num_bytes if copied else 0,
+        "numAddedChangeFiles": num_files(remainder.changes),
+        "numDeletedRows": remainder.num_deleted or 0,
+        "numCopiedRows": copied.num_rows if copied else 0,
+        **remainder.vector_metrics,
+        **watch.metrics,
+    }
+    return {name: str(value) for name, value in metrics.items()}
+
+
+def _counted(num_rows: int) -> Outcome:
+    return Outcome(result=replace(empty_result(), row_counts=RowCounts(affected=num_rows)))

@@ -1,0 +1,176 @@
+"""INSERT in all its forms, and TRUNCATE: rows become files, files become a version.
+
+Whatever fails before the commit leaves the table as it was (`engine.execution.writes.staged_files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from engine.binding.bound import Outcome
+from engine.enforcement.identity import moved_high_water_marks, with_values_taken
+from engine.errors.table_errors import naming
+from engine.execution.writes.change_files import DELETED, INSERTED, Change, change_files
+from engine.execution.writes.dml.related_rows import SourceRows, related_rows
+from engine.execution.writes.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
+from engine.execution.writes.file_metrics import counted, with_file_metrics
+from engine.execution.writes.found_rows import find_rows
+from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.replaced_rows import Remainder, counting_rows, equal_to, removal_tells, without_rows
+from engine.execution.writes.staged_files import drop_told, new_files
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.reads import TargetRead
+from engine.planning.plans.writes import (
+    InsertPlan,
+    KeepAll,
+    ReplaceAll,
+    ReplaceEqual,
+    ReplaceMatching,
+    ReplaceRelated,
+    ReplaceRows,
+    ReplaceTouched,
+    TruncatePlan,
+)
+from engine.runtime.results import empty_result
+from engine.spark.run import Run
+from engine.tables.operations import with_metrics
+from engine.tables.transaction import NewFiles, TableTransaction
+
+
+@contextmanager
+def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
+    """Rows into a table, as one version; none where no row comes and none goes."""
+    table = plan.table
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=counted(0))
+        return
+    if plan.only_if_absent and _is_there(plan, run):
+        yield StagedWrite(outcome=counted(0))
+        return
+    with (
+        drop_told(table),
+        _source_rows(plan, run) as source,
+        _written(plan, source, run) as new,
+        _remainder(plan, new, source, run) as remainder,
+        naming(table.label),
+    ):
+        transaction = _transaction(plan, new, remainder)
+        stage_number(transaction, plan.numbered, run.context.now_ms())
+        yield StagedWrite(
+            outcome=counted(new.num_rows),
+            transaction=None if transaction.is_empty else transaction,
+            label=table.label,
+        )
+
+
+def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
+    """With all that the version has, and what it depends on."""
+    table, rows = plan.table, plan.rows
+    identities = {each.name: each for part in (rows, *(more.rows for more in plan.more)) for each in part.identities}
+    high_water_marks = moved_high_water_marks(tuple(identities.values()), new.extremes)
+    description = with_file_metrics(plan.description, new, remainder)
+    if high_water_marks and plan.definition is None:
+        description = replace(description, only_moves_high_water_marks=True)
+    if remainder is not None and remainder.keeps_rows:
+        description = replace(description, keeps_row_ids=True)
+    transaction = table.own.begin(table.snapshot, description, table.label)
+    if high_water_marks or plan.definition is not None:
+        transaction.define(plan.definition or table.snapshot.definition, high_water_marks)
+    if plan.reads_table:
+        transaction.read_whole_table()
+    if remainder is not None:
+        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
+    transaction.add_files(new)
+    return transaction
+
+
+@contextmanager
+def _written(plan: InsertPlan, source: SourceRows, run: Run) -> Iterator[NewFiles]:
+    """The files of all parts; identity values go on from one to the next."""
+    table, run = plan.table, replace(run, parameters=source.parameters)
+    with ExitStack() as staged:
+        new = staged.enter_context(new_files(table, source.read, plan.rows, run))
+        for part in plan.more:
+            rows = with_values_taken(part.rows, new.extremes)
+            new = new.with_others(staged.enter_context(new_files(table, part.source, rows, run)))
+        yield new
+
+
+@contextmanager
+def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
+    """The number of rows is that of the statistics, None where a file has none."""
+    snapshot = plan.table.snapshot
+    with naming(plan.table.label):
+        metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
+        transaction = plan.table.own.begin(snapshot, with_metrics(plan.description, **metrics), plan.table.label)
+        transaction.stage_removes(transaction.read_whole_table())
+        yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
+
+
+# --- Removed files ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
+    """The query; and which rows its rows replace, where these decide."""
+    table = plan.table
+    match plan.replacement:
+        case ReplaceRelated() as related:
+            with related_rows(plan, related, run) as source:
+                yield source
+        case ReplaceEqual(columns=columns):
+            yield SourceRows(
+                read=plan.source, parameters=run.parameters, deleted=lambda new: equal_to(table, columns, new)
+            )
+        case _:
+            yield SourceRows(read=plan.source, parameters=run.parameters)
+
+
+@contextmanager
+def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) -> Iterator[Remainder | None]:
+    """What the new files replace; None for an append."""
+    match plan.replacement:
+        case KeepAll():
+            yield None
+            return
+        case ReplaceAll():
+            yield Remainder(removed=plan.table.snapshot.files)
+            return
+    match plan.replacement:
+        case ReplaceTouched():
+            yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
+        case ReplaceMatching(condition=condition):
+            yield counting_rows(
+                plan.table, without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
+            )
+        case ReplaceRows(places=places):
+            with _without_places(plan, places, new, replace(run, parameters=())) as remainder:
+                yield remainder
+        case ReplaceEqual() | ReplaceRelated():
+            if not new.num_files or source.deleted is None:
+                yield None
+                return
+            with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
+                yield remainder
+
+
+@contextmanager
+def _without_places(plan: InsertPlan, places: TargetRead, new: NewFiles, run: Run) -> Iterator[Remainder]:
+    table = plan.table
+    found = find_rows(table, places, run)
+    with without_rows(table, found, run) as remainder:
+        if removal_tells(remainder):
+            yield remainder
+            return
+        told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
+        with change_files(table, plan.rows.config, told, run) as changes:
+            yield replace(remainder, changes=changes)
+
+
+def _is_there(plan: InsertPlan, run: Run) -> bool:
+    """Whether the partitions that would be replaced have files."""
+    assert isinstance(plan.replacement, ReplaceMatching)
+    wanted = matching_partitions(plan.table, plan.replacement.condition, run)
+    return len(without_partitions(plan.table, wanted, run).removed) > 0

@@ -1,0 +1,69 @@
+"""COPY INTO: the rows of files into a table, and the record that they are there, in one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.binding.bound import Outcome
+from engine.execution.writes.dml.insert import insert
+from engine.execution.writes.staged_files import discarded_on_failure
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.writes import CopyPlan, InsertPlan
+from engine.runtime.results import RowCounts, empty_result
+from engine.spark.run import Run
+
+_SHOWN_ROWS_MAX = 50
+"""What a validation shows."""
+
+
+@contextmanager
+def copy_into(plan: CopyPlan, run: Run) -> Iterator[StagedWrite]:
+    """Nothing happens where all files were loaded before."""
+    if plan.insert is None:
+        yield StagedWrite(outcome=_counted(0))
+    elif plan.validates:
+        yield StagedWrite(outcome=_validated(plan.insert, run))
+    else:
+        with insert(plan.insert, run) as staged, _recorded(plan, staged, run):
+            counts = staged.outcome.result.row_counts
+            yield replace(staged, outcome=_counted(counts.affected if counts else 0))
+
+
+@contextmanager
+def _recorded(plan: CopyPlan, staged: StagedWrite, run: Run) -> Iterator[None]:
+    """The commit says that these files were loaded."""
+    transaction = staged.transaction
+    if transaction is None:  # a numbered write that was made before
+        yield
+        return
+    written = transaction.note_loads(plan.loaded)
+    with discarded_on_failure(plan.table.snapshot.storage, written, run):
+        yield
+
+
+class _Validated(Exception):
+    """The rows were written, and pass all rules of the table."""
+
+
+def _validated(plan: InsertPlan, run: Run) -> Outcome:
+    """The first rows, when all have been through what an INSERT does with them; the files of that go again."""
+    try:
+        with insert(plan, run):
+            raise _Validated
+    except _Validated:
+        pass
+    context = replace(run.context, statement_id=f"{run.context.statement_id}-shown")
+    shown = ReadPlan(
+        text=f"SELECT * FROM (\n{plan.source.text}\n) LIMIT {_SHOWN_ROWS_MAX}",
+        scans=plan.source.scans,
+        views=plan.source.views,
+    )
+    return Outcome(result=run.executor.run_query(shown, context, run.parameters))
+
+
+def _counted(num_rows: int) -> Outcome:
+    counts = RowCounts(affected=num_rows, inserted=num_rows, skipped_corrupt_files=0)
+    return Outcome(result=replace(empty_result(), row_counts=counts))

@@ -1,0 +1,291 @@
+"""MERGE: rows of a source change, remove and add rows of a table, in one version.
+
+The source is read once: a table at its pinned version as it is, any other source is kept in files first
+(`engine.execution.writes.kept_rows`). One query finds which rows each clause is for
+(`engine.statements.merge.planning`). Then the rows of UPDATE clauses, read by place, get their new values, those of
+INSERT clauses are the rows of the source that matched none, and the other rows of touched files stay
+(`engine.execution.writes.replaced_rows`). A MERGE that only inserts reads the columns of its condition and touches no
+file.
+
+Where no row changes, and the source has no columns for the table, there is no version, but every clause has been
+checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from engine.binding.bound import Outcome
+from engine.enforcement.identity import Extremes, joined, moved_high_water_marks, with_values_taken
+from engine.errors.change_errors import SeveralSourceRows
+from engine.errors.table_errors import naming
+from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
+from engine.execution.writes.dml.source_keys import source_keys
+from engine.execution.writes.dml.stopwatch import Stopwatch
+from engine.execution.writes.dml.update import changed_rows
+from engine.execution.writes.file_metrics import num_files
+from engine.execution.writes.found_rows import FoundRows, find_rows, narrowed
+from engine.execution.writes.kept_rows import count_kept, kept_rows
+from engine.execution.writes.marked_rows import all_but
+from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.replaced_rows import Remainder, live_rows, without_rows
+from engine.execution.writes.row_sets import count_rows
+from engine.execution.writes.staged_files import drop_told, ensure_can_write, new_files
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
+from engine.runtime.results import RowCounts, empty_result
+from engine.spark.run import Run, only_row
+from engine.tables.definition_changes import SetColumnMetadata
+from engine.tables.operations import with_metrics
+from engine.tables.rules import Capability
+from engine.tables.scan import Scan
+from engine.tables.transaction import NewFiles, TableTransaction
+
+
+@contextmanager
+def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
+    """The rows of a source into a table, as one version."""
+    table, watch = plan.table, Stopwatch()
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=_counted(_Written()))
+        return
+    with drop_told(table), _source(plan, run) as source, ExitStack() as staged:
+        watch.note_source()
+        found = _found(plan, source, run)
+        watch.note_scan()
+        known_rows = _known_source_rows(plan, source)
+        written = _write(plan, source, known_rows, found, run, staged)
+        with naming(table.label):
+            if not (written.num_changed or _redefines(plan)):
+                yield StagedWrite(outcome=_counted(written))
+                return
+            num_source_rows = _counted_source_rows(source, run) if known_rows is None else known_rows
+            transaction = _transaction(plan, written, found, watch, numSourceRows=num_source_rows)
+            stage_number(transaction, plan.numbered, run.context.now_ms())
+            yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
+
+
+# --- Which rows ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
+    if plan.source_query is None:
+        yield plan.source
+        return
+    with kept_rows(plan.table.snapshot.storage, plan.source, plan.source_query, run) as source:
+        yield source
+
+
+def _found(plan: MergePlan, source: Scan, run: Run) -> FoundRows:
+    """Raises `SeveralSourceRows`."""
+    kept = plan.table.snapshot.storage if plan.source_query is not None else None
+    keys = source_keys(plan.table, plan.keys, source, run, kept)
+    found = find_rows(plan.table, plan.places.over(source), run, once=False, given=keys)
+    if plan.duplicates is not None:
+        times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
+        if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
+            (key,) = only_row(run, narrowed(plan.duplicates.over(source), keys).read, run.parameters)
+            raise SeveralSourceRows(plan.table.label, key)
+    return found
+
+
+# --- What they become ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """The new files by the number of their clause, what stays and goes, and what the identity columns gave out."""
+
+    updated: Mapping[int, NewFiles] | None = None
+    inserted: Mapping[int, NewFiles] | None = None
+    deleted: Mapping[int, int] | None = None
+    remainder: Remainder | None = None
+    high_water_marks: tuple[SetColumnMetadata, ...] = ()
+
+    @property
+    def new(self) -> tuple[NewFiles, ...]:
+        return (*(self.updated or {}).values(), *(self.inserted or {}).values())
+
+    @property
+    def num_updated(self) -> int:
+        return sum(new.num_rows for new in (self.updated or {}).values())
+
+    @property
+    def num_inserted(self) -> int:
+        return sum(new.num_rows for new in (self.inserted or {}).values())
+
+    @property
+    def num_deleted(self) -> int:
+        return sum((self.deleted or {}).values())
+
+    @property
+    def num_changed(self) -> int:
+        return self.num_updated + self.num_inserted + self.num_deleted
+
+
+def _write(
+    plan: MergePlan, source: Scan, known_rows: int | None, found: FoundRows, run: Run, staged: ExitStack
+) -> _Written:
+    """All files of the version; they go with `staged` if that fails. `known_rows` are those of the source, if known."""
+    table, config = plan.table, plan.definition.config(plan.table.label)
+    updated = {}
+    for update in plan.updates:
+        rows = found.of(update.clause)
+        updated[update.clause] = staged.enter_context(
+            changed_rows(table, rows, update.values.over(source), update.rows, run)
+        )
+    # Of files that were written for the statement; what statistics of others say may be wrong.
+    is_all_matched = plan.source_table is None and known_rows == count_rows(found.of(MATCHING_SOURCE))
+    if is_all_matched:
+        for insert in plan.inserts:
+            ensure_can_write(table, insert.values.over(source).read, insert.rows, run)
+    inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, run, staged)
+    going = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
+    written = _Written(
+        updated=updated,
+        inserted=inserted,
+        deleted={kind: count_rows(found.of(kind)) for kind in plan.deletes},
+        high_water_marks=high_water_marks,
+    )
+    if not going.all:
+        return written
+    remainder = staged.enter_context(without_rows(table, going, run, Capability.MERGED_ROW_MARKS))
+    changes = [
+        *[Change(kind=DELETED, rows=found.of(kind)) for kind in sorted(plan.deletes)],
+        *[Change(kind=BEFORE_UPDATE, rows=found.of(kind)) for kind in updated],
+        *[Change(kind=AFTER_UPDATE, rows=new) for new in updated.values()],
+        *[Change(kind=INSERTED, rows=new) for new in inserted.values()],
+    ]
+    told = staged.enter_context(change_files(table, config, changes, run))
+    return replace(written, remainder=replace(remainder, changes=told))
+
+
+def _insert(
+    plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: ExitStack
+) -> tuple[dict[int, NewFiles], tuple[SetColumnMetadata, ...]]:
+    """The rows of the source that match none of the table; identity values go on from one clause to the next."""
+    inserted: dict[int, NewFiles] = {}
+    high_water_marks: tuple[SetColumnMetadata, ...] = ()
+    if not plan.inserts:
+        return inserted, high_water_marks
+    known = None if plan.source_table is None else plan.source_table.snapshot
+    files = all_but(known, source.files, found.of(MATCHING_SOURCE))
+    extremes: Extremes = {}
+    for insert in plan.inserts:
+        rows = with_values_taken(insert.rows, extremes)
+        read = insert.values.over(replace(source, files=files, choice=None)).read
+        new = staged.enter_context(new_files(plan.table, read, rows, run))
+        inserted[insert.clause] = new
+        extremes = joined(extremes, new.extremes)
+        high_water_marks = moved_high_water_marks(insert.rows.identities, extremes) or high_water_marks
+    return inserted, high_water_marks
+
+
+# --- The version -----------------------------------------------------------------------------------------------------
+
+
+def _transaction(
+    plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch, **metrics: int
+) -> TableTransaction:
+    """`metrics` are those that are not of the version."""
+    table, snapshot = plan.table, plan.table.snapshot
+    metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.source_metrics, **watch.metrics}
+    texts = {name: str(value) for name, value in metrics.items()}
+    description = with_metrics(plan.description, **texts)
+    transaction = table.own.begin(snapshot, replace(description, keeps_row_ids=True), table.label)
+    if written.high_water_marks or _redefines(plan):
+        transaction.define(plan.definition, written.high_water_marks)
+    if plan.reads_table:
+        transaction.read_whole_table()
+    # A row that goes concurrently may leave one of the source without a match, which is to be inserted then.
+    keeps_matches = bool(plan.inserts) and not plan.changes_all_matches
+    if written.remainder is not None:
+        written.remainder.stage_in(transaction, rows_alone=not (plan.reads_table or keeps_matches))
+    if keeps_matches or written.remainder is None:
+        read = snapshot.files.take(found.files) if keeps_matches else snapshot.files.slice(0, 0)
+        transaction.depend_on(found.reads, read["path"])
+    for new in written.new:
+        transaction.add_files(new)
+    return transaction
+
+
+def _redefines(plan: MergePlan) -> bool:
+    """With schema evolution."""
+    return plan.definition != plan.table.snapshot.definition
+
+
+def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
+    """Delta's names."""
+    copied = written.remainder.copied if written.remainder else None
+    updated = {kind: new.num_rows for kind, new in (written.updated or {}).items()}
+    deleted = written.deleted or {}
+    num_copied = copied.num_rows if copied else 0
+    files = [*written.new, *([copied] if copied else [])]
+    metrics = {
+        "numTargetRowsInserted": written.num_inserted,
+        "numTargetRowsUpdated": written.num_updated,
+        "numTargetRowsMatchedUpdated": _sum(updated, by_source, inside=False),
+        "numTargetRowsNotMatchedBySourceUpdated": _sum(updated, by_source, inside=True),
+        "numTargetRowsDeleted": written.num_deleted,
+        "numTargetRowsMatchedDeleted": _sum(deleted, by_source, inside=False),
+        "numTargetRowsNotMatchedBySourceDeleted": _sum(deleted, by_source, inside=True),
+        "numTargetRowsCopied": num_copied,
+        "numOutputRows": written.num_inserted + written.num_updated + num_copied,
+        "numTargetFilesAdded": sum(new.num_files for new in files),
+        "numTargetBytesAdded": sum(new.num_bytes for new in files),
+        "numTargetFilesRemoved": 0,
+        "numTargetBytesRemoved": 0,
+        "numTargetChangeFilesAdded": 0,
+        "numTargetDeletionVectorsAdded": 0,
+        "numTargetDeletionVectorsRemoved": 0,
+        "numTargetDeletionVectorsUpdated": 0,
+    }
+    if written.remainder is not None:
+        removal, vectors = written.remainder.removal_metrics, written.remainder.vector_metrics
+        metrics["numTargetFilesRemoved"] = removal["numRemovedFiles"]
+        metrics["numTargetBytesRemoved"] = removal["numRemovedBytes"]
+        metrics["numTargetChangeFilesAdded"] = num_files(written.remainder.changes)
+        metrics |= {name.replace("num", "numTarget", 1): count for name, count in vectors.items()}
+    return metrics
+
+
+def _known_source_rows(plan: MergePlan, source: Scan) -> int | None:
+    """From footers or statistics; None where these do not say it."""
+    if plan.source_table is None:
+        return count_kept(plan.table.snapshot.storage, source)
+    live = live_rows(plan.source_table, source.files)
+    return int(live.sum()) if (live >= 0).all() else None
+
+
+def _counted_source_rows(source: Scan, run: Run) -> int:
+    read = ReadPlan(text=f"SELECT count(*) FROM {source.relation}", scans=(source,))
+    return int(only_row(run, read, ())[0])
+
+
+def _skipping(plan: MergePlan, found: FoundRows) -> dict[str, int]:
+    """How many files were looked at for matches."""
+    snapshot, scanned = plan.table.snapshot, found.scanned
+    return {
+        "numTargetFilesBeforeSkipping": snapshot.num_files,
+        "numTargetBytesBeforeSkipping": snapshot.size_bytes,
+        "numTargetFilesAfterSkipping": scanned.files if scanned else 0,
+        "numTargetBytesAfterSkipping": scanned.bytes if scanned else 0,
+    }
+
+
+def _sum(counts: Mapping[int, int], clauses: frozenset[int], *, inside: bool) -> int:
+    return sum(count for clause, count in counts.items() if (clause in clauses) is inside)
+
+
+def _counted(written: _Written) -> Outcome:
+    counts = RowCounts(
+        affected=written.num_changed,
+        updated=written.num_updated,
+        deleted=written.num_deleted,
+        inserted=written.num_inserted,
+    )
+    return Outcome(result=replace(empty_result(), row_counts=counts))

@@ -1,0 +1,73 @@
+"""The rows of a DELETE or UPDATE by the values of a query: files that can hold none of these are not read.
+
+`column IN (query)`: where the query reads much, Spark joins its rows with all rows of the table. So it runs first,
+once, and its rows are kept in files (`engine.execution.writes.kept_rows`); the files of the table are those that these
+values leave, as in a MERGE (`engine.execution.writes.dml.source_keys`). Where it reads little Spark broadcasts its
+rows, and the scan is told while the join runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow.compute as pc
+
+from catalog.errors import SqlError
+from catalog.names import quote
+from engine.binding.bound import BoundTable
+from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
+from engine.execution.writes.dml.source_keys import FILES_MIN, source_keys
+from engine.execution.writes.found_rows import FoundRows, find_rows
+from engine.execution.writes.kept_rows import kept_rows
+from engine.planning.plans.reads import ReadPlan, TargetRead
+from engine.planning.plans.writes import MatchedKey, QueriedKey
+from engine.planning.rules.kept_scan import kept_scan
+from engine.planning.rules.matched_columns import is_compared
+from engine.spark.run import Run
+from engine.tables.scan import Scan
+
+_LARGE_BYTES = 10 << 20
+"""Of files. Spark estimates what it broadcasts by them, and this is its limit."""
+
+
+@contextmanager
+def rows_found(table: BoundTable, places: TargetRead, queried: QueriedKey | None, run: Run) -> Iterator[FoundRows]:
+    """For the time of the block, in which others' new files are asked for such rows as well."""
+    scan = _scan_to_keep(table, queried, run) if queried is not None else None
+    if queried is None or scan is None:
+        yield find_rows(table, places, run)
+        return
+    with kept_rows(table.snapshot.storage, scan, queried.query, run) as kept:
+        read = queried.places.read
+        over_kept = replace(queried.places, read=replace(read, scans=(*read.scans, kept)))
+        given = source_keys(table, (_key(queried, kept),), kept, run, table.snapshot.storage)
+        yield find_rows(table, over_kept, run, given=given)
+
+
+def _scan_to_keep(table: BoundTable, queried: QueriedKey, run: Run) -> Scan | None:
+    """None where the query's rows need not be kept, or do not tell anything of files."""
+    if table.snapshot.num_files < FILES_MIN or not _is_large(queried.query):
+        return None
+    try:
+        if run.variables_of(queried.query):  # by itself it may have one where it means a column of the table
+            return None
+        columns = run.columns_of(queried.query)
+        scan = kept_scan(queried.relation, columns, table.snapshot.table_root)
+    except (StatementCancelled, StatementTimedOut):
+        raise
+    except SqlError:  # it means the table's row, or is refused as a part of the condition as well
+        return None
+    if len(columns) != 1 or not is_compared(queried.field, scan.schema.fields[0]):
+        return None
+    return scan
+
+
+def _is_large(query: ReadPlan) -> bool:
+    return sum(pc.sum(scan.files["size"]).as_py() or 0 for scan in query.scans) > _LARGE_BYTES
+
+
+def _key(queried: QueriedKey, kept: Scan) -> MatchedKey:
+    (column,) = kept.schema.fields
+    return MatchedKey(path=queried.path, of_source=f"{kept.relation}.{quote(column.name)}", data_type=column.data_type)

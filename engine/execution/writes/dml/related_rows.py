@@ -1,0 +1,186 @@
+"""REPLACE ON: the rows of a query, looked at twice: they are written, and they say which rows of the table go.
+
+Both times they must be the same rows, whatever the query is (`rand()`, a table that is being written). Three ways:
+
+* the values that the condition needs are taken from the new files, where these have them as the query gave them;
+* a whole number that was stored in a column of another size is cast back, which loses nothing;
+* where storing may have changed a value that the condition needs (a decimal became an INT, a text a CHAR), the query's
+  rows are first written beside the table's files, as they are, and all else reads these files. No version ever has
+  them; they go when the statement ends, and VACUUM takes what a crash leaves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from catalog.errors import SqlError
+from catalog.names import fold, quote
+from engine.binding.bound import BoundTable
+from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
+from engine.errors.statement_errors import SparkFailure
+from engine.execution.writes.kept_rows import kept_rows
+from engine.planning.plans.expression_checks import ExpressionCheckPlan
+from engine.planning.plans.reads import QueryColumn, ReadPlan, TargetRead
+from engine.planning.plans.write_plan import WritePlan
+from engine.planning.plans.writes import InsertPlan, ReplaceRelated
+from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.target_reads import places_where
+from engine.planning.rules.allowed_expressions import condition_check
+from engine.planning.rules.expression_checks import ensure_checked
+from engine.planning.rules.kept_scan import kept_scan
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.runtime.parameters import Parameter
+from engine.spark.run import Run
+from engine.sql.expressions import requalified
+from engine.sql.query.composed import Names
+from engine.tables.scan import Scan
+from engine.tables.transaction import NewFiles
+from engine.types.schema import PrimitiveType, StructField, parse_data_type
+from engine.types.sql_types import ddl_type, format_sql_type
+
+_WHOLE = (PrimitiveType.BYTE, PrimitiveType.SHORT, PrimitiveType.INTEGER, PrimitiveType.LONG)
+_NAME = re.compile(r"`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRows:
+    """What is written, with which parameters of the statement; and what it replaces, once it is written (None: see
+    the plan).
+    """
+
+    read: ReadPlan
+    parameters: Sequence[Parameter]
+    deleted: Callable[[NewFiles], TargetRead] | None = None
+
+
+@contextmanager
+def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterator[SourceRows]:
+    """Raises for a condition that cannot decide, before anything is written."""
+    table, source, rows, columns = plan.table, plan.source, plan.rows, plan.columns
+    source_alias = relation.source_alias or _unused_alias(relation, table, columns)
+    _ensure_condition(table, relation, source_alias, columns, run)
+    condition = _qualified(table, relation, source_alias, columns)
+
+    def places(query: str, scan: Scan) -> TargetRead:
+        alias = quote(relation.alias)
+        join = f"AS {alias} LEFT SEMI JOIN ({query}) AS {quote(source_alias)} ON ({condition}\n)"
+        return places_where(table, join, (scan,))
+
+    stored = _stored_values(columns, relation, rows)
+    if stored is not None:
+        scan = _scan_of_new(table, rows, columns)
+        query = f"SELECT {stored} FROM {scan.relation}"
+        yield SourceRows(
+            read=source,
+            parameters=run.parameters,
+            deleted=lambda new: places(query, replace(scan, files=new.files)),
+        )
+        return
+    scan = kept_scan(Names(column.name for column in columns).new("source"), columns, table.snapshot.table_root)
+    with kept_rows(table.snapshot.storage, scan, source, run) as kept:
+        query = f"SELECT * FROM {kept.relation}"
+        yield SourceRows(read=ReadPlan(text=query, scans=(kept,)), parameters=(), deleted=lambda _: places(query, kept))
+
+
+# --- The condition ---------------------------------------------------------------------------------------------------
+
+
+def _unused_alias(relation: ReplaceRelated, table: BoundTable, columns: Sequence[QueryColumn]) -> str:
+    named = [part for path in relation.condition.columns for part in path]
+    taken = (*named, *table.snapshot.schema.names, *(column.name for column in columns))
+    return Names(taken).new("query")
+
+
+def _ensure_condition(
+    table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn], run: Run
+) -> None:
+    scan = empty_scan(table.snapshot.schema, table.entry.location)
+    nulls = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {quote(column.name)}" for column in columns)
+    over = f"FROM {scan.relation} AS {quote(relation.alias)} CROSS JOIN (SELECT {nulls}) AS {quote(source_alias)}"
+    check = condition_check("REPLACE ON", relation.shown, relation.condition.in_parentheses)
+    check = replace(check, translated=_translated)
+    plan = ExpressionCheckPlan(over=ReadPlan(text=over, scans=(scan,)), checks=(check,))
+    ensure_checked(plan, replace(run, parameters=()))
+
+
+def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:
+    """The condition with all columns qualified, so that it means the same where the table has other columns too: those
+    that come with the statement, or are ours.
+    """
+    aliases, names = {fold(relation.alias), fold(source_alias)}, {fold(column.name) for column in columns}
+
+    def qualified(parts: Sequence[str]) -> tuple[int, str] | None:
+        if len(parts) > 1 and fold(parts[0]) in aliases:
+            return None
+        is_new, is_old = fold(parts[0]) in names, table.snapshot.schema.field(parts[0]) is not None
+        return None if is_new == is_old else (0, f"{quote(source_alias if is_new else relation.alias)}.")
+
+    return requalified(relation.condition.text, qualified)
+
+
+def _sql_type(column: QueryColumn) -> str:
+    nested = not isinstance(column.json_type, str)
+    return ddl_type(parse_data_type(column.json_type)) if nested else column.sql_type
+
+
+def _translated(failure: SparkFailure) -> SqlError:
+    found = _NAME.search(failure.text)
+    name = found[0] if found else "a column"
+    match failure.spark_condition:
+        case "AMBIGUOUS_REFERENCE":
+            return AmbiguousInCondition(name)
+        case str(condition) if condition.startswith("UNRESOLVED_COLUMN"):
+            return UnresolvedInCondition(name)
+        case _:
+            return failure
+
+
+# --- The query's values, out of the new files ------------------------------------------------------------------------
+
+
+def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, rows: WritePlan) -> str | None:
+    """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
+    parts = {fold(part) for path in relation.condition.columns for part in path}
+    by_position = [None] * len(columns) if rows.source_columns is not None else rows.target_columns
+    unlike, texts = {*rows.stored_as, *rows.config.stored_values}, []
+    for position, column in enumerate(columns):
+        if "*" not in parts and fold(column.name) not in parts:
+            continue
+        field = by_position[position] if position < len(by_position) else None
+        text = _stored_value(column, field or rows.schema.field(column.name), unlike)
+        if text is None:
+            return None
+        texts.append(f"{text} AS {quote(column.name)}")
+    return ", ".join(texts or ["1"])
+
+
+def _stored_value(column: QueryColumn, field: StructField | None, unlike: Collection[str]) -> str | None:
+    """The value that the query gave, from the one that is stored; None where that may be another one, as in the columns
+    `unlike`.
+    """
+    if _is_void(column):
+        return "NULL"
+    given = parse_data_type(column.json_type)
+    if field is None or field.name in unlike:
+        return None
+    if CHAR_VARCHAR_TYPE in field.metadata:
+        return None
+    if format_sql_type(given) == format_sql_type(field.data_type):
+        return quote(field.name)
+    if given in _WHOLE and field.data_type in _WHOLE:
+        return f"CAST({quote(field.name)} AS {format_sql_type(given)})"
+    return None
+
+
+def _scan_of_new(table: BoundTable, rows: WritePlan, columns: Sequence[QueryColumn]) -> Scan:
+    """Its files are not known yet."""
+    relation = Names((*table.snapshot.schema.names, *(column.name for column in columns))).new("new_rows")
+    none = table.snapshot.files.slice(0, 0)
+    return replace(table.snapshot.row_files.scan(rows.config, none, relation, table.label), row_tracking=None)
+
+
+def _is_void(column: QueryColumn) -> bool:
+    return column.json_type == PrimitiveType.VOID.value

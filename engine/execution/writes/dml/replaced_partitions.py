@@ -1,0 +1,127 @@
+"""Partitions that go, file by file: those that get new rows, or those for which a condition is true.
+
+Files belong together by the values of their partition, whatever texts writers gave these; texts of timestamps without
+an offset are in the session's zone, as they are when rows are read. The write depends on these partitions alone: what
+others do to the rest of the table concurrently is no conflict. So the same question is asked again at the commit, about
+the files that came since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import Any
+
+import pyarrow as pa
+
+from catalog.names import quote
+from engine.binding.bound import BoundTable
+from engine.execution.writes.replaced_rows import Remainder
+from engine.planning.plans.reads import ReadPlan
+from engine.runtime.parameters import Parameter
+from engine.spark.run import Run
+from engine.sql.query.composed import Names
+from engine.tables.transaction import NewFiles
+from engine.types.arrow_types import Array
+from engine.types.partition_values import PartitionValue, parse_partition_value
+from engine.types.schema import PrimitiveType, StructField
+from engine.types.sql_types import ddl_type
+
+PartitionKey = tuple[PartitionValue, ...]
+Wanted = Callable[[Iterable[PartitionKey]], set[PartitionKey]]
+"""Which of these partitions are replaced?"""
+
+_NAN = float("nan")
+"""The only one in keys, so that it equals itself."""
+
+
+def partitions_of(table: BoundTable, new: NewFiles, run: Run) -> Wanted:
+    """Those that the new files are in."""
+    keys = _Keys(table, run)
+    touched = set(keys.of(new.files))
+    return touched.intersection
+
+
+def matching_partitions(table: BoundTable, condition: str, run: Run, parameters: Sequence[Parameter] = ()) -> Wanted:
+    """Those for which Spark finds the condition (SQL over the partition columns) true. A partition is asked of once."""
+    columns, known = _Keys(table, run).columns, dict[PartitionKey, bool]()
+    run = replace(run, parameters=parameters)
+
+    def wanted(keys: Iterable[PartitionKey]) -> set[PartitionKey]:
+        keys = set(keys)
+        unknown = [key for key in keys if key not in known]
+        matching = _matching(unknown, columns, condition, run)
+        known.update((key, key in matching) for key in unknown)
+        return {key for key in keys if known[key]}
+
+    return wanted
+
+
+def without_partitions(table: BoundTable, wanted: Wanted, run: Run) -> Remainder:
+    """The files of the partitions that are replaced; nothing of them stays."""
+    keys = _Keys(table, run)
+
+    def may_go(files: Any) -> Array:
+        found = keys.of(files)
+        replaced = wanted(found)
+        return pa.array([key in replaced for key in found], pa.bool_())
+
+    files = table.snapshot.files
+    return Remainder(removed=files.filter(may_go(files)), reads=may_go)
+
+
+class _Keys:
+    """The values of partitions, from their texts in the log."""
+
+    def __init__(self, table: BoundTable, run: Run) -> None:
+        snapshot = table.snapshot
+        self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
+        self._own = snapshot.row_files.partitions
+        self._types = [column.data_type for column in self.columns]
+        self._physical = snapshot.columns().physical_partition_columns
+        self._zone = (
+            run.session_zone("Replacing partitions by timestamps") if PrimitiveType.TIMESTAMP in self._types else UTC
+        )
+
+    def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
+        values = (
+            parse_partition_value(texts.get(physical), data_type, self._zone)
+            for physical, data_type in zip(self._physical, self._types, strict=True)
+        )
+        return tuple(_NAN if value != value else value for value in values)
+
+    def of(self, files: Any) -> list[PartitionKey]:
+        """A key for each file."""
+        own = self._own(files)
+        if own is not None:
+            return [(text,) for text in own]
+        return [self.key(dict(pairs)) for pairs in files.column("partition_values").to_pylist()]
+
+
+def _matching(
+    keys: list[PartitionKey], partition_columns: list[StructField], condition: str, run: Run
+) -> set[PartitionKey]:
+    if not keys:
+        return set()
+    names = [column.name for column in partition_columns]
+    position = Names(names).new("key")
+    columns = ", ".join(map(quote, (position, *names)))
+    values = ((str(number), *map(_value, key, partition_columns)) for number, key in enumerate(keys))
+    rows = ", ".join(f"({', '.join(each)})" for each in values)
+    read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
+    context = replace(run.context, statement_id=f"{run.context.statement_id}-partitions")
+    result = run.executor.run_query(read, context, run.parameters)
+    try:
+        return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}
+    finally:
+        result.close()
+
+
+def _value(value: PartitionValue, column: StructField) -> str:
+    """SQL text of a partition value."""
+    if value is None:
+        return f"CAST(NULL AS {ddl_type(column.data_type)})"
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    literal = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"CAST({literal} AS {ddl_type(column.data_type)})"

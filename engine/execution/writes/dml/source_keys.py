@@ -1,0 +1,223 @@
+"""Which files of a table a MERGE can change, by the keys of its source.
+
+One query, over the source that is read once anyway, answers the distinct values of each key. A file whose statistics or
+partition values leave no room for any of them holds no row that matches. Of more values than a list should have it is
+asked which ranges they lie in: values are grouped by their distance from the lowest, each group is one range, and of
+the gaps between ranges the widest are kept. However they are grouped, the ranges hold all values.
+
+Rows that are kept in files (`engine.execution.writes.kept_rows`), and are not too many, are looked at here: that takes
+no job. The ranges are then those between the widest gaps of all values.
+
+Nothing is asked where the table has few files, or the source is so small that Spark broadcasts it: then the scan is
+told the keys while the join runs.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.names import quote
+from engine.binding.bound import BoundTable
+from engine.execution.writes.kept_rows import count_kept, kept_column
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.writes import MatchedKey
+from engine.pruning.predicates import (
+    ALWAYS,
+    Column,
+    Compare,
+    Constant,
+    In,
+    Literal,
+    Operator,
+    Or,
+    Predicate,
+    conjunction,
+)
+from engine.spark.run import Run
+from engine.storage.storage import Storage
+from engine.tables.scan import Scan
+from engine.types.arrow_types import Array
+from engine.types.schema import DataType, DecimalType, PrimitiveType
+
+FILES_MIN = 16
+_BROADCAST, _BROADCAST_BYTES = "spark.sql.autoBroadcastJoinThreshold", 64 << 10
+_LISTED_MAX = 20_000
+_LOOKED_AT_MAX = 5_000_000
+"""Rows; up to so many are read without Spark."""
+_GROUPS = 10_000
+_RANGES_MAX, _RANGES_PER_FILE = 256, 4
+"""Ranges that a predicate has; of kept rows also no more for each file, since each range is compared with each file."""
+
+Range = tuple[Any, Any]
+
+
+def source_keys(
+    table: BoundTable, keys: Sequence[MatchedKey], source: Scan, run: Run, kept: Storage | None = None
+) -> Predicate:
+    """What is true of each row of `table` that matches one of `source`, whose files are those of kept rows where they
+    are `kept` there.
+    """
+    if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, run):
+        return ALWAYS
+    columns = None if kept is None else _kept_columns(keys, source, kept)
+    if columns is not None:
+        ranges_max = min(_RANGES_MAX, _RANGES_PER_FILE * table.snapshot.num_files)
+        found = (_among_kept(key, column, ranges_max) for key, column in zip(keys, columns, strict=True))
+        return conjunction(tuple(found))
+    lists = _distinct_values(keys, source, run)
+    return conjunction(
+        tuple(
+            _among(key, values) if len(values) <= _LISTED_MAX else _within(key, _ranges(key, source, run))
+            for key, values in zip(keys, lists, strict=True)
+        )
+    )
+
+
+def _is_broadcast(source: Scan, run: Run) -> bool:
+    """Whether the join will tell the scan its keys, in a list, while it runs (`JoinFilePruning`)."""
+    num_bytes = pc.sum(source.files["size"]).as_py() or 0
+    return num_bytes <= _BROADCAST_BYTES and not (run.executor.get_setting(_BROADCAST) or "").startswith("-")
+
+
+def _kept_columns(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> list[pa.ChunkedArray] | None:
+    """Of each key its values; None for fields of columns, and of too many rows."""
+    assert source.layout is not None
+    fields = zip(source.schema.fields, source.layout.schema.fields, strict=True)
+    stored = {f"{source.relation}.{quote(field.name)}": of_file.name for field, of_file in fields}
+    if any(key.of_source not in stored for key in keys) or count_kept(kept, source) > _LOOKED_AT_MAX:
+        return None
+    return [kept_column(kept, source, stored[key.of_source]) for key in keys]
+
+
+def _among_kept(key: MatchedKey, column: pa.ChunkedArray, ranges_max: int) -> Predicate:
+    values = pc.unique(column.drop_null())
+    if len(values) <= _LISTED_MAX:
+        return _among(key, _values(values, key.data_type))
+    return _within(key, _ranges_of(values, key.data_type, ranges_max))
+
+
+def _ranges_of(values: pa.Array, data_type: DataType, ranges_max: int) -> list[Range]:
+    """Of different values that are not null; so many at most."""
+    ends = [0, len(values)]
+    values = values.take(pc.array_sort_indices(values))
+    if data_type is not PrimitiveType.STRING:
+        gaps = np.diff(_numbers(values, data_type))
+        num_kept = min(ranges_max - 1, len(gaps))
+        ends[1:1] = (np.sort(np.argsort(gaps)[len(gaps) - num_kept :]) + 1).tolist()
+    lows = _values(values.take(pa.array(ends[:-1])), data_type)
+    highs = _values(values.take(pa.array([end - 1 for end in ends[1:]])), data_type)
+    return list(zip(lows, highs, strict=True))
+
+
+def _numbers(values: pa.Array, data_type: DataType) -> Array:
+    """Doubles that grow with the values."""
+    if isinstance(data_type, DecimalType):
+        return np.asarray(values.cast(pa.float64()))
+    whole = values.cast(pa.int32()) if data_type is PrimitiveType.DATE else values
+    return np.asarray(whole.cast(pa.int64())).astype(np.float64)
+
+
+def _distinct_values(keys: Sequence[MatchedKey], source: Scan, run: Run) -> list[list[Any]]:
+    """Of each key one more than a list should have at most."""
+    selects = []
+    for number, key in enumerate(keys):
+        columns = [key.of_source if at == number else "NULL" for at in range(len(keys))]
+        items = ", ".join(f"{column} AS k{at}" for at, column in enumerate(columns))
+        selects.append(
+            f"(SELECT DISTINCT {number} AS n, {items} FROM {source.relation} "
+            f"WHERE {key.of_source} IS NOT NULL LIMIT {_LISTED_MAX + 1})"
+        )
+    found = _read(" UNION ALL ".join(selects), source, run)
+    return [
+        _values(found.column(number + 1).filter(pc.equal(found.column(0), number)), key.data_type)
+        for number, key in enumerate(keys)
+    ]
+
+
+def _ranges(key: MatchedKey, source: Scan, run: Run) -> list[Range]:
+    number = _number(key.data_type)
+    text = f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) WHERE k IS NOT NULL"
+    if number is not None:
+        extremes = f"(SELECT min({key.of_source}) AS low, max({key.of_source}) AS high FROM {source.relation})"
+        low, high, at = (number.format(name) for name in ("low", "high", "k"))
+        group = f"floor(try_divide({at} - {low}, {high} - {low}) * {_GROUPS})"
+        text = (
+            f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) CROSS JOIN {extremes} "
+            f"WHERE k IS NOT NULL GROUP BY {group}"
+        )
+    found = _read(text, source, run)
+    lows, highs = (_values(column, key.data_type) for column in found.columns)
+    return _joined(sorted(zip(lows, highs, strict=True)))
+
+
+def _number(data_type: DataType) -> str | None:
+    """SQL for a double that grows with a value; None for a text."""
+    match data_type:
+        case PrimitiveType.STRING:
+            return None
+        case PrimitiveType.DATE:
+            return "CAST(unix_date({}) AS DOUBLE)"
+        case PrimitiveType.TIMESTAMP:
+            return "CAST(unix_micros({}) AS DOUBLE)"
+        case PrimitiveType.TIMESTAMP_NTZ:
+            return "CAST(unix_micros(CAST({} AS TIMESTAMP)) AS DOUBLE)"
+        case _:
+            return "CAST({} AS DOUBLE)"
+
+
+def _joined(ranges: Sequence[Range]) -> list[Range]:
+    """Ranges in ascending order of their lows as fewer ones, with the widest gaps between them."""
+    if len(ranges) <= _RANGES_MAX:
+        return list(ranges)
+    highs = list(accumulate((high for _, high in ranges), max))
+    gaps = range(1, len(ranges))
+    kept = sorted(heapq.nlargest(_RANGES_MAX - 1, gaps, key=lambda at: ranges[at][0] - highs[at - 1]))
+    starts, ends = [0, *kept], [*kept, len(ranges)]
+    return [(ranges[start][0], highs[end - 1]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _among(key: MatchedKey, values: Sequence[Any]) -> Predicate:
+    return In(Column(key.path), tuple(_literals(key, values))) if values else Constant(False)
+
+
+def _within(key: MatchedKey, ranges: Sequence[Range]) -> Predicate:
+    column = Column(key.path)
+    return Or(
+        tuple(
+            conjunction(
+                (
+                    Compare(Operator.GREATER_OR_EQUAL, column, low),
+                    Compare(Operator.LESS_OR_EQUAL, column, high),
+                )
+            )
+            for low, high in (tuple(_literals(key, pair)) for pair in ranges)
+        )
+    )
+
+
+def _literals(key: MatchedKey, values: Sequence[Any]) -> Iterator[Literal]:
+    return (Literal(value, key.data_type) for value in values)
+
+
+def _read(text: str, source: Scan, run: Run) -> pa.Table:
+    result = run.executor.run_query(ReadPlan(text=text, scans=(source,)), run.context, ())
+    try:
+        return pa.Table.from_batches(result.batches(), result.schema)
+    finally:
+        result.close()
+
+
+def _values(column: Any, data_type: DataType) -> list[Any]:
+    """As :class:`Literal` has them."""
+    if data_type is PrimitiveType.DATE:
+        column = column.cast(pa.int32())
+    elif data_type in (PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ):
+        column = column.cast(pa.int64())
+    return cast(list[Any], column.to_pylist())

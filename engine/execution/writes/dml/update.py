@@ -1,0 +1,124 @@
+"""UPDATE: rows stay the same rows and have other values.
+
+They are found once. Then their files are written again, with the new values of these rows, which satisfy the rules for
+rows of an INSERT, and the others as they are (`engine.statements.row_changes.planning_rewrite`). Or, where deletion
+vectors mark the rows, or a change data feed has to tell them from the others, they go to files of their own, and the
+files' other rows are kept (`engine.execution.writes.replaced_rows`). Where the table tracks its rows, they keep their
+ids. Where no row is found there is no version, but the assignments have been checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.binding.bound import BoundTable, Outcome
+from engine.errors.change_errors import ChangedRowsDiffer
+from engine.errors.table_errors import naming
+from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
+from engine.execution.writes.dml.queried_keys import rows_found
+from engine.execution.writes.dml.stopwatch import Stopwatch
+from engine.execution.writes.file_metrics import num_files
+from engine.execution.writes.found_rows import FoundRows
+from engine.execution.writes.marked_rows import only, told
+from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.replaced_rows import Remainder, live_rows, without_files, without_rows
+from engine.execution.writes.row_sets import RowsOfFiles, count_rows
+from engine.execution.writes.staged_files import drop_told, new_files
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.reads import TargetRead
+from engine.planning.plans.write_plan import WritePlan
+from engine.planning.plans.writes import RewrittenRows, UpdatePlan
+from engine.runtime.results import RowCounts, empty_result
+from engine.spark.run import Run
+from engine.tables.operations import with_metrics
+from engine.tables.rules import Capability
+from engine.tables.transaction import NewFiles
+
+
+@contextmanager
+def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
+    """New values for rows of a table, as one version."""
+    table, watch = plan.table, Stopwatch()
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=_counted(0))
+        return
+    with drop_told(table), rows_found(table, plan.places, plan.queried, run) as found:
+        watch.note_scan()
+        with _written(plan, found, run) as (new, remainder), naming(table.label):
+            count = count_rows(found.all)
+            if not count:
+                yield StagedWrite(outcome=_counted(0))
+                return
+            description = with_metrics(plan.description, **_metrics(remainder, new, count, watch))
+            transaction = table.own.begin(table.snapshot, replace(description, keeps_row_ids=True), table.label)
+            if plan.reads_table:
+                transaction.read_whole_table()
+            remainder.stage_in(transaction, rows_alone=not plan.reads_table)
+            transaction.add_files(new)
+            stage_number(transaction, plan.numbered, run.context.now_ms())
+            yield StagedWrite(outcome=_counted(count), transaction=transaction, label=table.label)
+
+
+@contextmanager
+def _written(plan: UpdatePlan, found: FoundRows, run: Run) -> Iterator[tuple[NewFiles, Remainder]]:
+    """The rows with their new values, in files that may have others too, and what takes the old ones away."""
+    table, rows = plan.table, found.all
+    if plan.rewritten is not None and rows:
+        with _rewritten_files(table, found, plan.rewritten, run) as new:
+            yield new, without_files(table, found)
+        return
+    config = table.snapshot.rules
+    before = Change(kind=BEFORE_UPDATE, rows=rows)
+    with (
+        changed_rows(table, rows, plan.values, plan.rows, run) as new,
+        without_rows(table, found, run, Capability.UPDATED_ROW_MARKS) as remainder,
+        change_files(table, config, (before, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), run) as changes,
+    ):
+        yield new, replace(remainder, changes=changes)
+
+
+@contextmanager
+def _rewritten_files(table: BoundTable, found: FoundRows, rewritten: RewrittenRows, run: Run) -> Iterator[NewFiles]:
+    """All live rows of the files in which rows were found; if the block that commits them fails, the new files go."""
+    with told(table, found.all) as files:
+        source = rewritten.values.over(replace(rewritten.values.scan, files=files, choice=None)).read
+        with new_files(table, source, rewritten.rows, run) as new:
+            live = live_rows(table, files)
+            if (live >= 0).all() and new.num_rows != live.sum():
+                raise ChangedRowsDiffer(table.label, int(live.sum()), new.num_rows)
+            yield new
+
+
+@contextmanager
+def changed_rows(
+    table: BoundTable, rows: RowsOfFiles, values: TargetRead, rules: WritePlan, run: Run
+) -> Iterator[NewFiles]:
+    """The new `values` of these rows, as files; if the block that commits them fails, they go."""
+    with only(table, rows) as files:
+        source = values.over(replace(values.scan, files=files, choice=None)).read
+        with new_files(table, source, rules, run) as new:
+            if new.num_rows != count_rows(rows):
+                raise ChangedRowsDiffer(table.label, count_rows(rows), new.num_rows)
+            yield new
+
+
+def _metrics(remainder: Remainder, new: NewFiles, count: int, watch: Stopwatch) -> dict[str, str]:
+    """Delta's names; its values are texts. `count` is of the rows that changed."""
+    copied = remainder.copied
+    metrics = {
+        **remainder.removal_metrics,
+        "numAddedFiles": new.num_files + num_files(copied),
+        "numAddedBytes": new.num_bytes + (copied.num_bytes if copied else 0),
+        "numAddedChangeFiles": num_files(remainder.changes),
+        "numUpdatedRows": count,
+        "numCopiedRows": new.num_rows - count + (copied.num_rows if copied else 0),
+        **remainder.vector_metrics,
+        **watch.metrics,
+    }
+    return {name: str(value) for name, value in metrics.items()}
+
+
+def _counted(num_rows: int) -> Outcome:
+    return Outcome(result=replace(empty_result(), row_counts=RowCounts(affected=num_rows)))

@@ -1,0 +1,40 @@
+"""`FROM source INSERT INTO a … INSERT INTO b …`: one statement, a version in each table.
+
+Delta has no commit of several tables at once. So all INSERTs are planned before the first one writes, on one version of
+each table they read, and they commit one after the other, as in Spark. Where a later one fails, the error says which
+tables have their rows already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from catalog.errors import SqlError
+from engine.binding.bound import Outcome
+from engine.errors.statement_errors import InsertsStopped, StatementCancelled, StatementTimedOut
+from engine.execution.writes.file_metrics import counted
+from engine.runtime.parameters import Parameter
+from engine.sql.dialect.errors import UnsupportedClause
+from engine.statements.insert.statement import Insert
+
+
+def ensure_no_positions(parameters: Sequence[Parameter]) -> None:
+    """Refuse parameters by position: each INSERT would count them from the first."""
+    if any(parameter.name is None for parameter in parameters):
+        raise UnsupportedClause("A parameter '?' in several INSERTs", "Give the parameter a name, as in :start.")
+
+
+def one_by_one(inserts: Sequence[Insert], runs: Sequence[Callable[[], Outcome]]) -> Outcome:
+    """Run them in their order; the rows that all of them wrote."""
+    rows = 0
+    for index, run in enumerate(runs):
+        try:
+            rows += run().result.rows_modified or 0
+        except (StatementCancelled, StatementTimedOut):
+            raise
+        except SqlError as error:
+            if index == 0:
+                raise
+            done = ", ".join(".".join(insert.table_parts) for insert in inserts[:index])
+            raise InsertsStopped(done, ".".join(inserts[index].table_parts), str(error)) from error
+    return counted(rows)

@@ -1,0 +1,85 @@
+"""The rows of a query, kept in files for the time of a statement that looks at them more than once.
+
+Each time they must be the same rows, whatever the query is (`rand()`, a table that is being written). The files lie
+beside the table's, where every executor can reach them; no version ever has them. They go when the statement ends, and
+VACUUM takes what a crash leaves. Few rows are not shuffled into one file: they are read once or twice, and gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.execution.writes.staged_files import discard
+from engine.planning.plans.file_writes import FieldMatching, RowRules, WriteTarget, WrittenFile
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.rules.kept_scan import kept_columns
+from engine.spark.run import Run
+from engine.sql.query.composed import Names
+from engine.storage.storage import Storage
+from engine.tables.scan import NO_FILES, Scan
+from engine.types.schema import PrimitiveType, StructField, StructType
+
+
+@contextmanager
+def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Iterator[Scan]:
+    """`scan` (`engine.planning.rules.kept_scan`) with files that have the rows of `source`, below the table's
+    folder."""
+    storage.ensure_writable()
+    names = Names([source.text]).several("given", len(scan.schema.fields))
+    columns = kept_columns(scan)
+    given = [
+        name for name, field in zip(names, scan.schema.fields, strict=True) if field.data_type is not PrimitiveType.VOID
+    ]
+    if not given:
+        columns, given = StructType((StructField("c", PrimitiveType.BOOLEAN),)), ["true"]
+    text = f"SELECT {', '.join(given)} FROM ({source.text}\n) AS given({', '.join(names)})"
+    rules = RowRules(
+        label=scan.label,
+        columns=columns.to_json(),
+        by_name=False,
+        fields=FieldMatching.POSITION,
+        steps=(),
+        stored=columns.to_json(),
+        partition_columns=(),
+        joins_tasks=True,
+        names=tuple(columns.names),
+    )
+    name = f"rows kept for {run.context.statement_id}: {scan.relation}"
+    target = WriteTarget(folder=storage.root, rules=rules, keeps=name)
+    written = run.executor.write_files(replace(source, text=text), target, run.context, run.parameters)
+    try:
+        yield replace(scan, files=_files(written), name=name)
+    finally:
+        discard(storage, (file.path for file in written))
+
+
+def count_kept(storage: Storage, scan: Scan) -> int:
+    """How many rows a scan of :func:`kept_rows` has, by the footers of its files."""
+    return sum(_num_rows(storage, path) for path in scan.files["path"].to_pylist())
+
+
+def kept_column(storage: Storage, scan: Scan, name: str) -> pa.ChunkedArray:
+    """A column of those rows, by its name in the files."""
+    parts: list[pa.Array] = []
+    for path in scan.files["path"].to_pylist():
+        with storage.open_input(path) as file:
+            parts += pq.read_table(file, columns=[name]).column(0).chunks
+    return pa.chunked_array(parts) if parts else pa.chunked_array([], pa.null())
+
+
+def _num_rows(storage: Storage, path: str) -> int:
+    with storage.open_input(path) as file:
+        return int(pq.read_metadata(file).num_rows)
+
+
+def _files(written: Sequence[WrittenFile]) -> pa.Table:
+    files: list[tuple[Any, ...]] = [(file.path, file.size, file.modification_time, []) for file in written]
+    return pa.Table.from_pylist(
+        [dict(zip(NO_FILES.column_names, file, strict=True)) for file in files], schema=NO_FILES.schema
+    )

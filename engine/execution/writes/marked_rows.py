@@ -1,0 +1,113 @@
+"""Rows that are told apart from others of their file: marked as gone for good, or for one statement alone.
+
+Where the table marks rows (`Capability.DELETED_ROW_MARKS` and its like), its format does that
+(`engine.tables.row_files`). Whatever the format, a copy reads a file without the rows that go, new values are made from
+those that change, and a file that is written again has both. No version has the vectors that tell these apart; small
+ones travel with the list of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+
+from engine.binding.bound import BoundTable
+from engine.execution.writes.row_sets import RowSet, RowsOfFiles
+from engine.execution.writes.staged_files import discard, discarded_on_failure
+from engine.spark.run import Run
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.vector_files import VectorRow, inline_vector, write_vectors
+from engine.tables.row_files import MarkedFiles
+from engine.tables.snapshot import TableSnapshot
+
+_INLINE_ROWS_MAX = 20_000
+"""Up to so many rows vectors are text in the list of files, some 3 bytes a row at most; others take a file."""
+
+
+@contextmanager
+def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run: Run) -> Iterator[MarkedFiles]:
+    """Live files whose number of rows is known, with marks of these rows too; if the block that commits them fails,
+    what was written for that goes.
+    """
+    storage = table.snapshot.storage
+    storage.ensure_writable()
+    marked = table.snapshot.row_files.mark(files, [rows.indices() for rows in going])
+    with discarded_on_failure(storage, marked.written, run):
+        run.context.cancel.ensure_live()
+        yield marked
+
+
+@contextmanager
+def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
+    """The files of the snapshot with these rows, to read no others: a scan's `files`."""
+    files = table.snapshot.row_files.readable(_taken(table, rows))
+    with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
+        yield _with_column(files, "deletion_vector", pa.nulls(len(files), DELETION_VECTOR)).append_column(
+            "selected_rows", pa.array(vectors, DELETION_VECTOR)
+        )
+
+
+@contextmanager
+def told(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
+    """The files of the snapshot with these rows, to read all live rows and tell these from others."""
+    with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
+        files = table.snapshot.row_files.readable(_taken(table, rows))
+        yield files.append_column("told_rows", pa.array(vectors, DELETION_VECTOR))
+
+
+@contextmanager
+def without(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
+    """The files of the snapshot that have some of these rows, to read their others that are not deleted."""
+    files = _taken(table, rows)
+    gone = _deleted(table.snapshot, files, [rows[position] for position in sorted(rows)])
+    with _for_reading(table, gone) as vectors:
+        yield _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
+
+
+def all_but(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) -> pa.Table:
+    """The files of a scan, to read all rows but these; nothing is written beside the files, which may be others'.
+
+    `source` is the table that has them all; None for files from which no row is deleted.
+    """
+    if "deletion_vector" not in files.column_names:
+        files = files.append_column("deletion_vector", pa.nulls(len(files), DELETION_VECTOR))
+    vectors = files["deletion_vector"].to_pylist()
+    positions = sorted(rows)
+    marked = files if source is None else source.files  # as the log has them: paths in a scan are decoded
+    gone = _deleted(source, marked.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
+    for position, each in zip(positions, gone, strict=True):
+        vectors[position] = inline_vector(each)
+    return _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
+
+
+def _deleted(snapshot: TableSnapshot | None, files: pa.Table, going: Sequence[RowSet]) -> list[Rows]:
+    """Of each file the rows that were deleted before, and those that go."""
+    rows = [each.indices() for each in going]
+    if snapshot is None:
+        return rows
+    return [np.union1d(*each) for each in zip(snapshot.row_files.deleted_rows(files), rows, strict=True)]
+
+
+def _taken(table: BoundTable, rows: RowsOfFiles) -> pa.Table:
+    return table.snapshot.files.take(pa.array(sorted(rows), pa.int64()))
+
+
+@contextmanager
+def _for_reading(table: BoundTable, sets: Sequence[Rows]) -> Iterator[list[VectorRow]]:
+    if sum(map(len, sets)) <= _INLINE_ROWS_MAX:
+        yield [inline_vector(rows) for rows in sets]
+        return
+    storage = table.snapshot.storage
+    vectors, name = write_vectors(storage, sets)
+    try:
+        yield vectors
+    finally:
+        discard(storage, (name,))
+
+
+def _with_column(files: pa.Table, name: str, values: object) -> pa.Table:
+    at = files.schema.get_field_index(name)
+    return files.set_column(at, files.schema.field(at), pa.array(values, files.schema.field(at).type))

@@ -1,0 +1,95 @@
+"""Tables that are made, with or without the rows of a query, or take the place of one that exists.
+
+As with every write, files come first and one commit makes them part of a table; what fails before leaves all as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.binding.bound import Outcome
+from engine.errors.table_errors import naming
+from engine.execution.writes.creation import removal_told
+from engine.execution.writes.file_metrics import counted, with_file_metrics
+from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.staged_files import drop_told, new_files, written_files
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
+from engine.runtime.results import empty_result
+from engine.spark.run import Run
+from engine.tables.formats import TableFormats
+from engine.tables.operations import CommitDescription, with_metrics
+from engine.tables.transaction import TableTransaction
+
+
+def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> StagedWrite:
+    """The first version, then the name."""
+    outcome = Outcome(result=empty_result())
+    if plan.entry is None:
+        return StagedWrite(outcome=outcome)
+    label, entry = str(plan.entry.name), replace(plan.entry, created_ms=now_ms)
+    if plan.definition is None:
+        return StagedWrite(outcome=outcome, creates=entry)
+    assert plan.description is not None
+    with naming(label):
+        transaction = formats[entry.format].create(entry.location, plan.definition, plan.description, now_ms)
+    return StagedWrite(
+        outcome=outcome, transaction=transaction, label=label, creates=entry, has_files=False, is_path=plan.is_path
+    )
+
+
+@contextmanager
+def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, run: Run) -> Iterator[StagedWrite]:
+    """Files, then the first version, then the name."""
+    entry, label, now_ms = plan.entry, str(plan.entry.name), run.context.now_ms()
+    own = formats[entry.format]
+    with naming(label):
+        location = own.prepared(entry.location, plan.definition)
+    written = written_files(own, own.folder(location), plan.source, plan.rows, run)
+    with removal_told(entry), written as new, naming(label):
+        transaction = own.create(location, plan.definition, with_file_metrics(plan.description, new), now_ms)
+        transaction.add_files(new)
+        stage_number(transaction, plan.numbered, now_ms)
+        yield StagedWrite(
+            outcome=counted(new.num_rows, defines_table=True),
+            transaction=transaction,
+            label=label,
+            creates=replace(entry, created_ms=now_ms),
+            is_path=plan.is_path,
+        )
+
+
+def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
+    """Another definition and no files, as one version."""
+    return StagedWrite(
+        outcome=Outcome(result=empty_result()),
+        transaction=_replacing(plan, plan.description),
+        label=plan.table.label,
+    )
+
+
+@contextmanager
+def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite]:
+    """Files, then another definition with them in the place of all others, as one version."""
+    table = plan.table
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=counted(0, defines_table=True))
+        return
+    with drop_told(table), new_files(table, plan.source, plan.rows, run) as new, naming(table.label):
+        transaction = _replacing(plan, with_file_metrics(plan.description, new))
+        transaction.add_files(new)
+        stage_number(transaction, plan.numbered, run.context.now_ms())
+        yield StagedWrite(outcome=counted(new.num_rows, defines_table=True), transaction=transaction, label=table.label)
+
+
+def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> TableTransaction:
+    """The commit depends on all that the table had, so that nobody's change is overwritten unseen."""
+    with naming(plan.table.label):
+        snapshot = plan.table.snapshot
+        gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
+        transaction = plan.table.own.begin(snapshot, with_metrics(description, **gone), plan.table.label)
+        transaction.remove_all_files()
+        transaction.define(plan.definition)
+    return transaction

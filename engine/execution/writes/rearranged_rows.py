@@ -1,0 +1,62 @@
+"""Bins of files become new files: one job of Spark for many bins, without a shuffle where bins are large.
+
+Merging, each bin is a scan of its own whose tasks are coalesced into one, and the union of these is one job with a task
+for each file to be. Many small bins of different partitions are one scan, distributed by partition. Sorting, a bin is
+range-partitioned along the curve (`SpaceFillingCurve`) into as many tasks as it fills files, or by an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+
+from engine.binding.bound import BoundTable
+from engine.execution.writes.copied_rows import copies_of, scan_of_files
+from engine.execution.writes.staged_files import new_files
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.write_plan import (
+    AlongCurve,
+    Arrangement,
+    FilePerPartition,
+    InOrder,
+    LiteralRows,
+    TaskPerFile,
+)
+from engine.spark.run import Run
+from engine.sql.query.composed import Names
+from engine.tables.transaction import NewFiles
+
+
+@contextmanager
+def rearranged_rows(
+    table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement, run: Run
+) -> Iterator[NewFiles]:
+    """The rows of live files in new ones; if the block that commits them fails, these go."""
+    names = Names(table.snapshot.schema.names)
+    alias, place = names.new("rows"), names.new("place")
+    parts = _parts(bins, arrangement)
+    scans = tuple(scan_of_files(names.new("scan"), table, files, place) for files, _ in parts)
+    columns, rows = copies_of(table.label, scans[0], alias, table.snapshot.rules)
+    text = " UNION ALL ".join(
+        f"SELECT {hint} {columns} FROM {scan.relation} AS {alias}" for scan, (_, hint) in zip(scans, parts, strict=True)
+    )
+    source = ReadPlan(text=text, scans=scans)
+    with new_files(table, source, replace(rows, arrangement=arrangement), replace(run, parameters=())) as written:
+        yield written
+
+
+def _parts(bins: Sequence[pa.Table], arrangement: Arrangement) -> list[tuple[pa.Table, str]]:
+    """The files of each scan, and a hint for it.
+
+    Spark makes one task of a union whose parts all have one task. A part that has none, a scan without files, keeps it
+    from that.
+    """
+    match arrangement:
+        case TaskPerFile():
+            parts = [(files, "/*+ COALESCE(1) */") for files in bins]
+            return [*parts, (bins[0].slice(0, 0), "")] if len(bins) > 1 else parts
+        case FilePerPartition() | AlongCurve() | InOrder() | LiteralRows():
+            return [(pa.concat_tables(bins), "")]

@@ -1,0 +1,205 @@
+"""Rows become data files: the files of one write, gone again if what they were written for fails.
+
+The files that were written are removed as far as can be reached, and those left are in no version, so that VACUUM
+collects them. After a commit of unknown outcome they stay, for the version (or the name of a new table) may be there.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from catalog.errors import CatalogOutcomeUnknown, SqlError
+from engine.binding.bound import BoundTable
+from engine.enforcement.plain_literals import columns_of_literals, takes_values_as_they_stand
+from engine.enforcement.row_rules import row_rules, violation
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.errors.statement_errors import SparkFailure
+from engine.planning.plans.file_writes import WriteTarget, WrittenFile
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.write_plan import WritePlan
+from engine.spark.jvm import SPARK_VERSION
+from engine.spark.run import Run
+from engine.sql.query.plain_values import plain_rows
+from engine.storage.lent_storage import lease_of
+from engine.storage.storage import Storage
+from engine.tables.formats import TableFormat
+from engine.tables.transaction import DataFile, NewFiles
+
+logger = logging.getLogger(__name__)
+
+_PLAIN_ROWS_MAX = 20_000
+_CODECS = {None: "snappy", "snappy": "snappy", "zstd": "zstd"}
+"""What tables say, and what PyArrow and the names of files do. None: Spark's default."""
+_ZSTD_LEVEL = 3
+"""That of Parquet's Java library."""
+_SCHEMA_KEY, _VERSION_KEY = "org.apache.spark.sql.parquet.row.metadata", "org.apache.spark.version"
+_IRRELEVANT = (
+    "spark.app.",
+    "spark.driver.",
+    "spark.executor.",
+    "spark.local.",
+    "spark.memory.",
+    "spark.scheduler.",
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.codegen.",
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.",
+    "spark.sql.ui.",
+    "spark.ui.",
+)
+"""Settings of Spark that mean nothing for plain literals, nor for files."""
+
+
+@contextmanager
+def new_files(table: BoundTable, source: ReadPlan, rows: WritePlan, run: Run, folder: str = "") -> Iterator[NewFiles]:
+    """Writes the rows of `source` as files of a table; if the block that commits them fails, they go.
+
+    They are written below a folder of the table's (`name/`).
+    """
+    with written_files(table.own, table.snapshot.storage, source, rows, run, folder) as new:
+        yield new
+
+
+@contextmanager
+def written_files(
+    own: TableFormat, target: Storage, source: ReadPlan, rows: WritePlan, run: Run, folder: str = ""
+) -> Iterator[NewFiles]:
+    """The same for a table of the format `own` that may be not there yet."""
+    target.ensure_writable()
+    written = write_plain_rows(source, rows, target, folder, run)
+    if written is None:
+        written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), lease_of(target), run)
+    with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], run):
+        files = [
+            DataFile(
+                path=f"{folder}{file.path}",
+                size=file.size,
+                modification_time=file.modification_time,
+                partition_values=file.partition_values,
+                null_counts=file.null_counts,
+            )
+            for file in written
+        ]
+        new = own.describe_files(target, rows.config, files, rows.identity_names)
+        discard(target, new.empty)
+        run.context.cancel.ensure_live()
+        yield new
+
+
+def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, run: Run) -> None:
+    """Raises what `new_files` would, whichever rows `source` has; nothing runs."""
+    storage = table.snapshot.storage
+    target = _target(rows, storage.root, lease_of(storage), uuid.uuid4().hex)
+    run.executor.check_write(source, target, run.context, run.parameters)
+
+
+@contextmanager
+def discarded_on_failure(storage: Storage, paths: Iterable[str], run: Run) -> Iterator[None]:
+    """If the block fails, and surely has not committed, the data files at `paths` go.
+
+    A failure of ours while a commit is put says nothing about the commit: the files stay.
+    """
+    try:
+        yield
+    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
+        raise
+    except BaseException as error:
+        if isinstance(error, SqlError) or not run.context.cancel.is_sealed:
+            discard(storage, paths)
+        raise
+
+
+@contextmanager
+def drop_told(table: BoundTable) -> Iterator[None]:
+    """A failure of the block that comes from `table` being dropped concurrently, files and all, says so."""
+    try:
+        yield
+    except (SparkFailure, OSError) as failure:
+        if table.snapshot.is_gone():
+            raise ConcurrentDrop(table.label) from failure
+        raise
+
+
+def write_plain_rows(
+    source: ReadPlan, rows: WritePlan, target: Storage, folder: str, run: Run
+) -> tuple[WrittenFile, ...] | None:
+    """The file of rows that need no Spark (`engine.enforcement.plain_literals`); None for others."""
+    if source.scans or source.views or not takes_values_as_they_stand(rows) or rows.config.compression not in _CODECS:
+        return None
+    if run.context.on_lineage is not None or not all(map(_is_irrelevant, run.executor.setting_names)):
+        return None
+    values = plain_rows(source.text, run.parameters)
+    columns = columns_of_literals(rows, values) if values is not None and len(values) <= _PLAIN_ROWS_MAX else None
+    if columns is None:
+        return None
+    name = f"part-00000-{uuid.uuid4()}-c000.{_CODECS[rows.config.compression]}.parquet"
+    data = _parquet(columns, rows)
+    try:
+        target.write(f"{folder}{name}", data)
+        modified_ms = target.stat(f"{folder}{name}").modified_ms
+    except OSError as error:  # Spark has a name for whatever keeps files from being written there
+        logger.info("rows are left to Spark, since %s cannot be written: %s", name, error)
+        return None
+    return (WrittenFile(path=name, size=len(data), modification_time=modified_ms),)
+
+
+def _is_irrelevant(setting: str) -> bool:
+    return setting.startswith(_IRRELEVANT)
+
+
+def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
+    """A file's bytes, as Spark's writer lays them out."""
+    codec, output = _CODECS[rows.config.compression], io.BytesIO()
+    with pq.ParquetWriter(
+        output,
+        columns.schema,
+        version="1.0",
+        compression=codec,
+        compression_level=_ZSTD_LEVEL if codec == "zstd" else None,
+        use_dictionary=columns.num_rows > 1,
+        store_schema=False,
+        store_decimal_as_integer=True,
+        write_page_index=True,
+    ) as writer:
+        writer.write_table(columns)
+        schema = rows.config.stored_schema.to_json()
+        writer.add_key_value_metadata({_SCHEMA_KEY: schema, _VERSION_KEY: SPARK_VERSION})
+    return output.getvalue()
+
+
+def _write(source: ReadPlan, rows: WritePlan, folder: str, lease: str | None, run: Run) -> tuple[WrittenFile, ...]:
+    token = uuid.uuid4().hex
+    try:
+        return run.executor.write_files(source, _target(rows, folder, lease, token), run.context, run.parameters)
+    except SparkFailure as failure:
+        error = violation(rows, token, failure)
+        if error is None:
+            raise
+        raise error from failure
+
+
+def _target(rows: WritePlan, folder: str, lease: str | None, token: str) -> WriteTarget:
+    return WriteTarget(
+        folder=folder,
+        lease=lease,
+        partition_columns=rows.config.partition_keys,
+        compression=rows.config.compression,
+        rules=row_rules(rows, token),
+    )
+
+
+def discard(storage: Storage, paths: Iterable[str]) -> None:
+    """Removes data files that no version has; those that cannot be removed stay."""
+    for path in paths:
+        try:
+            storage.delete(path)
+        except OSError:
+            logger.warning("the file %s of no version stays in %s", path, storage.root)

@@ -1,0 +1,186 @@
+"""Queries that the log answers: no Spark job, no data file opened.
+
+Tools ask for `count(*)`, the first and last day or the partitions of a table all the time. What the log knows exactly
+is answered from it, for all the columns of the query or for none: a query of which one column must be read is read. Why
+the log cannot answer is a sentence for EXPLAIN, and no error.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.binding.bound import BoundRelation, BoundTable
+from engine.planning.plans.reads import AnswerPlan
+from engine.planning.reads.answer_conditions import typed_condition
+from engine.pruning.metadata_answers import (
+    Answer,
+    CountedFiles,
+    NoAnswer,
+    count_by_partition,
+    count_rows,
+    count_values,
+    exact_selection,
+    extreme,
+)
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumn
+from engine.pruning.three_valued_logic import Mask
+from engine.runtime.results import BIGINT, ResultColumn
+from engine.statements.select.statement import Aggregate, AggregateKind, LogQuestion, Query
+from engine.tables.operations import TableOperation
+from engine.tables.snapshot import TableSnapshot
+from engine.types.arrow_types import arrow_type
+from engine.types.schema import DecimalType, PrimitiveType
+from engine.types.sql_types import format_sql_type
+
+_EPOCH = datetime.date(1970, 1, 1)
+_NOT_ASKED = NoAnswer("it asks for more than counts, extremes and partition values of one table")
+_OTHER_COMPARISONS = NoAnswer("the session compares dates with texts as texts")
+_UNKNOWN_COLUMN = NoAnswer("a column is not one of the table's, as they are spelled")
+_GROUPED = frozenset(
+    {
+        PrimitiveType.STRING,
+        PrimitiveType.BYTE,
+        PrimitiveType.SHORT,
+        PrimitiveType.INTEGER,
+        PrimitiveType.LONG,
+        PrimitiveType.BOOLEAN,
+        PrimitiveType.DATE,
+    }
+)
+"""Partition values of these types are the same in every time zone."""
+
+
+def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> AnswerPlan | NoAnswer:
+    """The rows that `query` asks for, if it asks for no more than the log knows exactly; else the reason."""
+    question = query.log_question
+    if question is None or len(relations) != 1 or not isinstance(relations[0], BoundTable):
+        return _NOT_ASKED
+    table = relations[0]
+    if table.policy is not None:  # the log knows of hidden rows
+        return _NOT_ASKED
+    if not table.snapshot.schema.fields:  # which cannot be read, the number of its rows included
+        return _NOT_ASKED
+    table.snapshot.ensure_supported(TableOperation.READ)
+    called = query.relations[0].alias or query.relations[0].name_parts[-1]
+    if not all(_is_plain(item, table.snapshot, called) for item in question.items):
+        return _UNKNOWN_COLUMN
+    if question.condition is not None and table.has_dates_as_texts:
+        return _OTHER_COMPARISONS
+    pruning = table.snapshot.pruning()
+    selected = _selected(question, pruning)
+    if isinstance(selected, NoAnswer):
+        return selected
+    asked = {item.column for item in question.items if item.column is not None}
+    answering = _Answering(pruning, table.snapshot.counted_files(asked), selected)
+    found = answering.groups(question) if question.group is not None else answering.row(question)
+    if isinstance(found, NoAnswer):
+        return found
+    columns, rows = found
+    names = (item.name for item in question.items)
+    return AnswerPlan(table=table, columns=tuple(zip(names, columns, strict=True)), rows=rows)
+
+
+def _is_plain(item: Aggregate, snapshot: TableSnapshot, called: str) -> bool:
+    """Whether its column is one of the table's, spelled as there (Spark names the result by the spelling)."""
+    return item.column is None or (item.column in snapshot.schema.names and item.qualifier in (None, called))
+
+
+def _selected(question: LogQuestion, pruning: FilePruning) -> Mask | NoAnswer:
+    """The files whose rows, and no others, satisfy the condition."""
+    if question.condition is None:
+        return np.ones(len(pruning), dtype=bool)
+    condition = typed_condition(question.condition, pruning.columns)
+    if isinstance(condition, NoAnswer):
+        return condition
+    found = exact_selection(pruning, condition)
+    return found.value if isinstance(found, Answer) else found
+
+
+Rows = tuple[tuple[object, ...], ...]
+Answered = tuple[tuple[ResultColumn, ...], Rows]
+
+
+class _Answering:
+    """The files that count for one question."""
+
+    def __init__(self, pruning: FilePruning, counted: CountedFiles, selected: Mask) -> None:
+        self._pruning, self._counted, self._selected = pruning, counted, selected
+
+    def row(self, question: LogQuestion) -> Answered | NoAnswer:
+        """One row, whatever the number of files."""
+        columns, values = [], []
+        for item in question.items:
+            found = self._item(item)
+            if isinstance(found, NoAnswer):
+                return found
+            columns.append(found[0])
+            values.append(found[1])
+        return tuple(columns), (tuple(values),)
+
+    def groups(self, question: LogQuestion) -> Answered | NoAnswer:
+        """A row for each value of a partition column that some row has."""
+        column = self._pruning.columns.resolve((question.group or "",))
+        if column is None or not column.is_partition or column.data_type not in _GROUPED or not column.has_byte_order:
+            return NoAnswer(f"{question.group} is no partition column of a type whose values the log has as they are")
+        counted = self._by_partition(question.group or "")
+        if isinstance(counted, NoAnswer):
+            return counted
+        kinds = {AggregateKind.VALUE: (_shown(column), "value"), AggregateKind.COUNT_ROWS: (BIGINT, "rows")}
+        if not all(item.kind in kinds for item in question.items):
+            return NoAnswer("the log knows only the number of rows of a group")
+        chosen = [kinds[item.kind] for item in question.items]
+        cells = [counted[name].to_pylist() for _, name in chosen]
+        return tuple(shown for shown, _ in chosen), tuple(zip(*cells, strict=True))
+
+    def _item(self, item: Aggregate) -> tuple[ResultColumn, object] | NoAnswer:
+        """The type and value of one aggregate of all rows."""
+        if item.kind is AggregateKind.COUNT_ROWS:
+            return _value(BIGINT, count_rows(self._counted, self._selected))
+        name = item.column or ""
+        column = self._pruning.columns.resolve((name,))
+        if column is None or not column.has_byte_order:
+            return NoAnswer(f"the log does not order the values of {name} as SQL does")
+        if column.is_partition:
+            return self._of_partition(item, name, column)
+        if item.kind is AggregateKind.COUNT_VALUES:
+            return _value(BIGINT, count_values(self._counted, self._selected, column))
+        found = extreme(self._counted, self._selected, column, highest=item.kind is AggregateKind.MAX)
+        if isinstance(found, NoAnswer):
+            return found
+        value = found.value.value
+        if column.data_type is PrimitiveType.DATE and isinstance(value, int):
+            return _shown(column), _EPOCH + datetime.timedelta(days=value)
+        return _shown(column), value
+
+    def _of_partition(self, item: Aggregate, name: str, column: TableColumn) -> tuple[ResultColumn, object] | NoAnswer:
+        """Of the values of a partition column, those of files that hold rows."""
+        if column.data_type not in _GROUPED and not isinstance(column.data_type, DecimalType):
+            return NoAnswer(f"the partition values of {name} are no exact values of its type")
+        counted = self._by_partition(name)
+        if isinstance(counted, NoAnswer):
+            return counted
+        values = counted["value"]
+        if item.kind is AggregateKind.COUNT_VALUES:
+            return BIGINT, pc.sum(counted["rows"].filter(values.is_valid())).as_py() or 0
+        found = pc.max(values) if item.kind is AggregateKind.MAX else pc.min(values)
+        return _shown(column), found.as_py()
+
+    def _by_partition(self, name: str) -> pa.Table | NoAnswer:
+        known = self._pruning.partition_column((name,))
+        if known is None or known.values is None or known.unreadable is not None:
+            return NoAnswer(f"some partition values of {name} cannot be read")
+        found = count_by_partition(self._counted, self._selected, known)
+        return found.value if isinstance(found, Answer) else found
+
+
+def _shown(column: TableColumn) -> ResultColumn:
+    return ResultColumn(arrow_type(column.data_type), format_sql_type(column.data_type))
+
+
+def _value(shown: ResultColumn, found: Answer[int] | NoAnswer) -> tuple[ResultColumn, object] | NoAnswer:
+    return found if isinstance(found, NoAnswer) else (shown, found.value)

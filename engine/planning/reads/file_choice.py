@@ -1,0 +1,135 @@
+"""Which files of a pinned snapshot a condition leaves: what a scan answers when Spark plans with the filters it has.
+
+Conditions on the columns that partition columns are generated from are carried over to these, if the protocol says that
+every writer kept them in step.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pruning.enough_files import enough_files
+from engine.pruning.estimates import Estimate, estimate_columns
+from engine.pruning.generation_expressions import GenerationExpression
+from engine.pruning.generation_filters import derive
+from engine.pruning.predicates import ALWAYS, Predicate, conjunction
+from engine.pruning.pruning import FilePruning
+from engine.pruning.three_valued_logic import Mask
+from engine.sql.generation import parse_generation
+from engine.tables.scan import ChosenFiles, TableRead
+from engine.tables.snapshot import TableSnapshot
+
+_S = TypeVar("_S", bound=np.generic)
+
+_ESTIMATED_FILES_MAX = 50_000
+"""More take longer to be estimated than a better plan is sure to save."""
+
+
+@dataclass(frozen=True)
+class FileChoice:
+    """The files of one snapshot, asked by condition; safe to share between threads.
+
+    `rows` are the positions of those that a scan has, ascending; None: all.
+    """
+
+    label: str
+    snapshot: TableSnapshot
+    rows: pa.Array | None = None
+    _prunings: dict[tzinfo | None, FilePruning] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        """As :meth:`Choice.choose`."""
+        if predicate == ALWAYS:
+            return ChosenFiles(None, self._read(None, len(self._own(self.snapshot.files["size"]))))
+        pruning = self._pruning(zone)
+        derived = derive(predicate, self.snapshot.columns(zone), self._generated)
+        whole = conjunction(tuple(part for part in (predicate, derived) if part != ALWAYS))
+        by_partition = int(np.count_nonzero(self._own_mask(pruning.partition_mask(whole).mask)))
+        kept = self._own_mask(pruning.prune(whole))
+        return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), self._read(kept, by_partition))
+
+    def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> ChosenFiles:
+        """As :meth:`CountedChoice.choose_rows`."""
+        chosen = self.choose(predicate, zone)
+        if chosen.read.files < 2:
+            return chosen
+        live = self.snapshot.counted_files(()).live_rows()
+        if predicate != ALWAYS:
+            live = np.where(self._pruning(zone).matches_all(predicate), live, -1)
+        live, sizes = self._own_mask(live), self._own(self.snapshot.files["size"]).to_numpy()
+        some = enough_files(live, sizes, rows)
+        if some is None:
+            return chosen
+        kept = np.zeros(len(sizes), bool)
+        kept[some] = True
+        return ChosenFiles(pa.array(some), self._read(kept, chosen.read.files_partition), is_part=True)
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        """As :meth:`Choice.estimate`."""
+        chosen = self.choose(predicate, zone)
+        read = chosen.read
+        if self.snapshot.num_files > _ESTIMATED_FILES_MAX:
+            return Estimate(files=read.files, bytes=read.bytes)
+        kept = chosen.rows if self.rows is None or chosen.rows is None else self.rows.take(chosen.rows)
+        kept = self.rows if kept is None else kept
+        rows, found = estimate_columns(
+            self.snapshot.counted_files(columns),
+            self._pruning(zone),
+            None if kept is None else kept.to_numpy(zero_copy_only=False),
+            columns,
+            self.snapshot.distinct_counts,
+        )
+        return Estimate(files=read.files, bytes=read.bytes, rows=rows, columns=found, largest=self._largest(kept))
+
+    def _largest(self, kept: pa.Array | None) -> str | None:
+        """The path of the largest file at the positions `kept` (None: of all)."""
+        files = self.snapshot.files
+        sizes = files["size"].to_numpy() if kept is None else files["size"].take(kept).to_numpy()
+        if not len(sizes):
+            return None
+        at = int(np.argmax(sizes))
+        path: str = files["path"][at if kept is None else kept[at].as_py()].as_py()
+        return path
+
+    def _pruning(self, zone: tzinfo | None) -> FilePruning:
+        with self._lock:
+            if zone not in self._prunings:
+                self._prunings[zone] = self.snapshot.pruning(zone)
+            return self._prunings[zone]
+
+    def _read(self, kept: Mask | None, by_partition: int) -> TableRead:
+        sizes = self._own(self.snapshot.files["size"])
+        total = self.snapshot.size_bytes if self.rows is None else pc.sum(sizes).as_py() or 0
+        more_files, more_bytes = self.snapshot.left_out if self.rows is None else (0, 0)
+        return TableRead(
+            label=self.label,
+            version=self.snapshot.version,
+            files_total=len(sizes) + more_files,
+            bytes_total=total + more_bytes,
+            files_partition=by_partition,
+            files=len(sizes) if kept is None else int(np.count_nonzero(kept)),
+            bytes=total if kept is None else pc.sum(sizes.filter(pa.array(kept))).as_py() or 0,
+        )
+
+    def _own(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        return column if self.rows is None else column.take(self.rows)
+
+    def _own_mask(self, mask: npt.NDArray[_S]) -> npt.NDArray[_S]:
+        return mask if self.rows is None else mask[self.rows.to_numpy(zero_copy_only=False)]
+
+    @cached_property
+    def _generated(self) -> dict[str, GenerationExpression]:
+        """The expressions of the partition columns that are generated."""
+        found = {name: parse_generation(text) for name, text in self.snapshot.partition_generations.items()}
+        return {name: expression for name, expression in found.items() if expression is not None}

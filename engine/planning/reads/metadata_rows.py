@@ -1,0 +1,86 @@
+"""Rows of the metadata of a table: an object of JSON each, which a query takes apart.
+
+Spark's JSON has maps with keys of text alone, so others come as lists of pairs. How it spells times depends on the
+settings of a session; how text is cast does not, so times come as text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from engine.tables.given_rows import GivenRows, fixed_rows
+from engine.tables.snapshot import MetadataTable
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
+from engine.types.sql_types import ddl_type
+
+_TEXT = "value"
+_TIMES = frozenset([PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ])
+
+
+def metadata_rows(table: MetadataTable) -> GivenRows:
+    """Returns the rows as texts."""
+    return fixed_rows([(_TEXT, "string")], lambda: ((json.dumps(row, ensure_ascii=False),) for row in table.rows))
+
+
+def metadata_query(table: MetadataTable, rows: str) -> str:
+    """Returns a query that answers the rows under their names, over the relation `rows` of their texts."""
+    fields = ", ".join(f"{_quoted(field)}: {ddl_type(_in_json(field.data_type))}" for field in table.schema.fields)
+    typed = ", ".join(
+        f"CAST({_quoted(field)} AS {ddl_type(_paired(field.data_type))}) AS {_quoted(field)}"
+        for field in table.schema.fields
+    )
+    shown = ", ".join(f"{_shown(field)} AS {_quoted(field)}" for field in table.schema.fields)
+    read = f"SELECT inline(array(from_json({_TEXT}, 'STRUCT<{_escaped(fields)}>'))) FROM {rows}"
+    return f"SELECT {shown} FROM (SELECT {typed} FROM ({read}))"
+
+
+def _quoted(field: StructField) -> str:
+    return "`" + field.name.replace("`", "``") + "`"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _in_json(kind: DataType) -> DataType:
+    """The type as JSON has it."""
+    return _replaced(_paired(kind), lambda each: PrimitiveType.STRING if each in _TIMES else each)
+
+
+def _paired(kind: DataType) -> DataType:
+    """The type with lists of pairs for maps."""
+    match kind:
+        case MapType(key, value):
+            pair = StructType((StructField("key", _paired(key)), StructField("value", _paired(value))))
+            return ArrayType(pair)
+        case StructType(fields):
+            return StructType(tuple(StructField(field.name, _paired(field.data_type)) for field in fields))
+        case ArrayType(element):
+            return ArrayType(_paired(element))
+        case _:
+            return kind
+
+
+def _replaced(kind: DataType, replace: Callable[[DataType], DataType]) -> DataType:
+    """A type without maps, with other ones for its leaves."""
+    match kind:
+        case StructType(fields):
+            return StructType(tuple(StructField(each.name, _replaced(each.data_type, replace)) for each in fields))
+        case ArrayType(element):
+            return ArrayType(_replaced(element, replace))
+        case _:
+            return replace(kind)
+
+
+def _shown(field: StructField, around: str = "") -> str:
+    """The SQL of a column, of what JSON has. Maps are columns, or fields of one that is a struct."""
+    path = f"{around}{_quoted(field)}"
+    match field.data_type:
+        case MapType():
+            return f"map_from_entries({path})"
+        case StructType(fields) if any(isinstance(each.data_type, MapType) for each in fields):
+            inner = ", ".join(f"{_shown(each, f'{path}.')} AS {_quoted(each)}" for each in fields)
+            return f"CASE WHEN {path} IS NOT NULL THEN struct({inner}) END"
+        case _:
+            return path

@@ -1,0 +1,86 @@
+"""What the text of a query says of the rows that it needs, before Spark has planned it: for the format of its table.
+
+A format may look at less of the table's metadata then (`TableSnapshot.narrowed`). Conditions count where Spark would
+compare the same two values, and a time of the session's zone as all the instants that it is in some zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from engine.binding.bound import BoundRelation, BoundTable
+from engine.errors.table_errors import naming
+from engine.planning.reads.answer_conditions import typed_condition
+from engine.pruning.metadata_answers import NoAnswer
+from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction, conjuncts
+from engine.pruning.table_columns import TableColumns
+from engine.sql.query.conditions import parse_local_time
+from engine.statements.select.statement import NeededRows, Query
+from engine.tables.operations import TableOperation
+from engine.types.schema import DataType, PrimitiveType
+
+_DAY_US = 86_400_000_000
+_ZONE_US_MAX = 18 * 3_600_000_000
+_INSTANTS = (PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ)
+_BELOW = {Operator.LESS, Operator.LESS_OR_EQUAL, Operator.EQUAL}
+_ABOVE = {Operator.GREATER, Operator.GREATER_OR_EQUAL, Operator.EQUAL}
+
+
+def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[BoundRelation, ...]:
+    """The relations, a table as far as the query needs it. What policies hide is not looked at."""
+    if query.needed is None or len(relations) != 1:
+        return relations
+    (table,) = relations
+    if not isinstance(table, BoundTable) or table.policy is not None or not table.snapshot.schema.fields:
+        return relations
+    if table.has_dates_as_texts:
+        return relations
+    with naming(table.label):
+        table.snapshot.ensure_supported(TableOperation.READ)
+        condition = needed_condition(query.needed, table.snapshot.columns())
+        return (replace(table, snapshot=table.snapshot.narrowed(condition)),)
+
+
+def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:
+    """What is true of all rows that are needed."""
+    parts = (each for condition in needed.conditions for each in conjuncts(condition))
+    return conjunction(tuple(part for each in parts for part in weakened(each, columns)))
+
+
+def weakened(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
+    """What is true of all rows of which a plain condition is; nothing where its values are not compared as they are."""
+    match condition:
+        case Compare(operand=Column(path=path), operator=operator, literal=literal):
+            column = columns.resolve(path)
+            if column is not None and column.data_type in _INSTANTS:
+                yield from _in_any_zone(path, operator, literal, column.data_type)
+                return
+        case _:
+            pass
+    typed = typed_condition(condition, columns)
+    if not isinstance(typed, NoAnswer):
+        yield typed
+
+
+def _in_any_zone(path: tuple[str, ...], operator: Operator, literal: Literal, kind: DataType) -> Iterator[Predicate]:
+    local = _local_us(literal)
+    if local is None:
+        return
+    if operator in _ABOVE:
+        yield Compare(Operator.GREATER_OR_EQUAL, Column(path), Literal(local - _ZONE_US_MAX, kind))
+    if operator in _BELOW:
+        yield Compare(Operator.LESS_OR_EQUAL, Column(path), Literal(local + _ZONE_US_MAX, kind))
+
+
+def _local_us(literal: Literal) -> int | None:
+    match literal:
+        case Literal(value=int() as value, type=PrimitiveType.TIMESTAMP_NTZ):
+            return value
+        case Literal(value=int() as days, type=PrimitiveType.DATE):
+            return days * _DAY_US
+        case Literal(value=str() as text, type=PrimitiveType.STRING):
+            found = parse_local_time(text)
+            return found.value if found is not None and isinstance(found.value, int) else None
+        case _:
+            return None

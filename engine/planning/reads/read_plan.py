@@ -1,0 +1,245 @@
+"""The plan of a query: the user's text with each relation replaced by the name of a scan or of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from engine.binding.bound import (
+    BoundChanges,
+    BoundExpression,
+    BoundFiles,
+    BoundInBody,
+    BoundMetadata,
+    BoundPolicy,
+    BoundRelation,
+    BoundTable,
+    BoundView,
+    tables_of,
+)
+from engine.errors.statement_errors import TableWithoutColumns
+from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
+from engine.planning.reads.metadata_rows import metadata_query, metadata_rows
+from engine.planning.reads.narrowing import with_needed
+from engine.planning.reads.policies import PolicyTexts, policy_text
+from engine.planning.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
+from engine.runtime.session_state import is_temporary
+from engine.sql.query.bodies import expression_in, readable
+from engine.sql.query.composed import Names
+from engine.sql.query.splice import Edit, splice
+from engine.statements.select.statement import Query
+from engine.tables.given_rows import GivenRows
+from engine.tables.scan import ComposedScan, Scan
+from engine.types.schema import StructType
+
+
+def read_plan(
+    query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = (), *, is_definition: bool = False
+) -> ReadPlan:
+    """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name.
+
+    The query of a view's definition may read a table without columns, which may have some when the view is read.
+    """
+    reading = Reading(Names(texts_of(query, relations)), is_definition=is_definition)
+    text = reading.spliced(query, with_needed(query, relations), others)
+    return with_row_ids_if_asked(reading.plan(text))
+
+
+def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
+    """Of the query and of all that is below it: views, bodies of functions, policies."""
+    yield query.text
+    yield from (readable(piece) for call in query.inlined for piece in call.pieces if isinstance(piece, str))
+    for relation in relations:
+        named = relation.relation if isinstance(relation, BoundInBody) else relation
+        if isinstance(named, BoundView):
+            yield from texts_of(named.query, named.relations)
+        table = named.table if isinstance(named, BoundChanges) else named
+        policy = table.policy if isinstance(table, BoundTable) else None
+        for each in (*policy.filters, *(mask for _, mask in policy.masks)) if policy is not None else ():
+            yield from texts_of(each.query, each.relations)
+
+
+def _full_names(relations: tuple[BoundRelation, ...]) -> list[tuple[str, ...]]:
+    return [relation.name.parts if relation.name else () for relation in relations]
+
+
+class _BySchema:
+    """A schema as a part of a key: looked into only where two tables are else the same."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, schema: StructType) -> None:
+        self.schema = schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BySchema) and self.schema == other.schema
+
+    def __hash__(self) -> int:
+        return hash(self.schema.names)
+
+
+class Reading:
+    """The scans and views of one query, each once however often it is named, if the names mean the same version."""
+
+    def __init__(self, names: Names, *, is_definition: bool = False) -> None:
+        self._new_names = names
+        self._is_definition = is_definition
+        self.scans: list[Scan] = []
+        self.views: list[ViewScan] = []
+        self.given: list[RowScan] = []
+        self._names: dict[Hashable, str] = {}
+        self._is_policy = False
+        """What is read now is read by a policy."""
+        self._is_in_view = False
+        """What is read now is read by the text of a view of the catalog."""
+
+    def plan(self, text: str) -> ReadPlan:
+        """Returns the plan of a text that names what was read."""
+        return ReadPlan(text=text, scans=tuple(self.scans), views=tuple(self.views), given=tuple(self.given))
+
+    def spliced(
+        self,
+        query: Query,
+        relations: tuple[BoundRelation, ...],
+        others: Sequence[Edit] = (),
+        names: Sequence[str] | None = None,
+        apart: Collection[int] = (),
+        instead: Sequence[Edit] = (),
+    ) -> str:
+        """`names` are those of the relations, where not all of them are this reading's."""
+        names = names or [self.name(relation) for relation in relations]
+        return splice(query, names, _full_names(relations), others, apart, instead)
+
+    def name(self, relation: BoundRelation) -> str:
+        match relation:
+            case BoundTable(snapshot=snapshot, policy=policy):
+                key = (snapshot.table_root, snapshot.version, _BySchema(snapshot.schema), policy)
+                return self._once(key, lambda: self._table(relation))
+            case BoundChanges(table=table, feed=feed):
+                changes_key = (table.snapshot.table_root, feed.versions, table.policy)
+                return self._once(changes_key, lambda: self._policed(table, feed.schema, self._changes(relation)))
+            case BoundMetadata(label=label, content=content):
+                return self._add_view(label, metadata_query(content, self._given(label, metadata_rows(content))))
+            case BoundFiles():
+                self.scans.append(files_scan(self._new_names.new("scan"), relation))
+                return self.scans[-1].relation
+            case BoundView(entry=entry, rows=GivenRows() as rows):
+                return self._once(entry.name, lambda: self._given(relation.label, rows))
+            case BoundView(entry=entry):
+                # A view that a policy reads has no policies below it, and one of the same name elsewhere may have.
+                policies = tuple(table.policy for table in tables_of((relation,)))
+                view_key = (entry.name, policies, self._is_policy, self._is_in_view)
+                return self._once(view_key, lambda: self._view(relation))
+            case BoundInBody(relation=named):
+                return self.name(named)
+            case _:
+                assert_never(relation)
+
+    def _once(self, key: Hashable, make: Callable[[], str]) -> str:
+        if key not in self._names:
+            self._names[key] = make()
+        return self._names[key]
+
+    def scan(self, table: BoundTable) -> str:
+        if not table.snapshot.schema.fields and not self._is_definition:
+            raise TableWithoutColumns(table.label)
+        return self._add(read_scan(self._new_names.new("scan"), table, self._new_names.are_said))
+
+    def _add(self, scan: Scan | ComposedScan, *, is_hidden: bool = False) -> str:
+        """The name under which the rows of a table are read, of one scan or of a query over several."""
+        parts = tuple(part.scan for part in scan.parts) if isinstance(scan, ComposedScan) else (scan,)
+        self.scans += (replace(each, is_hidden=True) for each in parts) if is_hidden else parts
+        if isinstance(scan, ComposedScan):
+            self.views.append(
+                ViewScan(
+                    relation=scan.relation,
+                    label=scan.label,
+                    text=scan.text,
+                    columns=(),
+                    unlisted_columns=scan.hidden_columns,
+                )
+            )
+        return scan.relation
+
+    def _table(self, table: BoundTable) -> str:
+        if table.policy is None:
+            return self.scan(table)
+        scan = unfiltered_scan(self._new_names.new("scan"), table)
+        return self._policed(table, table.snapshot.schema, self._add(scan, is_hidden=True))
+
+    def _policed(self, table: BoundTable, schema: StructType, relation: str) -> str:
+        """The name under which the rows of `relation` are read: its own, or that of a view that hides some."""
+        if table.policy is None:
+            return relation
+        texts = self.policy_texts(table.policy)
+        text = policy_text(texts, schema, relation)
+        return self._append(
+            ViewScan(
+                relation=self._new_names.new("view"),
+                label=table.label,
+                text=text,
+                columns=(),
+                is_barrier=True,
+                settings=texts.settings,
+            )
+        )
+
+    def policy_texts(self, policy: BoundPolicy) -> PolicyTexts:
+        """Nothing is told of what it reads."""
+        before, self._is_policy = len(self.scans), True
+        texts = PolicyTexts(
+            filters=tuple(map(self._expression, policy.filters)),
+            masks=tuple((column, self._expression(mask)) for column, mask in policy.masks),
+            settings=policy.settings,
+        )
+        self._is_policy = False
+        self.scans[before:] = [replace(scan, is_hidden=True) for scan in self.scans[before:]]
+        return texts
+
+    def _expression(self, expression: BoundExpression) -> str:
+        return expression_in(self.spliced(expression.query, expression.relations))
+
+    def _changes(self, changes: BoundChanges) -> str:
+        """One scan, or a view of two."""
+        names = []
+        for kind in changes.feed.kinds:
+            names.append(self._new_names.new("scan"))
+            self.scans.append(change_scan(names[-1], changes, kind))
+        if len(names) == 1:
+            return names[0]
+        return self._add_view(changes.table.label, " UNION ALL ".join(f"SELECT * FROM {name}" for name in names))
+
+    def _view(self, view: BoundView) -> str:
+        is_inner = self._is_in_view
+        self._is_in_view = is_inner or not is_temporary(view.name)
+        text = self.spliced(view.query, view.relations)
+        self._is_in_view = is_inner
+        columns = tuple((column.source, column.name) for column in view.entry.columns)
+        return self._append(
+            ViewScan(
+                relation=self._new_names.new("view"),
+                label=view.label,
+                text=text,
+                columns=columns,
+                temporary=is_temporary(view.name),
+                is_hidden=view.is_hidden,
+                hides_places=view.is_hidden and not is_inner,
+                settings=view.entry.settings,
+            )
+        )
+
+    def _given(self, label: str, rows: GivenRows) -> str:
+        self.given.append(RowScan(relation=self._new_names.new("rows"), label=label, rows=rows))
+        return self.given[-1].relation
+
+    def _add_view(self, label: str, text: str) -> str:
+        """A view of the statement's own: the changes of a table, or its metadata."""
+        settings = () if self._is_policy else None
+        return self._append(
+            ViewScan(relation=self._new_names.new("view"), label=label, text=text, columns=(), settings=settings)
+        )
+
+    def _append(self, view: ViewScan) -> str:
+        self.views.append(view)
+        return view.relation

@@ -1,0 +1,205 @@
+"""Assignments of UPDATE and MERGE: what each column of a changed row becomes.
+
+A column that is not assigned keeps its value, but for a generated one, which is computed again from the new row; one
+that is assigned DEFAULT is left to the table, as in an INSERT that does not give it. Where fields of a struct are
+assigned, the struct is made again of these and its other fields; a struct that was NULL then is one of NULLs. Where a
+MERGE evolves the schema, UPDATE SET * keeps the fields of a struct that the source's struct does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+
+from catalog.names import fold, quote
+from engine.binding.bound import BoundTable
+from engine.errors.change_errors import (
+    ConflictingAssignments,
+    FieldOfNonStruct,
+    IdentityUpdated,
+    UnsupportedInAssignment,
+)
+from engine.errors.column_errors import ColumnNotFound
+from engine.errors.expression_errors import AggregateOfRow
+from engine.errors.statement_errors import StatementNotSupported
+from engine.planning.plans.expression_checks import Dependency, Refusals
+from engine.statements.row_changes.statement import Assignment
+from engine.tables.rules import TableRules
+from engine.types.schema import DataType, StructField, StructType
+from engine.types.sql_types import format_sql_type
+
+Tree = int | dict[str, "Tree"]
+"""The number of an assignment, or what the fields of a struct become, by their names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewValues:
+    """`columns` are those whose values the statement says: an assigned one, or an old value that stays; `before` is the
+    schema of the old values.
+    """
+
+    columns: tuple[StructField, ...]
+    trees: Mapping[str, Tree]
+    """Column -> what of it is assigned; the others stay."""
+    before: StructType
+    given: Mapping[str, DataType] = field(default_factory=lambda: MappingProxyType({}))
+    """Column -> type of the struct that is assigned to it; the old one's fields that it lacks stay."""
+
+    @property
+    def kept(self) -> tuple[StructField, ...]:
+        """The columns whose old values are needed."""
+        return tuple(
+            column
+            for column in self.columns
+            if column.name in self.given or not isinstance(self.trees.get(column.name), int)
+        )
+
+    def with_kept_fields(self, assigned: Iterable[StructField]) -> NewValues:
+        """Lets fields of structs stay that the `assigned` values, by the names of their columns, do not have."""
+        pairs = [(self.before.field(each.name), each.data_type) for each in assigned]
+        given = {own.name: type_ for own, type_ in pairs if own is not None and _lacks_field(own.data_type, type_)}
+        return replace(self, given=MappingProxyType(given))
+
+    def items(self, given: Sequence[str], old: Sequence[str]) -> list[str]:
+        """SQL of the `columns`: `given` are names of the assigned values, `old` of those of `kept`."""
+        known = dict(zip((column.name for column in self.kept), old, strict=True))
+        return [self._item(column, known.get(column.name, ""), given) for column in self.columns]
+
+    def _item(self, column: StructField, old: str, given: Sequence[str]) -> str:
+        own = self.before.field(column.name)
+        own_type = None if own is None else own.data_type
+        value = _value(column.data_type, own_type, old, self.trees.get(column.name), given)
+        known = self.given.get(column.name)
+        return value if known is None or own_type is None else _completed(value, known, old, own_type)
+
+
+def assigned_values(
+    table: BoundTable, config: TableRules, assignments: Sequence[Assignment], alias: str | None
+) -> NewValues:
+    """New values of rows of `table`, whose definition is `config` by then.
+
+    Raises for columns that are not there, are assigned twice, or cannot be.
+    """
+    trees: dict[str, Tree] = {}
+    defaults: set[str] = set()
+    for number, assignment in enumerate(assignments):
+        path = own_path(table, config.schema, assignment.path, alias)
+        column, *fields = _resolved(config.schema, path)
+        if column.name in {identity.name for identity in config.identities}:
+            raise IdentityUpdated(column.name)
+        names = [each.name for each in (column, *fields)]
+        _add(trees, names, number)
+        if assignment.is_default and fields:
+            raise StatementNotSupported(f"DEFAULT for the field {'.'.join(names)}")
+        if assignment.is_default:
+            defaults.add(column.name)
+    return NewValues(columns=tuple(_said(config, trees, defaults)), trees=trees, before=table.snapshot.schema)
+
+
+def assignment_refusals(clause: str) -> Refusals:
+    """What new values cannot depend on: anything but one row. They are made once, so they may be random."""
+    unsupported = partial(UnsupportedInAssignment, clause)
+    return {
+        Dependency.AGGREGATE: partial(AggregateOfRow, f"A value of {clause}"),
+        Dependency.WINDOW: unsupported,
+        Dependency.GENERATOR: unsupported,
+    }
+
+
+def _said(config: TableRules, trees: Mapping[str, Tree], defaults: set[str]) -> Iterator[StructField]:
+    for column in config.schema.fields:
+        is_left = column.name in defaults or (column.name not in trees and column.name in config.generations)
+        if not is_left:
+            yield column
+
+
+def own_path(table: BoundTable, schema: StructType, parts: tuple[str, ...], alias: str | None) -> tuple[str, ...]:
+    """Without the table, or its alias, in front."""
+    return without_qualifier([alias] if alias is not None else table.name.parts if table.name else (), schema, parts)
+
+
+def without_qualifier(full: Sequence[str], schema: StructType, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the end of a relation's name in front, if a column of that name follows."""
+    for count in range(len(full), 0, -1):
+        is_qualified = [fold(part) for part in parts[:count]] == [fold(part) for part in full[-count:]]
+        if len(parts) > count and is_qualified and schema.field(parts[count]) is not None:
+            return parts[count:]
+    return parts
+
+
+def _resolved(schema: StructType, path: Sequence[str]) -> list[StructField]:
+    """The column, and the fields below it that the path names."""
+    found: list[StructField] = []
+    data_type: DataType = schema
+    for name in path:
+        if not isinstance(data_type, StructType):
+            raise FieldOfNonStruct(".".join(each.name for each in found), format_sql_type(data_type))
+        own = data_type.field(name)
+        if own is None:
+            raise ColumnNotFound(".".join(path), ", ".join(data_type.names))
+        found.append(own)
+        data_type = own.data_type
+    return found
+
+
+def _add(trees: dict[str, Tree], names: Sequence[str], number: int) -> None:
+    *parents, last = names
+    level = trees
+    for parent in parents:
+        below = level.setdefault(parent, {})
+        if isinstance(below, int):
+            raise ConflictingAssignments(".".join(names))
+        level = below
+    if last in level:
+        raise ConflictingAssignments(".".join(names))
+    level[last] = number
+
+
+def _value(data_type: DataType, own: DataType | None, old: str, tree: Tree | None, given: Sequence[str]) -> str:
+    """SQL of a value of `data_type`; `own` is the type of the `old` one, None if there is none."""
+    if isinstance(tree, int):
+        return given[tree]
+    if tree is None or own is None and not isinstance(data_type, StructType):
+        return "NULL" if own is None else old
+    assert isinstance(data_type, StructType)
+    parts = []
+    for each in data_type.fields:
+        before = own.field(each.name) if isinstance(own, StructType) else None
+        inner, path = (None, "NULL") if before is None else (before.data_type, f"{old}.{quote(before.name)}")
+        parts.append((each.name, _value(each.data_type, inner, path, tree.get(each.name), given)))
+    return _struct(parts)
+
+
+def _completed(value: str, given: DataType, old: str, own: DataType) -> str:
+    """SQL of the struct `value`, of the type `given`, with the fields of the `old` one, of the type `own`, that it
+    lacks; it is NULL where both are.
+    """
+    if not isinstance(given, StructType) or not isinstance(own, StructType) or not _lacks_field(own, given):
+        return value
+    parts = []
+    for each in given.fields:
+        before, inner = own.field(each.name), f"{value}.{quote(each.name)}"
+        if before is not None:
+            inner = _completed(inner, each.data_type, f"{old}.{quote(before.name)}", before.data_type)
+        parts.append((each.name, inner))
+    parts += [(each.name, f"{old}.{quote(each.name)}") for each in own.fields if given.field(each.name) is None]
+    return f"CASE WHEN {value} IS NOT NULL OR {old} IS NOT NULL THEN {_struct(parts)} END"
+
+
+def _lacks_field(own: DataType, given: DataType) -> bool:
+    """Returns whether a struct of `given` lacks a field of `own`; elements of arrays and maps are not looked into."""
+    if not isinstance(own, StructType) or not isinstance(given, StructType):
+        return False
+    pairs = [(each, given.field(each.name)) for each in own.fields]
+    return any(other is None or _lacks_field(each.data_type, other.data_type) for each, other in pairs)
+
+
+def _struct(parts: Iterable[tuple[str, str]]) -> str:
+    """SQL of a struct of these names and values."""
+    items = []
+    for name, value in parts:
+        literal = name.replace("\\", "\\\\").replace("'", "\\'")
+        items.append(f"'{literal}', {value}")
+    return f"named_struct({', '.join(items)})"

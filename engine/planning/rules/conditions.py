@@ -1,0 +1,116 @@
+"""Conditions that choose rows of a table: what their names mean, and what is refused before Spark sees them.
+
+A column may be written with the table in front (`t.x`, `s.t.x`). As everywhere in SQL that is column x of the table,
+and hides field x of a column t. Where the condition refers to more than the table (REPLACE ON), the short form is
+left as it is, since the table has that name there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from catalog.names import fold
+from engine.binding.bound import BoundTable
+from engine.errors.expression_errors import MetadataInExpression, SubqueryInCondition
+from engine.errors.policy_errors import PolicyForbidsStatement
+from engine.planning.plans.expression_checks import ExpressionCheckPlan
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.writes import ReplaceMatching, ReplaceRows, ReplaceWholeFiles
+from engine.planning.reads.answer_conditions import typed_condition
+from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.target_reads import places_where
+from engine.planning.rules.allowed_expressions import condition_check
+from engine.pruning.metadata_answers import NoAnswer
+from engine.sql.expressions import Expression, one_line, parse_expression, plain_condition, requalified
+from engine.tables.rules import Capability
+from engine.tables.scan import FILE_METADATA
+
+
+def own_condition(table: BoundTable, clause: str, text: str, alias: str | None = None) -> Expression:
+    """A condition over the columns of `table` alone, all of them without the table, or its alias, in front."""
+    _ensure_allowed(table, clause, text)
+
+    def unqualified(parts: Sequence[str]) -> tuple[int, str] | None:
+        qualifiers = _qualifiers(table, parts, (3, 2, 1)) if alias is None else _alias_of(alias, parts)
+        for count in qualifiers:
+            if table.snapshot.schema.field(parts[count]) is not None:
+                return count, ""
+        return None
+
+    return parse_expression(requalified(text, unqualified))
+
+
+def rows_matching(table: BoundTable, own: Expression) -> ReplaceMatching | ReplaceRows:
+    """The rows for which an own condition is true go: by whole files where the partition columns decide."""
+    matching = partitions_matching(table, own)
+    if matching is not None:
+        return matching
+    # Spark reads `t WHERE (flag)` as a table called WHERE, with one column called flag: a list of columns has no
+    # second parentheses.
+    return ReplaceRows(places=places_where(table, f"WHERE ({own.in_parentheses})"), shown=f"({one_line(own.text)})")
+
+
+def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching | None:
+    """The partitions for which an own condition is true, where partition columns alone decide."""
+    partitions = {fold(name) for name in table.snapshot.partition_columns}
+    if not own.columns or any(fold(path[0]) not in partitions for path in own.columns):
+        return None
+    return ReplaceMatching(condition=own.in_parentheses, shown=f"({one_line(own.text)})")
+
+
+def whole_files_matching(table: BoundTable, own: Expression) -> ReplaceWholeFiles | None:
+    """The files for whose rows an own condition is true, where it is a plain one and the format tells them."""
+    is_told = table.snapshot.rules.has(Capability.WHOLE_FILES) and not table.has_dates_as_texts
+    plain = plain_condition(own.text) if is_told else None
+    typed = None if plain is None else typed_condition(plain, table.snapshot.columns())
+    if typed is None or isinstance(typed, NoAnswer):
+        return None
+    return ReplaceWholeFiles(condition=typed, shown=f"({one_line(own.text)})")
+
+
+def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: bool) -> Expression:
+    """A condition over `table`, which has its last name there if it has no alias, and something else."""
+    _ensure_allowed(table, clause, text)
+
+    def shortened(parts: Sequence[str]) -> tuple[int, str] | None:
+        return next(((count - 1, "") for count in _qualifiers(table, parts, (3, 2))), None)
+
+    return parse_expression(text if has_alias else requalified(text, shortened))
+
+
+def own_condition_check(table: BoundTable, clause: str, condition: Expression) -> ExpressionCheckPlan:
+    """What has to be asked of an own condition."""
+    scan = empty_scan(table.snapshot.schema, table.entry.location)
+    check = condition_check(clause, condition.text, condition.in_parentheses)
+    return ExpressionCheckPlan(over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), checks=(check,))
+
+
+def _qualifiers(table: BoundTable, parts: Sequence[str], counts: Iterable[int]) -> list[int]:
+    """Those of `counts` of the first parts that are the end of the table's name."""
+    full = [fold(part) for part in table.name.parts] if table.name else []
+    folded = [fold(part) for part in parts]
+    return [count for count in counts if count < len(parts) and folded[:count] == full[-count:]]
+
+
+def _alias_of(alias: str, parts: Sequence[str]) -> list[int]:
+    """Where the table has an alias, its name means nothing."""
+    return [1] if len(parts) > 1 and fold(parts[0]) == fold(alias) else []
+
+
+def _ensure_allowed(table: BoundTable, clause: str, text: str) -> None:
+    ensure_no_metadata(table, clause, parse_expression(text, subquery=SubqueryInCondition(clause, text)))
+
+
+def ensure_no_metadata(
+    table: BoundTable, clause: str, expression: Expression, what: Literal["The condition", "A value"] = "The condition"
+) -> None:
+    """Raises `MetadataInExpression`, unless the table has a column of that name, and `PolicyForbidsStatement` for a `*`
+    over a table with policies, where it would name what is stored (`engine.planning.reads.policed_target`).
+    """
+    if expression.has_star and table.is_policed:
+        raise PolicyForbidsStatement(f"A * in {clause}", table.label)
+    if table.snapshot.schema.field(FILE_METADATA) is None and any(
+        fold(part) == FILE_METADATA for path in expression.columns for part in path[:4]
+    ):
+        raise MetadataInExpression(f"{what} of {clause}")

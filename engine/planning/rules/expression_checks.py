@@ -1,0 +1,100 @@
+"""Analysis by Spark of an expression before it becomes a rule of a table, or a condition that selects rows.
+
+Whether an expression can be evaluated, to what type, and on what its value depends, only Spark knows. For an
+`ExpressionCheck` Spark analyzes the expression over an empty relation; but for constants nothing runs. All checks of a
+statement are analyzed as one query, and one by one only where it fails, to find the one to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from catalog.errors import SqlError
+from engine.errors.statement_errors import SparkFailure
+from engine.planning.plans.expression_checks import (
+    Dependency,
+    Examination,
+    ExpressionCheck,
+    ExpressionCheckPlan,
+    QueryCheck,
+)
+from engine.planning.plans.reads import ReadPlan
+
+
+class ExpressionAnalyzer(Protocol):
+    """Who asks Spark."""
+
+    def examine(self, plan: ReadPlan) -> Examination:
+        """Analyzes `plan`."""
+
+    def compute(self, plan: ReadPlan) -> None:
+        """Runs `plan`, for what it raises."""
+
+
+_UNGROUPED = frozenset({"MISSING_AGGREGATION", "MISSING_GROUP_BY"})
+"""Conditions of Spark for an aggregate next to columns."""
+
+_RANDOM = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
+"""Spark's condition where it refuses such an expression itself, as in that of a join."""
+
+
+def ensure_checked(plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> None:
+    """Raises for the first expression that does not pass its check, or whatever Spark raises for it."""
+    try:
+        found = analyzer.examine(_question(plan, plan.checks))
+        is_fine = all(_objection(check, found, at) is None for at, check in enumerate(plan.checks))
+    except SparkFailure:
+        is_fine = False
+    if not is_fine:
+        for check in plan.checks:
+            _ensure_fine(check, plan, analyzer)
+    for check in plan.checks:
+        if check.value is not None:
+            _ensure_value(check, check.value, analyzer)
+
+
+def ensure_examined(check: QueryCheck, analyzer: ExpressionAnalyzer) -> None:
+    """Raises for what the query depends on, or whatever Spark raises for it."""
+    try:
+        found = analyzer.examine(check.read)
+    except SparkFailure as failure:
+        if failure.spark_condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
+            raise check.refused[Dependency.AGGREGATE]("function beside columns") from failure
+        if failure.spark_condition == _RANDOM and Dependency.NON_DETERMINISTIC in check.refused:
+            raise check.refused[Dependency.NON_DETERMINISTIC]("a function") from failure
+        raise
+    for dependency, make in check.refused.items():
+        if dependency in found.dependencies:
+            raise make(found.dependencies[dependency])
+
+
+def _question(plan: ExpressionCheckPlan, checks: Sequence[ExpressionCheck]) -> ReadPlan:
+    columns = ", ".join(f"{check.text} AS c{number}" for number, check in enumerate(checks))
+    return replace(plan.over, text=f"SELECT {columns} {plan.over.text}")
+
+
+def _objection(check: ExpressionCheck, found: Examination, at: int) -> SqlError | None:
+    for dependency, make in check.refused.items():
+        if dependency in found.dependencies:
+            return make(found.dependencies[dependency])
+    return check.mistyped(found.types[at])
+
+
+def _ensure_fine(check: ExpressionCheck, plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> None:
+    try:
+        objection = _objection(check, analyzer.examine(_question(plan, [check])), 0)
+    except SparkFailure as failure:
+        if failure.spark_condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
+            raise check.refused[Dependency.AGGREGATE](check.text) from failure
+        raise check.translated(failure) from failure
+    if objection is not None:
+        raise objection
+
+
+def _ensure_value(check: ExpressionCheck, value: str, analyzer: ExpressionAnalyzer) -> None:
+    try:
+        analyzer.compute(ReadPlan(text=f"SELECT {value}", scans=()))
+    except SparkFailure as failure:
+        raise check.translated(failure) from failure

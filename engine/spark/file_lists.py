@@ -1,0 +1,207 @@
+"""Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters,
+and how much is that? Which rows are there that are in no files? And, while it runs: may so many more bytes of its
+result be on the disk? Which credentials has a catalog lent for the files of a table?
+
+What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
+here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
+Java's view of it. A statement whose files are more than its limit fails so, before any job.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.rest.vended import lent_by
+from engine.errors.table_errors import naming
+from engine.planning.plans.reads import ReadPlan
+from engine.pruning.estimates import Estimate
+from engine.runtime.context import StatementContext
+from engine.runtime.profile import Profile
+from engine.runtime.results import FileQuestion
+from engine.runtime.time_zones import find_zone
+from engine.spark.announced_result import AnnouncedResult
+from engine.spark.errors import ScanLimitExceeded
+from engine.spark.filters import read_filters
+from engine.spark.given_answers import GivenAnswers
+from engine.spark.questions import QuestionServer
+from engine.spark.scan import file_list
+from engine.spool.budget import Reservation
+from engine.storage.errors import LentCredentialsNotInSpark
+from engine.tables.scan import ChosenFiles, CountedChoice, Scan
+
+logger = logging.getLogger(__name__)
+
+IS_PART = {"is_part": "true"}
+"""Of a list in which files are left out that may match, for `FileList.java`."""
+
+
+class ScannedBytes:
+    """The bytes of the files of a statement: each file of a scan once, however often Spark asks for it."""
+
+    def __init__(self, bytes_max: int) -> None:
+        """0 is no limit."""
+        self._bytes_max = bytes_max
+        self._total = 0
+        self._counted: dict[str, npt.NDArray[np.bool_]] = {}
+        """By the name of a scan: which of its files are in the total."""
+
+    def add(self, scan: Scan, rows: pa.Array | None) -> None:
+        """`rows` are positions in the scan's files; None: all. Raises `ScanLimitExceeded`."""
+        if not self._bytes_max:
+            return
+        counted = self._counted.setdefault(scan.relation, np.zeros(scan.files.num_rows, bool))
+        added = np.ones_like(counted) if rows is None else np.zeros_like(counted)
+        if rows is not None:
+            added[rows.to_numpy(zero_copy_only=False)] = True
+        sizes = scan.files["size"].fill_null(0).to_numpy()
+        self._total += int(sizes[added & ~counted].sum())
+        counted |= added
+        if self._total > self._bytes_max:
+            raise ScanLimitExceeded(self._total, self._bytes_max)
+
+
+class Asked:
+    """The scans of one running statement, and what went wrong when Java asked about them."""
+
+    def __init__(
+        self,
+        scans: Sequence[Scan],
+        profile: Profile,
+        scan_bytes_max: int = 0,
+        disk: Reservation | None = None,
+        on_question: Callable[[FileQuestion], None] | None = None,
+        given: GivenAnswers | None = None,
+    ) -> None:
+        """`disk` are the bytes of its result's files (None: without a bound)."""
+        self._scans, self._profile, self._on_question = scans, profile, on_question
+        self._given = given or GivenAnswers()
+        self._counted = ScannedBytes(scan_bytes_max)
+        self._disk = disk or Reservation(None, "")
+        self._failure: Exception | None = None
+
+    @property
+    def failure(self) -> Exception | None:
+        return self._failure or self._given.failure
+
+    def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
+        """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them; or
+        how many more bytes may be written of the result; or what Hadoop is told for the files of a lease.
+        """
+        try:
+            if "lease" in question:
+                return _lent(question["lease"], question["place"])
+            if "disk_bytes" in question:
+                return {"granted": self._disk.take(question["disk_bytes"], question["needed"])}
+            if "given" in question:
+                return self._given.answer(question)
+            scan = self._scans[question["scan"]]
+            with naming(scan.label):
+                if "estimate" in question:
+                    return asdict(_estimate(scan, question))
+                chosen = self._chosen(scan, question)
+                rows = None if chosen is None else chosen.rows
+                self._counted.add(scan, rows)
+                files = file_list(scan, rows)
+                return files if chosen is None or not chosen.is_part else files.replace_schema_metadata(IS_PART)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _chosen(self, scan: Scan, question: dict[str, Any]) -> ChosenFiles | None:
+        """The files that may match, or some of them that have as many rows as are wanted; None for all."""
+        asked = FileQuestion(question["scan"], json.dumps(question["filters"]), question["zone"], question.get("rows"))
+        if self._on_question is not None:
+            self._on_question(asked)
+        chosen = chosen_files(scan, asked)
+        if chosen is None:
+            return None
+        if not scan.is_hidden:
+            self._profile.add_read(chosen.read)
+        return chosen
+
+
+def chosen_files(scan: Scan, asked: FileQuestion) -> ChosenFiles | None:
+    """What the question is answered by for a scan, be it of another version; None: all of its files."""
+    choice = scan.choice
+    if choice is None:
+        return None
+    filters, zone = read_filters(json.loads(asked.filters)), find_zone(asked.zone)
+    if asked.rows is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
+        return choice.choose_rows(filters, zone, asked.rows)
+    return choice.choose(filters, zone)
+
+
+def _lent(lease: str, place: str) -> dict[str, Any]:
+    """As `Leases.java` reads it. Raises `LentCredentialsNotInSpark`, `RestCatalogNotAvailable`."""
+    lent = lent_by(lease)
+    if lent.hadoop is None:
+        raise LentCredentialsNotInSpark(place, "Spark takes none of their kind")
+    return {"connector": lent.hadoop.connector, "settings": dict(lent.hadoop.settings), "ends_ms": lent.ends_ms}
+
+
+def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
+    """Of rows that policies hide no more is told than what all may see."""
+    if scan.choice is not None and not scan.is_hidden:
+        filters, zone = read_filters(question["filters"]), find_zone(question["zone"])
+        try:
+            return scan.choice.estimate(filters, zone, question["estimate"])
+        except Exception:  # what has to fail fails where the files are listed
+            logger.exception("nothing is estimated of %s", scan.label)
+    return Estimate(files=scan.files.num_rows, bytes=pc.sum(scan.files["size"]).as_py() or 0)
+
+
+class FileLists:
+    """One for the process; see the module."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, Asked] = {}
+        self._announced: dict[str, AnnouncedResult] = {}
+        self.server = QuestionServer(self._answer, self._follow)
+
+    @contextmanager
+    def serving(
+        self,
+        context: StatementContext,
+        plan: ReadPlan,
+        announced: AnnouncedResult | None = None,
+        disk: Reservation | None = None,
+    ) -> Iterator[Asked]:
+        """Answer for this statement, whose profile is told what is read, and `announced` of its first rows; `disk` are
+        the bytes of its result's files.
+        """
+        asked = self._running[context.statement_id] = Asked(
+            plan.scans,
+            context.profile,
+            context.scan_bytes_max,
+            disk,
+            context.on_files_asked,
+            GivenAnswers(plan.given, context.cancel),
+        )
+        if announced is not None:
+            self._announced[context.statement_id] = announced
+        try:
+            yield asked
+        finally:
+            del self._running[context.statement_id]
+            self._announced.pop(context.statement_id, None)
+
+    def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
+        asked = self._running.get(question["statement"])
+        if asked is None and "lease" in question:  # of a task that removes its files, after its statement
+            return _lent(question["lease"], question["place"])
+        return self._running[question["statement"]].answer(question)
+
+    def _follow(self, question: dict[str, Any], lines: Iterable[bytes]) -> None:
+        announced = self._announced.get(question["statement"])
+        if announced is not None:  # else it has ended
+            announced.follow(question["result"], lines)

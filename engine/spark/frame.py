@@ -1,0 +1,134 @@
+"""A query's answer on its way from Java: a header and record batches (`Frame.java`), read without copying.
+
+The batches come without an Arrow schema; the one they are read with is made here, from Spark's types, so that a column
+carries its SQL type. Small results are in the answer itself, larger ones in files (`record_batches.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from engine.planning.plans.expression_checks import Dependency, Examination
+from engine.planning.plans.reads import QueryColumn
+from engine.runtime.results import Repeatable, ResultStream, sql_field
+from engine.spark.record_batches import RecordBatches, Segment
+from engine.spool.spool import Spool
+
+OnSteps = Callable[[Mapping[str, float]], None]
+
+_PRIMITIVES = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+_DAY_TIME = ("interval day", "interval hour", "interval minute", "interval second")
+
+
+def read_columns(frame: bytes) -> list[QueryColumn]:
+    """The columns of an answer."""
+    header, _ = read_answer(frame)
+    return [
+        QueryColumn(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]
+    ]
+
+
+def read_examination(frame: bytes) -> Examination:
+    """The types of an answer's columns, and what their values depend on."""
+    header, _ = read_answer(frame)
+    types = tuple(column["ddl"] for column in header["columns"])
+    return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
+
+
+def read_result(frame: bytes, spool: Spool, owner: str, on_steps: OnSteps) -> ResultStream:
+    """The rows of an answer, as a stream over the bytes where they are; files go to `spool`, as those of `owner`.
+
+    `on_steps` is told how long what took.
+    """
+    header, body = read_answer(frame)
+    on_steps(steps_of(header))
+    return complete_result(*read_result_header(header, spool, owner), header, body)
+
+
+def complete_result(
+    stream: ResultStream, batches: RecordBatches, header: dict[str, Any], body: pa.Buffer
+) -> ResultStream:
+    """The stream of which `batches` are the source, with all that the answer says."""
+    stream.repeatable, stream.rows_made = Repeatable(header["repeatable"]), header["rows"]
+    batches.complete(segments_of(header), body, header["rows"])  # whose reader may look at both then
+    return stream
+
+
+def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tuple[ResultStream, RecordBatches]:
+    """A result whose rows are to come."""
+    schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
+    batches = RecordBatches(schema, spool, owner)
+    stream = ResultStream(
+        schema=schema,
+        source=batches,
+        time_zone=header["time_zone"],
+        on_close=batches.release,
+        wait_ready=batches.wait_ready,
+    )
+    return stream, batches
+
+
+def steps_of(header: dict[str, Any]) -> dict[str, float]:
+    """How many ms Spark was in which step of the query."""
+    return {step: micros / 1000 for step, micros in header["steps_us"].items()}
+
+
+def segments_of(header: dict[str, Any]) -> list[Segment]:
+    """Where the rows of an answer are."""
+    return [Segment(*segment) for segment in header["segments"]]
+
+
+def read_header(frame: bytes) -> dict[str, Any]:
+    """All that an answer says besides rows."""
+    return read_answer(frame)[0]
+
+
+def read_answer(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
+    """The header and the body."""
+    end = 4 + int.from_bytes(frame[:4], "big")
+    return json.loads(frame[4:end]), pa.py_buffer(memoryview(frame)[end:])
+
+
+def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
+    """The Arrow type of a Spark type in its JSON form, as `WireValues` and Spark's converter lay it out.
+
+    Intervals of months, calendar intervals and variants come as text.
+    """
+    match spark_type:
+        case str() if spark_type in _PRIMITIVES:
+            return _PRIMITIVES[spark_type]
+        case str() if spark_type.startswith("decimal"):
+            precision, scale = spark_type.removeprefix("decimal(").removesuffix(")").split(",")
+            return pa.decimal128(int(precision), int(scale))
+        case str() if spark_type.startswith(_DAY_TIME):
+            return pa.duration("us")
+        case str() if spark_type.startswith("time("):
+            return pa.time64("ns")
+        case str():
+            return pa.string()
+        case {"type": "array", "elementType": element}:
+            return pa.list_(pa.field("element", arrow_type(element)))
+        case {"type": "map", "keyType": key, "valueType": value}:
+            # a map with keys of type void is empty, and Arrow has no such keys
+            return pa.map_(pa.string() if key == "void" else arrow_type(key), arrow_type(value))
+        case {"type": "struct", "fields": fields}:
+            return pa.struct([pa.field(field["name"], arrow_type(field["type"])) for field in fields])
+        case _:
+            raise TypeError(f"no Arrow type for {spark_type}")

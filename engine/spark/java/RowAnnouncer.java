@@ -1,0 +1,72 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Tells Python where the first rows of a running query are (engine/spark/announced_result.py says what goes over the
+ * wire). The connection is made for the first ones. Where it fails nothing more is told: the answer of the query has
+ * all rows anyway.
+ */
+final class RowAnnouncer {
+  /** What a segment has to grow by before that is told, but for its first rows. */
+  private static final long GROWTH_MIN = 1 << 20;
+
+  private final Questions questions;
+  private final String statement;
+  private final StructType schema;
+  private final String timeZone;
+  private Socket socket;
+  private boolean ended;
+  /** The last segment, and how much of it Python knows. */
+  private ResultSpool.Segment last;
+  private long told;
+
+  RowAnnouncer(Questions questions, String statement, StructType schema, String timeZone) {
+    this.questions = questions;
+    this.statement = statement;
+    this.schema = schema;
+    this.timeZone = timeZone;
+  }
+
+  /** The last segment has grown to this, or this one follows it. */
+  void rows(ResultSpool.Segment segment) {
+    boolean isSame = last != null && last.path.equals(segment.path) && last.offset == segment.offset;
+    if (last != null && !isSame) {
+      tell(last); // whose end came with too little to be told
+      told = 0;
+    }
+    last = segment;
+    if (!isSame || segment.length >= told + GROWTH_MIN) tell(segment);
+  }
+
+  private void tell(ResultSpool.Segment segment) {
+    if (ended || segment.length == told) return;
+    try {
+      if (socket == null) {
+        ObjectNode question = Request.JSON.createObjectNode();
+        question.put("statement", statement);
+        question.set("result", Frame.header(schema, timeZone));
+        socket = questions.ask(question);
+      }
+      ArrayNode piece = Request.JSON.createArrayNode().add(segment.path).add(segment.offset).add(segment.length);
+      socket.getOutputStream().write((Request.JSON.writeValueAsString(piece) + "\n").getBytes(StandardCharsets.UTF_8));
+      told = segment.length;
+    } catch (Exception failure) {
+      close();
+    }
+  }
+
+  void close() {
+    ended = true;
+    try {
+      if (socket != null) socket.close();
+    } catch (IOException failure) {
+      // there is nothing more to tell
+    }
+  }
+}

@@ -1,0 +1,29 @@
+package deltagateway;
+
+import java.io.Serializable;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.util.TaskCompletionListener;
+
+/** Reads files whose lengths are known from their table's metadata, see {@link FewRequests}. */
+final class SizedReader extends scala.runtime.AbstractFunction1 implements Serializable {
+  private final scala.Function1 reader;
+
+  SizedReader(scala.Function1 reader) {
+    this.reader = reader;
+  }
+
+  public Object apply(Object split) {
+    PartitionedFile file = (PartitionedFile) split;
+    TaskContext task = TaskContext.get();
+    if (task != null) {
+      task.addTaskCompletionListener(new TaskCompletionListener() {
+        public void onTaskCompletion(TaskContext ended) {
+          FileEnd.end();
+        }
+      });
+      FileEnd.begin(task.stageId(), file.toPath(), file.fileSize(), file.modificationTime());
+    }
+    return reader.apply(file);
+  }
+}

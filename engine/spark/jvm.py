@@ -1,0 +1,240 @@
+"""The Java side: finding a Java, launching Spark's process, and compiling the gateway's own classes in it.
+
+The classes of `java/` are compiled by Janino, which Spark ships, against the Spark that runs: once for an environment
+(`class_files.py`), or each time a process starts. They go into a jar on the class path of Spark's main class loader, so
+that py4j, the driver and local executors see the same classes; remote executors get the jar from Spark. A Spark whose
+classes or signatures moved fails here, with the line that no longer compiles.
+
+Janino compiles plain old Java: no lambdas, no inferred generics; where a class narrows a method's return type it may
+pick the wider one, hence a cast here and there. A private method becomes a static one with the object as its first
+argument, so `private synchronized` would lock the class, not the object.
+
+Spark's `spark-submit` starts a class that serves py4j, and writes where it listens and the secret of its connections
+into a file that is named by a variable. Settings are in a file as well, not on the command line, which every user of
+the machine can read; both files are in a folder of their own with the mode 0700, which goes as soon as Java has
+answered. Only what is on `_INHERITED` of the environment is passed on: not the gateway's own settings, and
+nothing that has Spark or Java start otherwise (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from typing import BinaryIO
+
+import pyspark
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaParameters, PythonParameters
+from py4j.protocol import Py4JJavaError
+from pyspark.serializers import UTF8Deserializer, read_int
+
+from engine.spark.errors import JavaNotFound, SparkUnavailable
+
+JAVA_VERSION_MIN = 17
+SPARK_VERSION: str = pyspark.__version__
+EXIT_S = 5.0
+
+_spark_log = logging.getLogger("engine.spark.spark")
+_LEVELS = {
+    "FATAL": logging.CRITICAL,
+    "ERROR": logging.ERROR,
+    "WARN": logging.WARNING,
+    "INFO": logging.INFO,
+    "DEBUG": logging.DEBUG,
+    "TRACE": logging.DEBUG,
+}
+_INHERITED = (
+    *("HOME", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
+    *("HADOOP_CONF_DIR", "KRB5CCNAME", "KRB5_CONFIG"),
+)
+_INHERITED_PREFIXES = ("AWS_", "AZURE_", "GOOGLE_")
+"""Where Hadoop's connectors look for the credentials of a storage."""
+_INFO_VARIABLE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+_POLL_S = 0.02
+_STACK = ("\tat ", "Caused by: ", "\t...")
+
+
+def ensure_java() -> Path:
+    """The `java` that Spark will use: JAVA_HOME's, else the first of PATH; raises `JavaNotFound`."""
+    home = os.environ.get("JAVA_HOME")
+    if home and not (Path(home) / "bin" / "java").exists():
+        raise JavaNotFound(f"JAVA_HOME is {home}, which has no bin/java")
+    java = Path(home) / "bin" / "java" if home else shutil.which("java")
+    if java is None:
+        raise JavaNotFound("JAVA_HOME is not set and there is no java in PATH")
+    try:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise JavaNotFound(f"{java} does not run ({error})") from error
+    version = re.search(r'version "(?:1\.)?(\d+)', shown)
+    if version is None or int(version[1]) < JAVA_VERSION_MIN:
+        raise JavaNotFound(f"{java} is {version[1] if version else 'of an unknown version'}")
+    return Path(java)
+
+
+def launch_jvm(settings: Mapping[str, str]) -> ClientServer:
+    """Start Spark's process with `settings`; it ends when this process does, however that ends."""
+    ensure_java()
+    gateway = _launch(settings)
+    threading.Thread(target=_forward_log, args=(gateway.proc.stderr,), name="spark-log", daemon=True).start()
+    return gateway
+
+
+def _launch(settings: Mapping[str, str]) -> ClientServer:
+    """Start the process, whose standard error is a pipe; it ends with the end of its standard input.
+
+    Raises `SparkUnavailable` where it ends before it answers.
+    """
+    home = Path(pyspark.__file__).parent
+    with tempfile.TemporaryDirectory(prefix="delta-gateway-") as name:
+        file, info = Path(name) / "spark.conf", Path(name) / "connection"
+        file.write_text(_properties(settings), encoding="ascii")
+        process = subprocess.Popen(
+            [home / "bin" / "spark-submit", "--properties-file", file, "pyspark-shell"],
+            env=_environment() | {"SPARK_HOME": str(home), "SPARK_CONNECT_MODE": "0", _INFO_VARIABLE: str(info)},
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=_ignore_interrupts,
+        )
+        while not info.is_file():
+            if process.poll() is not None:
+                raise SparkUnavailable(f"its process did not start: {_first_words(process)}")
+            time.sleep(_POLL_S)
+        with info.open("rb") as connection:
+            port, secret = read_int(connection), UTF8Deserializer().loads(connection)
+    gateway = ClientServer(
+        java_parameters=JavaParameters(port=port, auth_token=secret, auto_convert=True),
+        python_parameters=PythonParameters(port=0, eager_load=False),
+    )
+    gateway.proc = process
+    return gateway
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
+    }
+
+
+def _properties(settings: Mapping[str, str]) -> str:
+    """Java's format of properties; all but letters, digits and what is harmless is escaped."""
+    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        each if each.isascii() and (each.isalnum() or each in "./_-") else _unit_escapes(each) for each in text
+    )
+
+
+def _unit_escapes(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C in a terminal is for the gateway, which ends Java itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _first_words(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr is not None
+    lines = process.stderr.read().decode(errors="replace").strip().splitlines()
+    return lines[0] if lines else f"it ended with code {process.returncode}"
+
+
+def _forward_log(stderr: BinaryIO) -> None:
+    """Hand the process's log to ours, line by line, until the process ends."""
+    for raw in stderr:
+        line = raw.decode(errors="replace").rstrip()
+        level, _, text = line.partition(" ")
+        if level in _LEVELS:
+            _spark_log.log(_LEVELS[level], "%s", text)
+        elif line.startswith(_STACK):
+            _spark_log.error("%s", line)
+        else:
+            _spark_log.debug("%s", line)  # the launcher's remarks on its own flags
+
+
+def stop_jvm(gateway: ClientServer, exit_s: float = EXIT_S) -> None:
+    """End the process, by force if it does not end itself within so many seconds."""
+    process: subprocess.Popen[bytes] = gateway.proc
+    _let_go(gateway)  # the end of its input ends it
+    try:
+        process.wait(exit_s)
+    except subprocess.TimeoutExpired:
+        _spark_log.warning("Java did not end within %d s and is killed", exit_s)
+        process.kill()
+        process.wait()
+
+
+def kill_jvm(gateway: ClientServer) -> None:
+    """End the process by force."""
+    process: subprocess.Popen[bytes] = gateway.proc
+    process.kill()
+    process.wait()
+    _let_go(gateway)
+
+
+def _let_go(gateway: ClientServer) -> None:
+    """End what serves the process on this side. py4j's own way asks Java, and waits for an answer for ever."""
+    gateway._gateway_client.finalizer_deque.appendleft(SHUTDOWN_FINALIZER_WORKER)
+    if stdin := gateway.proc.stdin:
+        with suppress(OSError):
+            stdin.close()
+
+
+def install_classes(gateway: ClientServer, jar: Path) -> None:
+    """Compile our classes into `jar` and put it on the class path."""
+    compile_classes(gateway, jar)
+    loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(gateway.jvm.java.io.File(str(jar)).toURI().toURL())
+
+
+def compile_classes(gateway: ClientServer, jar: Path) -> None:
+    """Compile our classes into `jar`. Raises `SparkUnavailable`."""
+    with zipfile.ZipFile(jar, "w") as archive:
+        for name, content in _compile(gateway).items():
+            archive.writestr(name, content)
+
+
+def java_sources() -> list[tuple[str, str]]:
+    """The name and the text of each file of `java/`, in one order."""
+    found = files("engine.spark").joinpath("java").iterdir()
+    return sorted((source.name, source.read_text(encoding="utf-8")) for source in found)
+
+
+def _compile(gateway: ClientServer) -> dict[str, bytes]:
+    """Class files by their path in a jar."""
+    jvm = gateway.jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    resources = jvm.org.codehaus.commons.compiler.util.resource
+    compiler = jvm.org.codehaus.janino.Compiler(
+        resources.ResourceFinder.EMPTY_RESOURCE_FINDER, jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader)
+    )
+    compiler.setSourceVersion(8)
+    compiler.setTargetVersion(8)  # older ones cannot call static methods of interfaces
+    compiler.setDebugLines(True)
+    compiler.setDebugSource(True)
+    classes = jvm.java.util.HashMap()
+    compiler.setClassFileCreator(resources.MapResourceCreator(classes))
+    sources = java_sources()
+    units = gateway.new_array(resources.Resource, len(sources))
+    for position, (name, text) in enumerate(sources):
+        units[position] = resources.StringResource(name, text)
+    try:
+        compiler.compile(units)
+    except Py4JJavaError as error:
+        raise SparkUnavailable(f"its classes are not those expected: {error.java_exception.getMessage()}") from error
+    return {name: bytes(classes.get(name)) for name in classes.keySet()}

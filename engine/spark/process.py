@@ -1,0 +1,263 @@
+"""One run of Spark: its Java process from launch to end, and what sessions need of it.
+
+Whether it is well is asked all the time on a thread of its own, since a call to a Java that is stopped does not return:
+the age of the last answer is the sign. Statements are cancelled on another thread for the same reason, so that the
+thread that cancels never waits for Java.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from subprocess import TimeoutExpired
+from types import MappingProxyType
+from typing import Any
+
+from py4j.clientserver import ClientServer
+from py4j.protocol import Py4JError
+
+from catalog.credentials import hadoop_settings
+from engine.runtime.context import StatementContext
+from engine.runtime.profile import Profile, TaskCounts
+from engine.runtime.vitals import Vitals, read_jobs
+from engine.spark.class_files import find_class_files
+from engine.spark.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
+from engine.spark.expressions import ALLOWED_EXPRESSIONS
+from engine.spark.file_lists import FileLists
+from engine.spark.jvm import EXIT_S, install_classes, kill_jvm, launch_jvm, stop_jvm
+
+_log = logging.getLogger(__name__)
+
+_BEAT_EVERY_S = 1.0
+_LEFT_BEATS_MAX = 30
+_EXIT_S = 1.0
+"""A process that ends closes its connections a moment before its end can be seen."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What every start of Spark is made of; `spark_dir` holds files of one run only.
+
+    `jar` is for classes that are compiled at the start; at its end, Java may take `exit_s` seconds.
+    """
+
+    conf: Mapping[str, str]
+    spark_dir: Path
+    spool_dir: Path
+    jar: Path
+    allowed_functions: Collection[str]
+    allowed_table_functions: Collection[str]
+    file_lists: FileLists
+    exit_s: float = EXIT_S
+
+
+class SparkProcess:
+    """Made by :meth:`start`; an :class:`engine.spark.supervisor.Supervised`."""
+
+    def __init__(self, gateway: ClientServer, driver: Any, launch: Launch) -> None:
+        self.gateway, self.driver = gateway, driver
+        self.spool_dir, self.file_lists = launch.spool_dir, launch.file_lists
+        self._exit_s = launch.exit_s
+        self._illness: str | None = None
+        self._beat_at = time.monotonic()
+        self._ended = threading.Event()
+        self._asked: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._left: Mapping[str, int] = MappingProxyType({})
+        self.vitals: Vitals | None = None
+        """As of the last beat."""
+        self._profiles: dict[str, Profile] = {}
+        """Of the statements that run here, by their ids."""
+        for name, run in (("spark-beat", self._beat), ("spark-cancel", self._do_asked)):
+            threading.Thread(target=run, name=name, daemon=True).start()
+
+    @classmethod
+    def start(cls, launch: Launch, progress: Progress = lambda step: None) -> SparkProcess:
+        """Start Java, Spark and our classes in it. Raises `JavaNotFound` or `SparkUnavailable`."""
+        shutil.rmtree(launch.spark_dir, ignore_errors=True)  # of a run that was killed
+        launch.spark_dir.mkdir(parents=True)
+        gateway = None
+        try:
+            progress("starting Java")
+            kept = find_class_files()
+            gateway = launch_jvm(launch.conf if kept is None else kept.settings(launch.conf))
+            progress("starting Spark")
+            driver = _start_spark(gateway, launch, None if kept is None else kept.jar)
+            progress("warming up Spark")
+            driver.warmUp()
+        except BaseException as error:
+            failure: BaseException = error
+            if isinstance(error, Py4JError | ConnectionError):
+                failure = SparkUnavailable(_shown(error))  # while there is a Java to ask
+            if gateway is not None:
+                kill_jvm(gateway)
+            if failure is not error:
+                raise failure from None
+            raise
+        return cls(gateway, driver, launch)
+
+    @property
+    def process_id(self) -> int:
+        process_id: int = self.gateway.proc.pid
+        return process_id
+
+    @property
+    def illness(self) -> str | None:
+        code = self.gateway.proc.poll()
+        return self._illness if code is None else f"its process ended with code {code}"
+
+    @property
+    def silence_s(self) -> float:
+        return time.monotonic() - self._beat_at
+
+    @property
+    def left_statements(self) -> Mapping[str, int]:
+        """Statements that have ended while tasks of theirs run on: their ids, and for how many beats by now."""
+        return self._left
+
+    @property
+    def unstoppable(self) -> str | None:
+        """Why the process has to be replaced though it is well; None while it has not."""
+        beats = max(self._left.values(), default=0)
+        return f"tasks of an ended statement have not stopped for {beats} s" if beats >= _LEFT_BEATS_MAX else None
+
+    def note_loss(self, loss: SparkRestarting) -> None:
+        """Called where a call to Java failed so: waits shortly for what follows, so that `illness` tells it."""
+        if loss.reason == CONTEXT_STOPPED:
+            self._illness = CONTEXT_STOPPED
+        else:
+            with suppress(TimeoutExpired):
+                self.gateway.proc.wait(_EXIT_S)
+
+    @contextmanager
+    def watching(self, context: StatementContext) -> Iterator[None]:
+        """For the block, the statement's profile is told of its tasks; at its end `on_jobs` of its jobs."""
+        self._profiles[context.statement_id] = context.profile
+        try:
+            if context.on_jobs is None:
+                yield
+                return
+            with suppress(Py4JError, ConnectionError):
+                self.driver.follow(context.statement_id)
+            try:
+                yield
+            finally:
+                with suppress(Py4JError, ConnectionError):
+                    jobs = read_jobs(self.driver.jobs(context.statement_id))
+                    context.on_jobs(() if context.profile.hides_work else jobs)
+        finally:
+            self._profiles.pop(context.statement_id, None)
+
+    def cancel(self, session: Any, statement_id: str) -> None:
+        """Have a session of Java end a statement; returns at once."""
+        self._asked.put(partial(self._cancel, session, statement_id))
+
+    def detach(self, session: Any) -> None:
+        """Let Java forget a session when the statements that were cancelled before are; returns at once.
+
+        Java finds no session that it has forgotten, and a statement in it would run on.
+        """
+        self._asked.put(partial(self.gateway.detach, session))
+
+    def kill(self) -> None:
+        self._end()
+        kill_jvm(self.gateway)
+
+    def stop(self) -> None:
+        self._end()
+        stop_jvm(self.gateway, self._exit_s)
+
+    def _end(self) -> None:
+        self._ended.set()
+        self._asked.put(None)
+
+    def _beat(self) -> None:
+        while not self._ended.wait(_BEAT_EVERY_S):
+            try:
+                illness: str = self.driver.illness()
+            except (Py4JError, ConnectionError):
+                continue  # its end is seen by its exit code, anything else by the silence
+            self._illness, self._beat_at = illness or None, time.monotonic()
+            with suppress(Py4JError, ConnectionError):
+                self._count_tasks()
+                left: str = self.driver.leftStatements()
+                self._left = {id: self._left.get(id, 0) + 1 for id in left.split()}
+                self.vitals = Vitals(*map(int, self.driver.vitals().split()))
+
+    def _count_tasks(self) -> None:
+        watched = dict(self._profiles)
+        if not watched:
+            return
+        for line in self.driver.taskCounts(" ".join(watched)).splitlines():
+            statement_id, *numbers = line.split()
+            watched[statement_id].count_tasks(TaskCounts(*map(int, numbers)))
+
+    def _do_asked(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            try:
+                asked()
+            except Exception:  # noqa: BLE001  the next statement must be cancelled all the same
+                _log.exception("a session of Spark could not be reached")
+
+    def _cancel(self, session: Any, statement_id: str) -> None:
+        try:
+            session.cancel(statement_id)
+        except (Py4JError, ConnectionError) as error:
+            has_ended = self._ended.is_set() or self.gateway.proc.poll() is not None
+            _log.log(logging.DEBUG if has_ended else logging.WARNING, "%s was not cancelled: %s", statement_id, error)
+
+
+def _shown(error: Py4JError | ConnectionError) -> str:
+    """The first lines of an error, for which py4j asks the Java that may be gone."""
+    try:
+        lines = str(error).splitlines()
+    except (Py4JError, ConnectionError) as gone:
+        lines = str(gone).splitlines()
+    return " ".join(line.strip(" :") for line in lines[:2])
+
+
+def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any:
+    """`jar` has our classes, and is on the class path; None: they are compiled while Spark starts."""
+    installed: Future[None] | None = None
+    if jar is None:
+        jar, installed = launch.jar, Future()
+        given = gateway, jar, installed
+        threading.Thread(target=_install, args=given, name="spark-classes", daemon=True).start()
+    spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
+    if installed is not None:
+        installed.result()
+    hadoop = spark.sparkContext().hadoopConfiguration()
+    for key, value in hadoop_settings().items():  # not among Spark's settings, which statements and logs may show
+        hadoop.set(key, value)
+    questions = launch.file_lists.server
+    driver = gateway.jvm.deltagateway.GatewayDriver(
+        spark,
+        gateway.java_gateway_server,
+        " ".join(launch.allowed_functions),
+        " ".join(launch.allowed_table_functions),
+        " ".join(ALLOWED_EXPRESSIONS),
+        questions.port,
+        questions.password,
+    )
+    driver.shareClasses(str(jar))
+    return driver
+
+
+def _install(gateway: ClientServer, jar: Path, installed: Future[None]) -> None:
+    """On a thread that holds up no end of the server, unlike those of a pool."""
+    try:
+        install_classes(gateway, jar)
+    except BaseException as error:  # noqa: BLE001  the waiting thread raises it
+        installed.set_exception(error)
+    else:
+        installed.set_result(None)

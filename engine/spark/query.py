@@ -1,0 +1,472 @@
+"""Running a plan in one client's Spark session: one call to Java for each statement.
+
+All that a run needs travels as one JSON text (and one file, for lists of data files), all that it answers as one
+frame; so a statement costs one round trip, and no state of it is left in Python. `SELECT 1` takes 5 ms warm on two
+busy cores, against 31 ms for `spark.sql("SELECT 1").toArrow()`.
+
+Cancelling: the callback runs on whichever thread cancels. It marks the statement, which looks at the mark between its
+phases, and cancels its jobs, those of the future included; so it does not matter when it comes.
+
+A Spark that is lost fails the statements that run in it; the next statement of the session finds the one that was
+started in its place, with the session's settings (`supervisor.py`). If Spark was well and was ended because of a
+statement that could not be stopped, the calls of all others are made again in the next one: a call answers rows, or
+writes data files that no log names yet, so the lost one has changed nothing. Commits are made in Python, after the
+call has returned, and are not part of it. Only rows that were announced to a client cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from catalog.errors import SqlError
+from engine.concurrency.cancel import CancelToken
+from engine.errors.disk_errors import storage_error
+from engine.planning.plans.expression_checks import Examination
+from engine.planning.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
+from engine.planning.plans.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
+from engine.planning.plans.reads import QueryColumn, ReadPlan, RowScan, ViewScan
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import MARKER, Parameter, named_by_position
+from engine.runtime.results import ResultStream, string_rows
+from engine.runtime.variables import Assignment
+from engine.spark.announced_result import AnnouncedResult
+from engine.spark.errors import SparkRestarting
+from engine.spark.file_lists import Asked
+from engine.spark.frame import read_columns, read_examination, read_result
+from engine.spark.given_answers import given_request
+from engine.spark.process import SparkProcess
+from engine.spark.scan import scan_requests
+from engine.spark.spark_errors import restore_names, translated
+from engine.spark.supervisor import Supervisor
+from engine.spark.variables import parameter_request, read_assignment, read_variables, variables_request
+from engine.spool.spool import Spool
+from engine.sql.query.bodies import BODY_CALL
+from engine.sql.query.splice import own_aliases
+from engine.statements.explain.statement import ExplainMode
+from engine.tables.scan import Scan
+
+_RUNS_MAX = 4
+"""The number of times that a call is made if Spark ends under it each time."""
+
+A = TypeVar("A")
+R = TypeVar("R")
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call(Generic[A, R]):
+    """What is asked of Java's session, and how its answer is read."""
+
+    make: Callable[[Any, str], A]
+    read: Callable[[A], R]
+    lineage: LineageReader | None = None
+    """Told where the statement's lineage is asked for, if the call may have one."""
+    announced: AnnouncedResult | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionFacts:
+    """What a session has besides its statements: settings of Spark, and the current catalog and schema.
+
+    Each change makes another object, so an object that is still there has been in force all the time.
+    """
+
+    settings: Mapping[str, str]
+    current: tuple[str, str] | None
+
+    def is_unchanged(self, later: SessionFacts) -> bool:
+        """Whether nothing was changed between the two, not even there and back."""
+        return self.settings is later.settings and self.current is later.current
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A session of Java's, and the run of Spark that it belongs to."""
+
+    process: SparkProcess
+    session: Any
+
+
+class ExecSession:
+    """A Spark session of one client. Statements may run on several threads at once.
+
+    Its settings and current schema are kept here. Java's session is made when it is first needed, and made again with
+    the same settings where Spark was started again. Every method that needs it raises `SparkRestarting` where Spark is
+    lost while it runs, or is away and does not come back in time.
+    """
+
+    def __init__(
+        self, spark: Supervisor[SparkProcess], results: Spool, given: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Results go to `results` where a statement names no other spool. `given` are settings that all sessions have
+        from the start."""
+        self._spark, self._results, self._given = spark, results, given
+        self._lock = threading.RLock()
+        """Guards all below but `_current`; taken for calls to Java that do not take long."""
+        self._settings: Mapping[str, str] = MappingProxyType({})
+        self._current: tuple[str, str] | None = None
+        self._told: tuple[str, str] | None = None
+        """The current schema as the opened session has it."""
+        self._opened: _Opened | None = None
+
+    @property
+    def facts(self) -> SessionFacts:
+        """What is in force now. Waits for a change that is being made."""
+        with self._lock:
+            return SessionFacts(self._settings, self._current)
+
+    @property
+    def setting_names(self) -> frozenset[str]:
+        """Of Spark's settings those that the operator or the session has given values."""
+        return frozenset(self._given.keys() | self.facts.settings.keys())
+
+    def run_query(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        """Run `plan` to its end and answer its rows.
+
+        Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
+        (`engine/spark/errors.py`), or `SparkFailure` with Spark's own condition.
+        """
+        run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_reading)
+        return self._call(run, plan, replace(context, rows_wanted=None, bytes_wanted=None), parameters)
+
+    def stream_query(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        """As :meth:`run_query`, but `context.on_rows` is told of the result as soon as it has rows to be read, and rows
+        behind those that the context wants may be left out.
+
+        What is raised then is raised by the result's batches too.
+        """
+        if context.on_rows is None:
+            run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_result)
+            return self._call(run, plan, context, parameters)
+        on_rows = context.on_rows
+
+        def announced() -> _Call[bytes, ResultStream]:
+            owner = context.identity.principal
+            result = AnnouncedResult(on_rows, context.profile.add_steps, self._spool(context), owner)
+            return _Call(lambda session, request: session.run(request), result.complete, lineage_of_result, result)
+
+        return self._repeated(announced, plan, context, parameters)
+
+    def columns_of(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> list[QueryColumn]:
+        """The columns that `plan` would answer; nothing runs."""
+        return self._call(_Call(_describe, read_columns), plan, context, parameters)
+
+    def examine(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Examination:
+        """What `plan` would answer, and what that depends on; nothing runs."""
+        return self._call(_Call(_describe, read_examination), plan, context, parameters)
+
+    def variables_read(self, plan: ReadPlan, context: StatementContext) -> tuple[str, ...]:
+        """The names of the variables that `plan` reads; nothing runs."""
+        return self._call(_Call(_describe, read_variables), plan, context, ())
+
+    def values(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Assignment:
+        """Run `plan`, whose text is a query, DECLARE or SET VARIABLE, and answer values that Spark takes back.
+
+        Raises what :meth:`run_query` does.
+        """
+        run = _Call(lambda session, request: session.values(request), read_assignment, lineage_of_reading)
+        return self._call(run, plan, context, parameters)
+
+    def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
+        """The columns of `plan` as rows of name, type and comment; nothing runs."""
+        columns = self.columns_of(plan, context, parameters)
+        rows = [(column.name, column.sql_type, column.comment) for column in columns]
+        return string_rows(("col_name", "data_type", "comment"), rows)
+
+    def explain(
+        self,
+        plan: ReadPlan,
+        mode: ExplainMode,
+        note: str,
+        context: StatementContext,
+        parameters: Sequence[Parameter] = (),
+    ) -> ResultStream:
+        """Spark's plan, which files it would read of each table, and `note`, as one cell of text; nothing runs."""
+        labels = _labels(plan)
+        explain = _Call(
+            lambda session, request: session.explain(request, mode.value), lambda answer: restore_names(answer, labels)
+        )
+        unlimited = replace(context, scan_bytes_max=0)  # nothing is read
+        text = self._call(explain, plan, unlimited, parameters)
+        lines = "\n".join((*context.profile.lines, note))
+        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
+
+    def write_files(
+        self,
+        plan: ReadPlan,
+        target: WriteTarget,
+        context: StatementContext,
+        parameters: Sequence[Parameter] = (),
+    ) -> tuple[WrittenFile, ...]:
+        """Write the rows of `plan` as data files; raises what :meth:`run_query` does, and nothing is left then."""
+        asked = target_request(target)
+        write = _Call(lambda session, request: session.write(request, asked), read_written, lineage_of_write(target))
+        return self._call(write, plan, context, parameters)
+
+    def check_write(
+        self,
+        plan: ReadPlan,
+        target: WriteTarget,
+        context: StatementContext,
+        parameters: Sequence[Parameter] = (),
+    ) -> None:
+        """Raises what :meth:`write_files` would, whichever rows there are; nothing runs."""
+        asked = target_request(target)
+        check = _Call(lambda session, request: session.checkWrite(request, asked), lambda answer: None)
+        self._call(check, plan, context, parameters)
+
+    def set_setting(self, key: str, value: str | None) -> None:
+        """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`.
+
+        Where Spark is away, it gets the setting when it is back.
+        """
+        with self._lock:
+            before = self._settings
+            self._settings = {**before, key: value} if value is not None else _without(before, key)
+            try:
+                self._tell(lambda session: session.set(key, value) if value is not None else session.unset(key))
+            except SqlError:
+                self._settings = before
+                raise
+
+    def get_setting(self, key: str) -> str | None:
+        """The value or default of a setting of Spark; None where it has neither."""
+        with self._lock:
+            opened = self._open()
+            with _reached(opened.process):
+                value: str | None = opened.session.get(key)
+        return value
+
+    def set_current_schema(self, catalog: str, schema: str) -> None:
+        """What `current_catalog()` and `current_schema()` answer. Java is told when it is needed next: USE is not."""
+        self._current = catalog, schema
+
+    def close(self) -> None:
+        """Forget the session; waits for nothing, not even for a call that hangs."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.process.detach(opened.session)
+
+    def _spool(self, context: StatementContext) -> Spool:
+        return context.spool or self._results
+
+    def _read_result(self, context: StatementContext) -> Callable[[bytes], ResultStream]:
+        owner, on_steps = context.identity.principal, context.profile.add_steps
+        return partial(read_result, spool=self._spool(context), owner=owner, on_steps=on_steps)
+
+    def _open(self, cancel: CancelToken | None = None) -> _Opened:
+        """The session of the Spark that runs now."""
+        while True:
+            process = self._spark.take(cancel)
+            try:
+                return self._open_in(process)
+            except SparkRestarting:
+                if not self._spark.was_condemned(process):
+                    raise
+
+    def _open_in(self, process: SparkProcess) -> _Opened:
+        with self._lock:
+            if self._opened is None or self._opened.process is not process:
+                with _reached(process):
+                    session = process.driver.openSession()
+                    for key, value in self._settings.items():
+                        session.set(key, value)
+                self._opened, self._told = _Opened(process, session), None
+            opened, current = self._opened, self._current
+            if current is not None and current != self._told:
+                with _reached(process):
+                    opened.session.setCurrentSchema(*current)
+                self._told = current
+            return opened
+
+    def _tell(self, change: Callable[[Any], None]) -> None:
+        """Make a change in Java's session where there is one; one that is made later is made with the change."""
+        if self._opened is None and self._spark.unready_reason is None:
+            with suppress(SparkRestarting):
+                self._open()
+        elif self._opened is not None and self._spark.unready_reason is None:
+            opened = self._opened
+            with suppress(SparkRestarting), _reached(opened.process):
+                change(opened.session)
+
+    def _call(self, call: _Call[A, R], plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter]) -> R:
+        return self._repeated(lambda: call, plan, context, parameters)
+
+    def _repeated(
+        self,
+        make: Callable[[], _Call[A, R]],
+        plan: ReadPlan,
+        context: StatementContext,
+        parameters: Sequence[Parameter],
+    ) -> R:
+        """Make the call, and make it again if a Spark that was well was ended under it; `make` is called each time."""
+        runs = 0
+        while True:
+            opened, call, runs = self._open(context.cancel), make(), runs + 1
+            try:
+                return self._call_once(opened, call, plan, context, parameters)
+            except BaseException as error:
+                is_told = call.announced is not None and call.announced.fail(error)
+                is_lost = isinstance(error, SparkRestarting) and self._spark.was_condemned(opened.process)
+                if not is_lost or is_told or runs == _RUNS_MAX:
+                    raise
+                logger.warning("statement %s runs again in the next Spark: %s", context.statement_id, error)
+
+    def _call_once(
+        self,
+        opened: _Opened,
+        call: _Call[A, R],
+        plan: ReadPlan,
+        context: StatementContext,
+        parameters: Sequence[Parameter],
+    ) -> R:
+        disk = self._spool(context).reservation(context.identity.principal)
+        process, session, ended = opened.process, opened.session, threading.Event()
+
+        def cancel() -> None:
+            if not ended.is_set():
+                process.cancel(session, context.statement_id)
+
+        context.cancel.on_cancel(cancel)
+        try:
+            with (
+                temporary_folder(process.spool_dir / context.statement_id) as folder,
+                process.file_lists.serving(context, plan, call.announced, disk) as asked,
+                process.watching(context),
+                _own_failure(asked),
+                _reached(process, _labels(plan), _own_texts(plan, context)),
+            ):
+                lineage = call.lineage if context.on_lineage is not None else None
+                how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
+                answer = call.make(session, json.dumps(_request(plan, context, parameters, folder) | how))
+                disk.release()
+                result = call.read(answer)
+                if lineage is not None:
+                    _tell_lineage(lineage, session.lineage(context.statement_id), plan, context)
+                return result
+        except SqlError:
+            context.cancel.ensure_live()  # whatever else a cancelled statement died of
+            raise
+        finally:
+            disk.release()
+            ended.set()
+            context.cancel.forget(cancel)
+
+
+def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, context: StatementContext) -> None:
+    if told is None:
+        logger.warning("which columns statement %s read is unknown", context.statement_id)
+    elif context.on_lineage is not None:
+        context.on_lineage(read(told, plan.scans))
+
+
+def _describe(session: Any, request: str) -> bytes:
+    frame: bytes = session.describe(request)
+    return frame
+
+
+def _without(settings: Mapping[str, str], key: str) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name != key}
+
+
+@contextmanager
+def _reached(
+    process: SparkProcess, labels: Mapping[str, str] = MappingProxyType({}), own_texts: frozenset[str] | None = None
+) -> Iterator[None]:
+    """Calls to Java, with their errors as ours; a loss of Spark is told to its supervision."""
+    try:
+        with translated(process.gateway.jvm, labels, own_texts):
+            yield
+    except SparkRestarting as loss:
+        process.note_loss(loss)
+        raise
+
+
+@contextmanager
+def _own_failure(asked: Asked) -> Iterator[None]:
+    """Where Java failed because we did, raise what failed."""
+    try:
+        yield
+    except SqlError:
+        if asked.failure is not None:
+            raise asked.failure from None
+        raise
+
+
+@contextmanager
+def temporary_folder(folder: Path) -> Iterator[Path]:
+    """A folder that is there for a statement. Tasks that were cancelled may still write, but no longer find it."""
+    folder.mkdir(parents=True)  # its parent is gone where the system cleans temporary folders up
+    try:
+        yield folder
+    except OSError as error:
+        if named := storage_error(error):
+            raise named from error
+        raise
+    finally:
+        gone = folder.rename(folder.with_suffix(".gone"))
+        try:
+            gone.rmdir()  # most statements leave nothing, and looking for it takes longer
+        except OSError:
+            shutil.rmtree(gone)
+
+
+def _request(
+    plan: ReadPlan,
+    context: StatementContext,
+    parameters: Sequence[Parameter],
+    folder: Path,
+) -> dict[str, Any]:
+    """What `Request.java` reads."""
+    parameters = named_by_position(parameters) if f":{MARKER}" in plan.text else parameters
+    return {
+        "id": context.statement_id,
+        "principal": context.identity.principal,
+        "instant_us": context.instant_us,
+        "text": plan.text,
+        "scans": scan_requests(plan.scans),
+        "views": [asdict(view) for view in plan.views],
+        "given": [given_request(given) for given in plan.given],
+        "parameters": [parameter_request(parameter) for parameter in parameters],
+        "variables": variables_request(context.variables),
+        "body_call": BODY_CALL,
+        "spool": str(folder),
+        "result_bytes_max": context.result_bytes_max,
+        "rows_wanted": context.rows_wanted,
+        "bytes_wanted": context.bytes_wanted,
+        "pool": context.pool,
+    }
+
+
+def _own_texts(plan: ReadPlan, context: StatementContext) -> frozenset[str] | None:
+    """The texts whose errors may be told in full; None: all."""
+    if not context.profile.hides_work:
+        return None
+    if context.profile.hides_texts:
+        return frozenset()
+    return frozenset({plan.text, *(view.text for view in plan.views if view.temporary)})
+
+
+def _labels(plan: ReadPlan) -> dict[str, str]:
+    """What messages call a scan or a view by its name here, or by its folder as Spark spells it."""
+    named: tuple[Scan | ViewScan | RowScan, ...] = (*plan.scans, *plan.views, *plan.given)
+    names = {each.relation: each.label for each in named}
+    folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
+    aliases = {alias: names[name] for alias, name in own_aliases(plan.text).items() if name in names}
+    return names | aliases | {folder: scan.label for scan, folder in folders}

@@ -1,0 +1,154 @@
+"""A scan on its way to Java: what it is called and where it lies as JSON, its files as an Arrow table.
+
+The Java side (`FileList`, `ListedFileIndex`) parses constants and resolves paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.errors.table_errors import MalformedLogEntry
+from engine.spark.scan_schema import logical_json, physical_json
+from engine.tables.scan import FileFormat, FileLayout, RowTracking, Scan
+from engine.types.schema import StructType, map_fields
+
+_VECTORS = ("deletion_vector", "selected_rows", "told_rows")
+"""Columns of a scan's files that hold vectors, each a constant of a name of its own."""
+_FIRST_OFFSET = 1
+"""Of the only vector of a file, which follows the version of the format."""
+_ROW_TRACKING = ("base_row_id", "default_row_commit_version")
+"""Columns of a scan's files that are constants too, where rows have ids and these are asked for."""
+
+
+def scan_requests(scans: Sequence[Scan]) -> list[dict[str, Any]]:
+    """What `Request.Scan` reads, for each scan; those of the same files have the same `source`."""
+    sources: dict[int, int] = {}
+    return [_request(scan, sources.setdefault(id(scan.files), len(sources))) for scan in scans]
+
+
+def _request(scan: Scan, source: int) -> dict[str, Any]:
+    layout = _layout(scan)
+    return {
+        "relation": scan.relation,
+        "metadata": scan.metadata,
+        "root": scan.table_root,
+        "shown_root": scan.shown_root,
+        "allowed_roots": list(scan.file_places.allowed),
+        "excluded_roots": list(scan.file_places.excluded),
+        "accepts_hard_links": scan.file_places.accepts_hard_links,
+        "lease": scan.lease,
+        "source": source,
+        "hidden": scan.is_hidden,
+        "bytes": pc.sum(scan.files["size"]).as_py() or 0,
+        "schema": logical_json(scan.schema),
+        "read": logical_json(_read(scan)) if scan.read_as else None,
+        "shown": {name: each.text for name, each in scan.read_as.items()},
+        "physical": physical_json(layout.schema),
+        "by_id": layout.by_id,
+        "partition_columns": list(scan.partition_columns),
+        "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
+        "format": _format(scan.format, infers=scan.infers) if scan.format else None,
+        "row_tracking": _row_tracking(scan, scan.row_tracking, by_id=layout.by_id) if scan.row_tracking else None,
+    }
+
+
+def _read(scan: Scan) -> StructType:
+    """Returns the columns as they are read. The metadata of those in `read_as` is of the type that is shown."""
+    read = {name: each.data_type for name, each in scan.read_as.items()}
+    fields = (
+        replace(each, data_type=read[each.name], metadata={}) if each.name in read else each
+        for each in scan.schema.fields
+    )
+    return StructType(tuple(fields))
+
+
+def _format(format_: FileFormat, *, infers: bool) -> dict[str, Any]:
+    return {"kind": format_.kind.value, "options": dict(format_.options), "infers": infers}
+
+
+def _layout(scan: Scan) -> FileLayout:
+    if scan.layout is not None:
+        return scan.layout
+    plain = map_fields(scan.schema, lambda item: replace(item, metadata={}))
+    return FileLayout(schema=plain, partition_keys=scan.partition_columns)
+
+
+def _row_tracking(scan: Scan, tracking: RowTracking, *, by_id: bool) -> dict[str, Any]:
+    return {
+        **{column: _unused_name(scan, f"__{column}") for column in _ROW_TRACKING},
+        "row_id_column": tracking.row_id_column,
+        "row_commit_version_column": tracking.row_commit_version_column,
+        "field_ids": tracking.field_ids if by_id else None,  # with any id Spark refuses files without
+    }
+
+
+def _unused_name(scan: Scan, name: str) -> str:
+    """A name for the constant that is no column's."""
+    taken = {column.casefold() for column in scan.schema.names}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _vectors(scan: Scan) -> list[str]:
+    """Those of the columns of vectors that hold any."""
+    files = scan.files
+    return [name for name in _VECTORS if name in files.column_names and files[name].null_count < files.num_rows]
+
+
+def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
+    """The columns that `FileList` reads: path, size, modification time, then the text of each constant.
+
+    `rows` are positions in the scan's files; None: all of them.
+    """
+    vectors = _vectors(scan)
+    row_tracking = _ROW_TRACKING if scan.row_tracking else ()
+    files = scan.files.select(["path", "size", "modification_time", "partition_values", *vectors, *row_tracking])
+    if rows is not None:
+        files = files.take(rows)
+    columns = {
+        "path": files["path"].cast(pa.string()),
+        "size": files["size"].cast(pa.int64()),
+        "modification_time": pc.fill_null(files["modification_time"].cast(pa.int64()), 0),  # some writers leave it out
+    }
+    constants = [_values_of(files["partition_values"], key) for key in _layout(scan).partition_keys]
+    if scan.empty_is_null:
+        constants = [_without_empty(texts) for texts in constants]
+    for name in vectors:
+        constants.append(pa.chunked_array([vector_texts(chunk) for chunk in files[name].chunks], pa.string()))
+    constants += [_without_nulls(files, name).cast(pa.string()) for name in row_tracking]
+    return pa.table(columns | {f"constant{position}": texts for position, texts in enumerate(constants)})
+
+
+def _without_nulls(files: pa.Table, name: str) -> pa.ChunkedArray:
+    if files[name].null_count:
+        path = files["path"].filter(files[name].is_null())[0].as_py()
+        raise MalformedLogEntry(f"The entry of {path}", f"it has no {name}, though the table tracks its rows")
+    return files[name]
+
+
+def _without_empty(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pc.min(pc.binary_length(texts)).as_py() != 0:
+        return texts
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+
+
+def _values_of(maps: pa.ChunkedArray, key: str) -> pa.ChunkedArray:
+    """The value of `key` in each map; null where it has none."""
+    chunks = [pc.map_lookup(chunk, pa.scalar(key), "last").cast(pa.string()) for chunk in maps.chunks]
+    return pa.chunked_array(chunks, pa.string())
+
+
+def vector_texts(vectors: pa.Array) -> pa.Array:
+    """Descriptors of deletion vectors as `DeletionVector.java` reads them; null where there is none."""
+    storage = vectors.field("storage_type")
+    places = vectors.field("path_or_inline_dv")
+    numbers = [vectors.field(name) for name in ("offset", "size_in_bytes", "cardinality")]
+    numbers[0] = pc.coalesce(numbers[0], _FIRST_OFFSET)
+    texts = pc.binary_join_element_wise(storage, *(number.cast(pa.string()) for number in numbers), places, " ")
+    return pc.if_else(vectors.is_valid(), texts, pa.scalar(None, pa.string()))

@@ -1,0 +1,47 @@
+"""Variables and values on their way to Java and back (`Variables.java`, `RowValues.java`, `Assignment.java`)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from engine.runtime.parameters import Parameter
+from engine.runtime.variables import Assignment, RowValues, Scope, VisibleVariables
+from engine.spark.frame import read_header
+from engine.sql.parameters import literal_text
+
+
+def variables_request(visible: VisibleVariables) -> dict[str, Any]:
+    """What `Variables.java` reads."""
+    return {
+        "session": _listed(visible.session),
+        "scopes": [{"label": scope.label, "variables": _listed(scope)} for scope in visible.scopes],
+    }
+
+
+def parameter_request(parameter: Parameter) -> dict[str, Any]:
+    """What `Parameters.java` reads."""
+    asked = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
+    if parameter.members is not None:
+        return asked | {"text": literal_text(parameter)}
+    return asked if parameter.row_value is None else asked | {"row_value": asdict(parameter.row_value)}
+
+
+def read_assignment(answer: str) -> Assignment:
+    found = json.loads(answer)
+    names = tuple(field["name"] for field in json.loads(found["row_type"])["fields"])
+    return Assignment(
+        values=RowValues(found["row_type"], names, tuple(found["rows"])),
+        targets=tuple((label, name.lower()) for label, name in found.get("targets", ())),
+        default=found["default"],
+    )
+
+
+def read_variables(frame: bytes) -> tuple[str, ...]:
+    """The names of the variables that an analyzed query reads."""
+    return tuple(read_header(frame)["variables"])
+
+
+def _listed(scope: Scope) -> list[dict[str, Any]]:
+    return [asdict(variable) for variable in scope.variables.values()]

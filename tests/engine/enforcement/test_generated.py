@@ -1,0 +1,31 @@
+"""Generated columns are computed where they are missing, and checked where they are given."""
+
+from __future__ import annotations
+
+from engine.enforcement.generated import compute_generated
+from tests.engine.enforcement.write_plans import DATE, column, plan
+
+COLUMNS = (column("t"), column("day", DATE), column("a b"))
+RULES = {"generations": {"day": "CAST(t AS DATE)", "a b": "t + 1 -- a comment", "gone": "t"}}
+
+
+def test_what_is_missing_is_computed_as_its_type() -> None:
+    computed = compute_generated(plan(*COLUMNS, given="t", rules=RULES))
+    assert computed.generated == {
+        "day": "CAST((CAST(t AS DATE)\n) AS date)",
+        "a b": "CAST((t + 1 -- a comment\n) AS int)",
+    }
+    assert computed.checks == ()
+
+
+def test_what_is_given_is_checked() -> None:
+    """By the query or by the PARTITION clause; null equals null."""
+    write = plan(*COLUMNS, given="t day", constants={"a b": "1"}, rules=RULES)
+    computed = compute_generated(write)
+    assert computed.generated == {}
+    assert [(check.text, check.shown) for check in computed.checks] == [
+        ("`day` <=> (CAST(t AS DATE)\n)", (("day",), ("t",))),
+        ("`a b` <=> (t + 1 -- a comment\n)", (("a b",), ("t",))),
+    ]
+    error = computed.checks[0].error({"day": "2024-01-01"})
+    assert error.condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES" and "Generated Column" in str(error)

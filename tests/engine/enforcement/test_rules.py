@@ -1,0 +1,48 @@
+"""All rules, one after the other: what the order of them decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.enforcement.errors import IdentityValueGiven, NotNullColumnMissing
+from engine.enforcement.rules import enforce_rules
+from engine.tables.identity import IdentityColumn
+from engine.tables.rules import Constraint
+from tests.engine.enforcement.write_plans import DATE, LONG, STRING, column, plan
+
+IDENTITY = IdentityColumn(name="i", start=1, step=1, allow_explicit=False, high_water_mark=None)
+COLUMNS = (
+    column("i", LONG, nullable=False),
+    column("a"),
+    column("day", DATE),
+    column("s", STRING, CURRENT_DEFAULT="'x'"),
+)
+RULES = {
+    "identities": (IDENTITY,),
+    "generations": {"day": "date_add(DATE'2024-01-01', a)"},
+    "constraints": (Constraint("few", "a < 9"),),
+    "partition_columns": ("s",),
+}
+
+
+def test_every_column_has_one_source() -> None:
+    done = enforce_rules(plan(*COLUMNS, rules=RULES, insert_columns=("a",), replaces="a = 1"))
+    assert [item.name for item in done.target_columns] == ["a"]
+    assert done.identities == (IDENTITY,)
+    assert set(done.constants) == {"s"} and set(done.generated) == {"day"} and set(done.stored_as) == {"s"}
+    assert [check.text for check in done.checks] == ["`i` IS NOT NULL", "a < 9", "a = 1"]
+
+
+def test_a_given_generated_column_is_checked_first() -> None:
+    done = enforce_rules(plan(*COLUMNS, rules=RULES, insert_columns=("a", "day")))
+    assert done.generated == {} and done.checks[0].text.startswith("`day` <=> ")
+
+
+def test_without_a_column_list_all_are_given() -> None:
+    with pytest.raises(IdentityValueGiven):
+        enforce_rules(plan(*COLUMNS, rules=RULES))
+
+
+def test_what_is_missing_is_refused_before_anything_runs() -> None:
+    with pytest.raises(NotNullColumnMissing):
+        enforce_rules(plan(column("a", nullable=False), column("b"), insert_columns=("b",)))

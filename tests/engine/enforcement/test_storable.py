@@ -1,0 +1,30 @@
+"""Columns of which nothing is in files."""
+
+from __future__ import annotations
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.enforcement.errors import NothingToStore
+from engine.enforcement.storable import ensure_storable, stored_columns
+from engine.types.schema import ArrayType, PrimitiveType, StructType
+from tests.engine.enforcement.write_plans import column, plan
+
+VOID = PrimitiveType.VOID
+
+
+def test_void_columns_are_not_stored() -> None:
+    write = plan(column("a"), column("v", VOID))
+    assert ensure_storable(write) is write
+    assert stored_columns(write.schema).names == ("a",)
+
+
+def test_something_has_to_be() -> None:
+    with pytest.raises(NothingToStore):
+        ensure_storable(plan(column("v", VOID)))
+
+
+@pytest.mark.parametrize("inside", [ArrayType(VOID, True), StructType((column("x", VOID),))], ids=str)
+def test_void_inside_of_other_types_is_refused(inside: ArrayType | StructType) -> None:
+    with pytest.raises(SqlError):
+        ensure_storable(plan(column("a"), column("b", inside)))

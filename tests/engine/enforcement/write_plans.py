@@ -1,0 +1,60 @@
+"""Write plans for the tests of the rules: a table's rules said as values, and no table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.planning.plans.write_plan import WritePlan
+from engine.tables.identity import IdentityColumn
+from engine.tables.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType
+
+INT, LONG, STRING, DATE = PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.STRING, PrimitiveType.DATE
+
+
+def column(name: str, data_type: DataType = INT, nullable: bool = True, **metadata: Any) -> StructField:
+    return StructField(name, data_type, nullable, metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """`engine.tables.rules.TableRules`; the stored columns are those of the table unless they are given."""
+
+    schema: StructType
+    partition_columns: tuple[str, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    generations: Mapping[str, str] = field(default_factory=dict)
+    identities: tuple[IdentityColumn, ...] = ()
+    is_append_only: bool = False
+    stored_as: StructType | None = None
+    compression: str | None = None
+    target_file_size: int | None = None
+    optimizes_writes: bool | None = None
+    partition_sources: tuple[PartitionSource, ...] = ()
+    sort_columns: tuple[SortColumn, ...] = ()
+    distribution: Distribution | None = None
+    stored_values: Mapping[str, StoredValue] = field(default_factory=dict)
+    capabilities: tuple[Capability, ...] = ()
+
+    def has(self, capability: Capability) -> bool:
+        return capability in self.capabilities
+
+    @property
+    def partition_keys(self) -> tuple[str, ...]:
+        return self.partition_columns
+
+    @property
+    def stored_schema(self) -> StructType:
+        return self.stored_as or self.schema
+
+
+def plan(
+    *columns: StructField, given: str | None = None, rules: Mapping[str, Any] | None = None, **parts: Any
+) -> WritePlan:
+    """A write into a table `t` of these columns; `given` names those that the query gives, with blanks between."""
+    schema = StructType(columns)
+    if given is not None:
+        parts["target_columns"] = tuple(item for name in given.split() if (item := schema.field(name)))
+    return WritePlan(table="t", config=Rules(schema=schema, **(rules or {})), **parts)

@@ -1,0 +1,117 @@
+"""In the place of Spark: adds up the rows of the files that the plan of a query has, and counts its runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.main import EngineOptions, open_sources
+from engine.pipeline import parse_statement, run_statement
+from engine.planning.plans.reads import ReadPlan
+from engine.runtime.accesses import Access, StatementAccess
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import BIGINT, Repeatable, ResultStream, small_result
+from engine.runtime.session_state import SessionState
+from engine.spark.query import ExecSession, SessionFacts
+from engine.statements.grants.statement import GrantRights, RevokeRights
+from engine.statements.select.statement import Query
+
+ANN = Identity("ann")
+DEFAULTS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass
+class CountingSpark:
+    """Answers the sum of the column `n` and the number of rows. `during` is called while a query runs."""
+
+    repeatable: Repeatable = Repeatable.ALWAYS
+    settings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
+    current: tuple[str, str] = ("spark_catalog", "default")
+    during: Callable[[StatementContext], None] = lambda _: None
+    rows_made: int | None = None
+    batches: int = 1
+    """How many times the row is answered, each in a batch."""
+    runs: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def facts(self) -> SessionFacts:
+        return SessionFacts(self.settings, self.current)
+
+    def stream_query(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        with self.lock:
+            self.runs += 1
+        self.during(context)
+        context.cancel.ensure_live()
+        total = count = 0
+        for scan in plan.scans:
+            for path in scan.files["path"].to_pylist():
+                column = pq.read_table(f"{scan.table_root}/{path}", columns=["n"])["n"]
+                total, count = total + (pc.sum(column).as_py() or 0), count + len(column)
+        stream = small_result({"total": BIGINT, "count": BIGINT}, [(total, count)])
+        stream.source = iter(list(stream.source) * self.batches)
+        stream.repeatable, stream.rows_made = self.repeatable, self.rows_made
+        return stream
+
+
+class CachedLake:
+    """A lake with a result cache, for statements that run on a :class:`CountingSpark`."""
+
+    def __init__(self, folder: str, **options: Any) -> None:
+        """`options` are those of `EngineOptions`."""
+        self.sources = open_sources(EngineOptions(lake_folder=folder, result_cache_bytes=1 << 20, **options))
+        assert self.sources.results is not None
+        self.cache = self.sources.results
+
+    def answer(
+        self,
+        spark: CountingSpark,
+        text: str,
+        identity: Identity = ANN,
+        parameters: Sequence[Parameter] = (),
+        context: StatementContext | None = None,
+    ) -> tuple[int, int]:
+        """What a statement answers."""
+        context = context or StatementContext(identity=identity)
+        result = self.run(spark, text, identity, parameters, context)
+        ((total, count),) = zip(*pa.Table.from_batches(result.batches()).to_pydict().values(), strict=True)
+        return total, count
+
+    def run(
+        self,
+        spark: CountingSpark,
+        text: str,
+        identity: Identity = ANN,
+        parameters: Sequence[Parameter] = (),
+        context: StatementContext | None = None,
+    ) -> ResultStream:
+        catalog, schema = spark.current
+        state = SessionState(identity=identity, catalog=catalog, schema=schema)
+        context = context or StatementContext(identity=identity)
+        statement = parse_statement(text)
+        assert isinstance(statement, Query | GrantRights | RevokeRights)
+        executor = cast(ExecSession, spark)
+        return run_statement(statement, state, self.sources, executor, context, parameters).result
+
+    def versioned_answer(self, spark: CountingSpark, text: str) -> tuple[int, int, int]:
+        """With the version of the table that the statement says it reads."""
+        told: list[Access] = []
+
+        def note(access: StatementAccess) -> None:
+            told.extend(access.objects)
+
+        context = StatementContext(identity=ANN, on_authorized=note)
+        answer = self.answer(spark, text, context=context)
+        (version,) = {each.version for each in told if each.version is not None}
+        return *answer, version

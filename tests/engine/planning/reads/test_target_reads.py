@@ -1,0 +1,61 @@
+"""Reads of the table that a statement changes: names of their own, numbers of files, composed texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.planning.reads.scans import scan_of
+from engine.planning.reads.target_reads import arranged, bitmaps, numbered, place_columns, places_where
+from tests.engine.planning.lake import PlanningLake, bound_table
+
+
+def test_the_place_of_a_row(planning: PlanningLake) -> None:
+    scan = scan_of("s", bound_table(planning, "plain"))
+    assert place_columns(scan) == "_metadata.base_row_id AS f, 0 AS k, _metadata.row_index + 1 AS i"
+    assert place_columns(scan, "c").startswith("_metadata.base_row_id AS f, c AS k, ")
+
+
+def test_places_as_bitmaps() -> None:
+    assert bitmaps("q -- all") == (
+        "SELECT f, k, bitmap_bucket_number(i), bitmap_construct_agg(bitmap_bit_position(i)), count(*)"
+        " FROM (q -- all\n) GROUP BY f, k, bitmap_bucket_number(i)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "where"), [(None, ""), ("k IS NOT NULL", " WHERE k IS NOT NULL")], ids=["all rows", "some rows"]
+)
+def test_arranged_columns(condition: str | None, where: str) -> None:
+    found = arranged("q -- all", ("k", "v"), ["v + 1", "k"], condition)
+    assert found == f"SELECT v + 1, k FROM (q -- all\n) AS given(k, v){where}"
+
+
+@pytest.mark.parametrize("table", ["plain", "tracked"])
+def test_numbered_files(planning: PlanningLake, table: str) -> None:
+    """The numbers stand where the ids of rows would be, which the table's own are no longer then."""
+    scan = scan_of("s", bound_table(planning, table))
+    found = numbered(scan)
+    positions = list(range(scan.files.num_rows))
+    assert found.files["base_row_id"].to_pylist() == found.files["default_row_commit_version"].to_pylist() == positions
+    assert found.row_tracking is not None and found.row_tracking.row_id_column is None
+    assert found.files.column_names.count("base_row_id") == 1
+    plain = replace(scan, files=scan.files.select(["path", "size"]))
+    assert numbered(plain).files["base_row_id"].to_pylist() == positions
+
+
+def test_places_where(planning: PlanningLake) -> None:
+    table = bound_table(planning, "plain")
+    other = scan_of("__scan_0", bound_table(planning, "sales"))
+    found = places_where(table, "AS t WHERE t.__place_0 = 1", (other,))
+    scan = found.scan
+    assert (scan.relation, scan.metadata) == ("___scan_0", "___place_0") and found.is_once
+    assert found.read.text == bitmaps(f"SELECT {place_columns(scan)} FROM ___scan_0 AS t WHERE t.__place_0 = 1")
+    assert [each.relation for each in found.read.scans] == ["___scan_0", "__scan_0"]
+
+
+def test_another_scan_of_the_same_name(planning: PlanningLake) -> None:
+    found = places_where(bound_table(planning, "plain"), "")
+    fewer = found.over(replace(found.scan, files=found.scan.files.slice(0, 1)))
+    assert fewer.scan.files.num_rows == 1 and found.scan.files.num_rows == 2

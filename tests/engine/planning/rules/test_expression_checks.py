@@ -1,0 +1,132 @@
+"""Expressions analysed by Spark: together, and one by one where something is wrong, to find the one to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.errors.statement_errors import SparkFailure, StatementNotSupported
+from engine.planning.plans.expression_checks import (
+    Dependency,
+    Examination,
+    ExpressionCheck,
+    ExpressionCheckPlan,
+    QueryCheck,
+)
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.rules.expression_checks import ensure_checked, ensure_examined
+
+
+def failure(condition: str) -> SparkFailure:
+    return SparkFailure(spark_condition=condition, spark_sqlstate=None, text="what Spark says")
+
+
+@dataclass
+class Answers:
+    """Says what it is told of each expression: a type, a dependency, or a failure; `values` that fail to evaluate."""
+
+    told: Mapping[str, str | Dependency | SparkFailure]
+    values: Mapping[str, SparkFailure] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def examine(self, plan: ReadPlan) -> Examination:
+        self.asked.append(plan.text)
+        found = [answer for expression, answer in self.told.items() if expression in plan.text]
+        for answer in found:
+            if isinstance(answer, SparkFailure):
+                raise answer
+        return Examination(
+            types=tuple("int" if isinstance(answer, Dependency) else str(answer) for answer in found),
+            dependencies={answer: "f()" for answer in found if isinstance(answer, Dependency)},
+        )
+
+    def compute(self, plan: ReadPlan) -> None:
+        self.asked.append(plan.text)
+        for value, error in self.values.items():
+            if plan.text == f"SELECT {value}":
+                raise error
+        return None
+
+
+def check(text: str, value: str | None = None) -> ExpressionCheck:
+    """Of an `int` that does not depend on the clock or an aggregate; refusals name the expression."""
+    return ExpressionCheck(
+        text=text,
+        mistyped=lambda found: None if found == "int" else StatementNotSupported(f"{text}: {found}"),
+        refused={
+            Dependency.CLOCK: lambda shown: StatementNotSupported(f"{text}: clock in {shown}"),
+            Dependency.AGGREGATE: lambda shown: StatementNotSupported(f"{text}: aggregate in {shown}"),
+        },
+        translated=lambda error: StatementNotSupported(f"{text}: {error.condition}"),
+        value=value,
+    )
+
+
+def plan(*checks: ExpressionCheck) -> ExpressionCheckPlan:
+    return ExpressionCheckPlan(over=ReadPlan(text="FROM t", scans=()), checks=checks)
+
+
+def test_all_are_asked_at_once() -> None:
+    answers = Answers({"(a)": "int", "(b)": "int"})
+    ensure_checked(plan(check("(a)"), check("(b)")), answers)
+    assert answers.asked == ["SELECT (a) AS c0, (b) AS c1 FROM t"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("string", "(b): string"),
+        (Dependency.CLOCK, "(b): clock in f()"),
+        (failure("UNRESOLVED_COLUMN"), "(b): UNRESOLVED_COLUMN"),
+        (failure("MISSING_GROUP_BY"), "(b): aggregate in (b)"),
+    ],
+)
+def test_the_one_to_blame(answer: str | Dependency | SparkFailure, said: str) -> None:
+    answers = Answers({"(a)": "int", "(b)": answer, "(c)": "int"})
+    with pytest.raises(StatementNotSupported) as caught:
+        ensure_checked(plan(check("(a)"), check("(b)"), check("(c)")), answers)
+    assert said in caught.value.message
+    assert answers.asked[1:] == ["SELECT (a) AS c0 FROM t", "SELECT (b) AS c0 FROM t"]
+
+
+def test_a_dependency_that_is_not_refused() -> None:
+    ensure_checked(plan(check("(a)")), Answers({"(a)": Dependency.SESSION}))
+
+
+def test_values_are_evaluated_when_all_is_fine() -> None:
+    answers = Answers({"(a)": "int", "(b)": "int"}, {"CAST(b)": failure("CAST_INVALID_INPUT")})
+    with pytest.raises(StatementNotSupported, match="CAST_INVALID_INPUT"):
+        ensure_checked(plan(check("(a)", "CAST(a)"), check("(b)", "CAST(b)")), answers)
+    assert answers.asked[1:] == ["SELECT CAST(a)", "SELECT CAST(b)"]
+
+
+REFUSED = {
+    Dependency.AGGREGATE: lambda shown: StatementNotSupported(f"aggregate: {shown}"),
+    Dependency.NON_DETERMINISTIC: lambda shown: StatementNotSupported(f"random: {shown}"),
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Dependency.AGGREGATE, "aggregate: f()"),
+        (failure("MISSING_AGGREGATION"), "aggregate: function beside columns"),
+        (failure("INVALID_NON_DETERMINISTIC_EXPRESSIONS"), "random: a function"),
+        (failure("UNRESOLVED_COLUMN"), "what Spark says"),
+    ],
+)
+def test_queries(answer: Dependency | SparkFailure, said: str) -> None:
+    asked = QueryCheck(read=ReadPlan(text="q", scans=()), refused=REFUSED)
+    with pytest.raises(SqlError) as caught:
+        ensure_examined(asked, Answers({"q": answer}))
+    assert said in caught.value.message
+    without = QueryCheck(read=asked.read, refused={})
+    if isinstance(answer, SparkFailure):
+        with pytest.raises(SparkFailure) as own:
+            ensure_examined(without, Answers({"q": answer}))
+        assert own.value is answer
+    else:
+        ensure_examined(without, Answers({"q": answer}))

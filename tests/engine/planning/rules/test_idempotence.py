@@ -1,0 +1,31 @@
+"""Writes that may be sent again: what the session's settings say of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.enforcement.errors import IncompleteIdempotence
+from engine.planning.rules.idempotence import numbered_write
+from engine.runtime.identity import Identity
+from engine.runtime.session_state import SessionState
+from engine.runtime.settings import TXN_APP_ID, TXN_VERSION
+from engine.tables.operations import NumberedWrite
+
+STATE = SessionState(identity=Identity("ann"), catalog="c", schema="s")
+
+
+def test_without_settings_a_write_has_no_number() -> None:
+    assert numbered_write(STATE) is None
+
+
+def test_a_number() -> None:
+    state = STATE.with_value(TXN_APP_ID, "app").with_value(TXN_VERSION, "0")
+    assert numbered_write(state) == NumberedWrite(app_id="app", version=0)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "missing"), [(TXN_APP_ID, "app", TXN_VERSION), (TXN_VERSION, "3", TXN_APP_ID)]
+)
+def test_one_setting_alone(key: str, value: str, missing: str) -> None:
+    with pytest.raises(IncompleteIdempotence, match=missing):
+        numbered_write(STATE.with_value(key, value))

@@ -1,0 +1,109 @@
+"""What is asked of Spark before a statement is planned, and what is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from engine.pipeline import analyze_statement, authorize_statement
+from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.plans.reads import QueryColumn, ReadPlan
+from tests.engine.planning.lake import PlanningLake, query_columns
+
+COLUMNS = query_columns("a INT")
+
+
+@dataclass
+class Asked:
+    """Answers `COLUMNS` and a variable for every query, and keeps what it was asked."""
+
+    columns: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+
+    def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
+        self.columns.append(plan.text)
+        return COLUMNS
+
+    def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
+        self.variables.append(plan.text)
+        return ("x",)
+
+
+def analyzed(planning: PlanningLake, text: str) -> tuple[AnalyzedStatement, Asked]:
+    asked = Asked()
+    return analyze_statement(authorize_statement(planning.bound(text)), asked), asked
+
+
+SMALL = "SELECT a FROM `__scan_0` AS `plain`"
+WITH_COLUMNS = {
+    "CREATE TABLE made AS SELECT a FROM plain": SMALL,
+    "CREATE OR REPLACE TABLE plain AS SELECT a FROM plain": SMALL,
+    "CREATE TEMPORARY VIEW v AS SELECT a FROM plain": SMALL,
+    "INSERT INTO plain BY NAME SELECT a FROM plain": SMALL,
+    "INSERT WITH SCHEMA EVOLUTION INTO plain SELECT a FROM plain": SMALL,
+    "INSERT INTO plain AS t REPLACE ON t.a = s.a (SELECT a FROM plain) AS s": f"({SMALL})",
+    "EXPLAIN INSERT INTO plain BY NAME SELECT a FROM plain": SMALL,
+    "MERGE INTO sales t USING (SELECT a FROM plain) s ON t.id = s.a WHEN MATCHED THEN DELETE": (
+        f"SELECT * FROM ({SMALL}) s"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WITH_COLUMNS)
+def test_statements_whose_plan_depends_on_the_columns_of_a_query(planning: PlanningLake, text: str) -> None:
+    found, asked = analyzed(planning, text)
+    assert found.columns == COLUMNS and found.query.text == WITH_COLUMNS[text] == asked.columns[0]
+    assert len(asked.columns) == 1 and not asked.variables
+
+
+WITHOUT_COLUMNS = {
+    "SELECT a FROM plain": SMALL,
+    "EXPLAIN SELECT a FROM plain": SMALL,
+    "DESCRIBE QUERY SELECT a FROM plain": SMALL,
+    "SET VAR x = (SELECT a FROM plain)": None,
+    "INSERT INTO plain SELECT a FROM plain": SMALL,
+    "INSERT OVERWRITE plain SELECT a FROM plain": SMALL,
+    "INSERT INTO plain REPLACE USING (a) SELECT a FROM plain": SMALL,
+}
+
+
+@pytest.mark.parametrize("text", WITHOUT_COLUMNS)
+def test_queries_whose_columns_nobody_needs(planning: PlanningLake, text: str) -> None:
+    found, asked = analyzed(planning, text)
+    assert found.columns is None and asked == Asked()
+    assert WITHOUT_COLUMNS[text] in (None, found.query.text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE IF NOT EXISTS plain AS SELECT a FROM plain",
+        "CREATE TABLE made (a INT)",
+        "CREATE TABLE made LIKE plain",
+        "ALTER TABLE plain ADD COLUMN c INT",
+        "DELETE FROM plain WHERE a IN (SELECT a FROM plain)",
+        "UPDATE plain SET a = 1",
+        "TRUNCATE TABLE plain",
+        "OPTIMIZE plain",
+        "VACUUM plain",
+        "SHOW TABLES",
+        "DESCRIBE TABLE plain",
+    ],
+)
+def test_statements_without_a_source(planning: PlanningLake, text: str) -> None:
+    found, asked = analyzed(planning, text)
+    assert found == AnalyzedStatement(bound=found.bound) and asked == Asked()
+
+
+def test_the_variables_of_a_view_of_the_catalog(planning: PlanningLake) -> None:
+    """A temporary view may read them."""
+    found, asked = analyzed(planning, "CREATE VIEW v AS SELECT a FROM plain")
+    assert found.variables == ("x",) and asked.variables == [SMALL] == asked.columns
+    assert analyzed(planning, "CREATE TEMPORARY VIEW v AS SELECT a FROM plain")[0].variables == ()
+
+
+def test_an_insert_says_of_its_rows(planning: PlanningLake) -> None:
+    found, _ = analyzed(planning, "INSERT INTO ruled (note, id) VALUES ('x', DEFAULT)")
+    assert found.insert is not None and found.insert.rows.insert_columns == ("note",)
+    assert found.query.text == "SELECT c0 FROM (VALUES ('x', NULL)\n) AS given(c0, c1)"

@@ -1,0 +1,204 @@
+"""MERGE: the source and how it is read, which rows each clause is for, and what they become."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
+from engine.planning.reads.target_reads import bitmaps
+from engine.tables.operations import NumberedWrite
+from engine.tables.scan import FileLayout
+from tests.engine.planning.lake import PlanningLake
+
+SALES = "id BIGINT, amount INT, day DATE"
+INTO = "MERGE INTO plain t USING sales s ON t.a = s.id"
+FULL = f"""{INTO} WHEN MATCHED AND s.amount IS NULL THEN DELETE
+    WHEN MATCHED THEN UPDATE SET b = s.day
+    WHEN NOT MATCHED AND s.id > 1 THEN INSERT (A, b) VALUES (s.id, DEFAULT)
+    WHEN NOT MATCHED BY SOURCE AND t.a < 0 THEN UPDATE SET b = 'gone'
+    WHEN NOT MATCHED BY SOURCE THEN DELETE"""
+PAIRS = "FROM `__scan_0` AS `t` JOIN __source_0 AS `s` ON (t.a = s.id\n)"
+LONE = "FROM `__scan_0` AS `t` LEFT ANTI JOIN __source_0 AS `s` ON (t.a = s.id\n)"
+MATCHED = "CASE WHEN (s.amount IS NULL\n) THEN 1 WHEN true THEN 2 WHEN false THEN 0 END"
+BY_SOURCE = "CASE WHEN (t.a < 0\n) THEN 4 WHEN true THEN 5 WHEN false THEN 0 END"
+
+
+def test_the_rows_of_each_clause(planning: PlanningLake) -> None:
+    """By the number of the clause, and those of the source that match some row, which no INSERT is for."""
+    plan = planning.plan(MergePlan, FULL, SALES)
+    sides = f"struct(f AS f, k AS k, i + 1 AS i), struct(sf AS f, {MATCHING_SOURCE} AS k, si + 1 AS i)"
+    places = "__place_0.base_row_id, __place_0.row_index"
+    pairs = f"SELECT {MATCHED}, {places}, __place_1.base_row_id, __place_1.row_index {PAIRS}"
+    both = f"SELECT inline(array({sides})) FROM ({pairs}\n) AS given(k, f, i, sf, si)"
+    lone = f"SELECT f, k, i + 1 AS i FROM (SELECT {BY_SOURCE}, {places} {LONE}\n) AS given(k, f, i)"
+    assert plan.places.read.text == bitmaps(f"SELECT * FROM (({both}) UNION ALL ({lone})\n) WHERE k IS NOT NULL")
+    assert (plan.deletes, plan.by_source) == ({1, 5}, {4, 5})
+    assert [each.clause for each in plan.updates] == [2, 4] and [each.clause for each in plan.inserts] == [3]
+    assert not plan.places.is_once and not plan.reads_table
+
+
+@pytest.mark.parametrize(
+    ("clauses", "sides", "is_once"),
+    [
+        ("WHEN MATCHED THEN DELETE", "struct(f AS f, k AS k, i + 1 AS i)", True),
+        ("WHEN NOT MATCHED THEN INSERT (a) VALUES (1)", "struct(sf AS f, -1 AS k, si + 1 AS i)", True),
+        ("WHEN MATCHED AND t.a IN (SELECT 1) THEN DELETE", "struct(f AS f, k AS k, i + 1 AS i)", False),
+        ("WHEN NOT MATCHED BY SOURCE THEN DELETE", None, True),
+    ],
+)
+def test_no_more_is_asked_than_the_clauses_need(
+    planning: PlanningLake, clauses: str, sides: str | None, is_once: bool
+) -> None:
+    plan = planning.plan(MergePlan, f"{INTO} {clauses}", SALES)
+    text = plan.places.read.text
+    assert ("inline" not in text) if sides is None else (f"inline(array({sides}))" in text)
+    assert "UNION ALL" not in text and plan.places.is_once is is_once
+
+
+def test_what_rows_become(planning: PlanningLake) -> None:
+    plan = planning.plan(MergePlan, FULL, SALES)
+    changed, lone = plan.updates
+    assert changed.values.read.text == (
+        f"SELECT __old_0, __value_0 FROM (SELECT {MATCHED}, (s.day\n), `t`.`a` {PAIRS}\n)"
+        " AS given(__clause_0, __value_0, __old_0) WHERE __clause_0 = 2"
+    )
+    assert changed.values.target == lone.values.target == "__scan_0"
+    assert changed.rows.insert_columns == ("a", "b") and changed.rows.updates and changed.rows.removes
+    assert " WHERE " not in lone.values.read.text  # its rows are found before
+    (insert,) = plan.inserts
+    assert insert.rows.insert_columns == ("a",) and not insert.rows.updates and not insert.rows.removes
+    assert insert.values.target == "__source_0"
+    assert insert.values.read.text == (
+        "SELECT __value_2 FROM (SELECT CASE WHEN (s.id > 1\n) THEN 3 WHEN false THEN 0 END, (s.id\n), NULL"
+        " FROM __source_0 AS `s`\n) AS given(__clause_2, __value_2, __value_3) WHERE __clause_2 = 3"
+    )
+
+
+@pytest.mark.parametrize("source", ["sales", "sales VERSION AS OF 1"])
+def test_a_table_is_read_as_it_lies(planning: PlanningLake, source: str) -> None:
+    plan = planning.plan(MergePlan, INTO.replace("sales", source) + " WHEN MATCHED THEN DELETE", SALES)
+    assert plan.source_query is None and plan.source.label.endswith("`sales`")
+    assert plan.source.files.num_rows == 3 and plan.source.metadata == "__place_1"
+    assert plan.source_table is not None and plan.source_table.snapshot.table_root == str(planning.path("sales"))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("small", "SELECT * FROM `__view_0` s"),
+        ("(SELECT a AS id FROM small)", "SELECT * FROM (SELECT a AS id FROM `__view_0` AS `small`) s"),
+    ],
+)
+def test_the_rows_of_any_other_source_are_kept(planning: PlanningLake, source: str, text: str) -> None:
+    plan = planning.plan(MergePlan, INTO.replace("sales", source) + " WHEN MATCHED THEN DELETE", "id BIGINT, X STRING")
+    assert plan.source_query is not None and plan.source_query.text == text
+    assert plan.source.files.num_rows == 0 and plan.source.schema.names == ("id", "X")
+    assert isinstance(plan.source.layout, FileLayout) and plan.source.layout.schema.names == ("c0", "c1")
+    assert plan.reads_table  # through the view
+
+
+@pytest.mark.parametrize(
+    ("clauses", "asked"),
+    [
+        ("WHEN MATCHED THEN DELETE", False),
+        ("WHEN MATCHED AND t.a > 1 THEN DELETE", True),
+        ("WHEN MATCHED THEN UPDATE SET b = 'x'", True),
+        ("WHEN MATCHED AND t.a > 1 THEN DELETE WHEN MATCHED THEN DELETE", True),
+        ("WHEN NOT MATCHED THEN INSERT (a) VALUES (1) WHEN NOT MATCHED BY SOURCE THEN DELETE", False),
+    ],
+)
+def test_whether_several_rows_of_the_source_may_change_one(planning: PlanningLake, clauses: str, asked: bool) -> None:
+    plan = planning.plan(MergePlan, f"{INTO} {clauses}", SALES)
+    assert (plan.duplicates is not None) is asked
+
+
+def test_a_row_with_several_is_shown_by_the_columns_of_the_condition(planning: PlanningLake) -> None:
+    text = INTO.replace("t.a = s.id", "t.B = s.day AND A = s.id") + " WHEN MATCHED THEN UPDATE SET b = 'x'"
+    found = planning.plan(MergePlan, text, SALES).duplicates
+    assert found is not None and "to_json(struct(`t`.`a`, `t`.`b`)" in found.read.text
+    assert found.read.text.endswith("WHERE k IS NOT NULL GROUP BY f, i HAVING count(*) > 1 LIMIT 1")
+
+
+@pytest.mark.parametrize(
+    ("clause", "columns", "given"),
+    [
+        ("WHEN MATCHED THEN UPDATE SET *", "B STRING, a INT, more INT", "`s`.`a`, `s`.`B`"),
+        ("WHEN NOT MATCHED THEN INSERT *", "B STRING, a INT, more INT", "`s`.`a`, `s`.`B`"),
+    ],
+)
+def test_stars_match_by_name(planning: PlanningLake, clause: str, columns: str, given: str) -> None:
+    plan = planning.plan(MergePlan, f"{INTO} {clause}", columns)
+    (changed,) = (*plan.updates, *plan.inserts)
+    assert f"END, {given} FROM" in changed.values.read.text
+    assert changed.rows.insert_columns == ("a", "b")
+
+
+def test_the_table_makes_what_the_source_has_not(planning: PlanningLake) -> None:
+    text = "MERGE INTO ruled t USING (SELECT 1) s ON false WHEN NOT MATCHED THEN INSERT *"
+    plan = planning.plan(MergePlan, text, "at TIMESTAMP, amount INT, note STRING")
+    assert plan.inserts[0].rows.insert_columns == ("at", "amount", "note")
+    assert planning.refused(text, "at TIMESTAMP, note STRING") == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+
+
+def test_new_columns_of_the_source(planning: PlanningLake) -> None:
+    """Only those that the statement assigns; a column that the source lacks is null."""
+    text = INTO.replace("MERGE", "MERGE WITH SCHEMA EVOLUTION")
+    star = planning.plan(MergePlan, f"{text} WHEN NOT MATCHED THEN INSERT *", "a INT, n INT")
+    assert star.definition.config("t").schema.names == ("a", "b", "n")
+    assert star.inserts[0].rows.insert_columns == ("a", "n")
+    clause = "WHEN MATCHED THEN UPDATE SET n = s.n"
+    named = planning.plan(MergePlan, f"{text} {clause}", "a INT, n INT, o INT")
+    assert named.definition.config("t").schema.names == ("a", "b", "n")
+    assert named.updates[0].rows.insert_columns == ("a", "b", "n")
+    assert planning.refused(f"{INTO} {clause}", "a INT, n INT, o INT") == "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"
+
+
+def test_rows_keep_their_ids(planning: PlanningLake) -> None:
+    text = "MERGE INTO tracked t USING sales s ON t.a = s.id WHEN MATCHED THEN UPDATE SET b = 'x'"
+    (changed,) = planning.plan(MergePlan, text, SALES).updates
+    assert "__place_0.row_id" in changed.values.read.text and len(changed.rows.extra_columns) == 2
+
+
+def test_whether_other_reads_of_the_table_matter(planning: PlanningLake) -> None:
+    itself = INTO.replace("sales", "plain").replace("s.id", "s.a")
+    assert planning.plan(MergePlan, f"{itself} WHEN MATCHED THEN DELETE", "a INT, b STRING").reads_table
+    assert not planning.plan(MergePlan, f"{INTO} WHEN MATCHED THEN DELETE", SALES).reads_table
+    condition = "WHEN MATCHED AND s.amount > (SELECT max(a) FROM plain) THEN DELETE"
+    assert planning.plan(MergePlan, f"{INTO} {condition}", SALES).reads_table
+
+
+def test_a_numbered_merge(planning: PlanningLake) -> None:
+    settings = {"spark.databricks.delta.write.txnAppId": "app", "spark.databricks.delta.write.txnVersion": "3"}
+    plan = planning.plan(MergePlan, f"{INTO} WHEN MATCHED THEN DELETE", SALES, settings)
+    assert plan.numbered == NumberedWrite(app_id="app", version=3)
+
+
+REFUSED = {
+    f"{INTO} WHEN MATCHED THEN DELETE WHEN MATCHED THEN UPDATE SET b = 'x'": (
+        "DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION"
+    ),
+    f"{INTO} WHEN NOT MATCHED THEN INSERT (a) VALUES (1) WHEN NOT MATCHED THEN INSERT (a) VALUES (2)": (
+        "DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION"
+    ),
+    f"{INTO} WHEN NOT MATCHED BY SOURCE THEN DELETE WHEN NOT MATCHED BY SOURCE THEN DELETE": (
+        "DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION"
+    ),
+    f"{INTO} WHEN MATCHED AND t._metadata.row_index = 1 THEN DELETE": "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
+    f"{INTO} WHEN MATCHED THEN UPDATE SET b = t._metadata.file_path": "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
+    f"{INTO} WHEN NOT MATCHED THEN INSERT (a, A) VALUES (1, 2)": "DELTA_CONFLICT_SET_COLUMN",
+    f"{INTO} WHEN NOT MATCHED THEN INSERT (c) VALUES (1)": "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
+    f"{INTO} WHEN NOT MATCHED THEN INSERT (a, b) VALUES (DEFAULT, DEFAULT)": "UNSUPPORTED_FEATURE.STATEMENT",
+    f"{INTO} WHEN NOT MATCHED THEN INSERT *": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    "MERGE INTO readable t USING sales s ON t.id = s.id WHEN MATCHED THEN DELETE": (
+        "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+    assert planning.refused(text, SALES) == REFUSED[text]
+
+
+def test_columns_of_one_name_in_the_source(planning: PlanningLake) -> None:
+    assert planning.refused(f"{INTO} WHEN MATCHED THEN DELETE", "id INT, ID INT") == "DELTA_DUPLICATE_COLUMNS_FOUND"

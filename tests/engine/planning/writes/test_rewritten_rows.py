@@ -1,0 +1,87 @@
+"""Files that an UPDATE writes again: all rows in one query, where that can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.planning.plans.write_plan import TaskPerFile
+from engine.planning.plans.writes import RewrittenRows, UpdatePlan
+from tests.engine.planning.lake import PlanningLake
+
+
+def rewritten(planning: PlanningLake, text: str) -> RewrittenRows | None:
+    return planning.plan(UpdatePlan, f"UPDATE {text}").rewritten
+
+
+def test_rows_that_change_and_others_are_one_query(planning: PlanningLake) -> None:
+    found = rewritten(planning, "plain t SET b = upper(t.b) WHERE a = 1")
+    assert found is not None
+    assert found.values.read.text == (
+        "SELECT __old_1, CASE WHEN __changes_0 THEN __value_1 END, __changes_0, __before_0 FROM ("
+        "SELECT CASE WHEN __place_0.row_index >= 0 THEN (upper(t.b)\n) END, `a`, __place_0.row_index >= 0, `b`"
+        " FROM `__scan_0` AS `t`\n) AS given(__value_1, __old_1, __changes_0, __before_0)"
+    )
+    assert found.rows.kept is not None and dict(found.rows.kept.before) == {"b": "__before_0"}
+
+
+def test_rows_that_stay_keep_the_version_that_changed_them(planning: PlanningLake) -> None:
+    found = rewritten(planning, "tracked SET b = 'x'")
+    assert found is not None and found.values.scan.row_tracking is not None
+    assert "__id_1, CASE WHEN __changes_0 THEN CAST(NULL AS BIGINT) ELSE __id_2 END" in found.values.read.text
+    assert "__place_0.row_id, __place_0.row_commit_version" in found.values.read.text
+
+
+CARRIED = {
+    "nested SET place.city = 'D'": "place tags m",  # values of nested types may have lengths
+    "ruled SET amount = DEFAULT": "day amount",
+    "chars SET s = 'x'": "a v s",
+    "sales SET amount = 1": "amount day",
+}
+
+
+@pytest.mark.parametrize("text", CARRIED)
+def test_values_of_before_are_carried_where_rules_may_change_them(planning: PlanningLake, text: str) -> None:
+    found = rewritten(planning, text)
+    assert found is not None and found.rows.kept is not None
+    assert list(found.rows.kept.before) == CARRIED[text].split()
+
+
+SHUFFLED = {
+    "sales SET amount = 1": False,
+    "sales SET day = NULL": True,
+    "by_day SET at = now()": True,
+    "sized SET a = 1": True,
+    "optimized SET a = 1": True,
+    "plain SET a = 1": False,
+}
+
+
+@pytest.mark.parametrize("text", SHUFFLED)
+def test_a_file_comes_for_each_where_rows_stay_in_their_partition(planning: PlanningLake, text: str) -> None:
+    made = {
+        "by_day": "(at TIMESTAMP, d DATE GENERATED ALWAYS AS (CAST(at AS DATE))) PARTITIONED BY (d)",
+        "sized": "(a INT) TBLPROPERTIES ('delta.targetFileSize' = '1mb')",
+        "optimized": "(a INT) TBLPROPERTIES ('delta.autoOptimize.optimizeWrite' = 'true')",
+    }
+    name = text.split()[0]
+    if name in made and not planning.path(name).exists():
+        planning.make(f"CREATE TABLE {name} {made[name]}")
+    found = rewritten(planning, text)
+    assert found is not None
+    assert found.rows.arrangement == (None if SHUFFLED[text] else TaskPerFile())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vectors SET a = 1",
+        "fed SET a = 1",
+        "plain SET b = (SELECT max(b) FROM plain)",
+        "plain SET a = 1, b = concat((SELECT 'x'), b)",
+    ],
+)
+def test_rows_go_to_files_of_their_own(planning: PlanningLake, text: str) -> None:
+    """Where vectors mark them, where a feed tells them, and where a value may be a join."""
+    if text.startswith("fed") and not planning.path("fed").exists():
+        planning.make("CREATE TABLE fed (a INT) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    assert rewritten(planning, text) is None

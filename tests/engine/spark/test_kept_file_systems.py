@@ -1,0 +1,74 @@
+"""File systems with lent credentials: which are kept, and which are closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.spark.session import SparkDriver
+
+pytestmark = pytest.mark.spark
+
+MINUTE, HOUR = 60_000, 3_600_000
+NOW = 1_700_000_000_000
+MANY = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    kept: dict[str, tuple[int, int]]
+    """What was kept, by the end of its credentials and when it was last asked for, in milliseconds from now."""
+    asked: dict[str, int]
+    """What is asked for, an hour ago, with credentials to the end that is given."""
+    over: set[str]
+
+
+CASES: dict[str, Case] = {
+    "in use": Case(kept={"a": (HOUR, -MINUTE)}, asked={}, over=set()),
+    "just ended": Case(kept={"a": (-MINUTE, -MINUTE)}, asked={}, over=set()),
+    "ended": Case(kept={"a": (-11 * MINUTE, -MINUTE), "b": (HOUR, 0)}, asked={}, over={"a"}),
+    "ended, and extended": Case(kept={"a": (-11 * MINUTE, -2 * HOUR)}, asked={"a": HOUR}, over=set()),
+    "extended by none": Case(kept={"a": (HOUR, -2 * HOUR)}, asked={"a": -HOUR}, over=set()),
+    "idle": Case(kept={"a": (HOUR, -7 * HOUR), "b": (HOUR, -5 * HOUR)}, asked={}, over={"a"}),
+    "idle but for now": Case(kept={"a": (HOUR, -7 * HOUR)}, asked={"a": HOUR}, over=set()),
+    "many": Case(
+        kept={"a": (HOUR, -11 * MINUTE), "b": (HOUR, -9 * MINUTE), "c": (HOUR, -HOUR)}, asked={}, over={"a", "c"}
+    ),
+}
+
+
+def kept_at(driver: SparkDriver, folder: Path, name: str) -> Any:
+    """A file system that removes a file when it is closed."""
+    jvm = driver.process.gateway.jvm
+    opened = jvm.org.apache.hadoop.fs.RawLocalFileSystem()
+    opened.initialize(jvm.java.net.URI("file:///"), jvm.org.apache.hadoop.conf.Configuration())
+    (folder / name).touch()
+    opened.deleteOnExit(jvm.org.apache.hadoop.fs.Path(str(folder / name)))
+    return opened
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_over_is_closed(spark_driver: SparkDriver, tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    systems = spark_driver.process.gateway.jvm.deltagateway.KeptFileSystems(MANY)
+    for key, (ends, used) in case.kept.items():
+        systems.keep(key, kept_at(spark_driver, tmp_path, key), NOW + ends, NOW + used)
+    for key, ends in case.asked.items():
+        assert systems.find(key, NOW + ends, NOW - HOUR) is not None
+    systems.close(systems.takeOver(NOW))
+    assert case.kept.keys() - {path.name for path in tmp_path.iterdir()} == case.over
+    found = {key for key in case.kept if systems.find(key, NOW, NOW) is not None}
+    assert found == case.kept.keys() - case.over
+
+
+def test_one_that_cannot_be_closed_keeps_no_other_from_it(spark_driver: SparkDriver, tmp_path: Path) -> None:
+    jvm = spark_driver.process.gateway.jvm
+    systems = jvm.deltagateway.KeptFileSystems(MANY)
+    broken = jvm.org.apache.hadoop.fs.FilterFileSystem()  # which has nothing behind it
+    for key, opened in {"x": broken, "a": kept_at(spark_driver, tmp_path, "a"), "y": broken}.items():
+        systems.keep(key, opened, NOW - HOUR, NOW)
+    systems.close(systems.takeOver(NOW))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,117 @@
+"""Which plans are used again, and what the texts of a query say of its answer before it is analyzed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from datetime import tzinfo
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from catalog.errors import SqlError
+from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
+from engine.pruning.estimates import Estimate
+from engine.pruning.predicates import Predicate
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.results import Repeatable
+from engine.spark.session import ExecSession
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
+from engine.tables.given_rows import GivenRows
+from engine.tables.scan import ChosenFiles, TableRead
+from tests.engine.spark.scans import DataFile, write_scan
+
+pytestmark = pytest.mark.spark
+
+VALUES_OF_NOW = (
+    "SELECT count(*) FROM range(unix_timestamp() % 10)",
+    "SELECT max(id) FROM range(0, day(NOW()))",
+    "SELECT * FROM (SELECT DATE '2026-01-01' AS d, 1 AS n) PIVOT (sum(n) FOR d IN (current_date AS x))",
+)
+
+
+def ran(spark: ExecSession, plan: ReadPlan) -> tuple[Repeatable, bool]:
+    """What is known of the answer, and whether a kept plan gave it."""
+    context = StatementContext(identity=Identity("ann"))
+    stream = spark.run_query(plan, context)
+    stream.close()
+    return stream.repeatable, "analysis" not in context.profile.steps
+
+
+@pytest.mark.parametrize("text", VALUES_OF_NOW)
+def test_time_that_the_analyzer_evaluates_is_seen(spark: ExecSession, text: str) -> None:
+    for _ in range(2):
+        assert ran(spark, ReadPlan(text=text, scans=())) == (Repeatable.NEVER, False)
+
+
+def test_no_function_of_the_time_or_of_chance_hides_where_the_analyzer_evaluates_it(spark: ExecSession) -> None:
+    """Of all that may be called without arguments."""
+    seen = set()
+    for name in sorted(filter(str.isidentifier, ALLOWED_FUNCTIONS)):
+        with suppress(SqlError):
+            plain = ran(spark, ReadPlan(text=f"SELECT {name}() AS x", scans=()))[0]
+            evaluated = ran(spark, ReadPlan(text=f"SELECT * FROM range(if({name}() IS NULL, 1, 2))", scans=()))[0]
+            assert evaluated == plain, name
+            seen.add(plain)
+    assert seen >= {Repeatable.NEVER, Repeatable.ALWAYS}
+
+
+@pytest.mark.parametrize("precision", [0, 3, 6, 7, 9])
+@pytest.mark.parametrize("name", ["current_timestamp", "localtimestamp", "current_time", "localtime", "now"])
+def test_time_of_any_precision_is_seen(spark: ExecSession, name: str, precision: int) -> None:
+    with suppress(SqlError):
+        assert ran(spark, ReadPlan(text=f"SELECT {name}({precision}) IS NULL", scans=()))[0] is Repeatable.NEVER
+
+
+def test_time_that_is_evaluated_in_a_view_is_seen(spark: ExecSession) -> None:
+    view = ViewScan(relation="v", label="v", text=VALUES_OF_NOW[0], columns=())
+    for _ in range(2):
+        assert ran(spark, ReadPlan(text="SELECT * FROM v", scans=(), views=(view,))) == (Repeatable.NEVER, False)
+
+
+def test_a_plan_over_rows_that_are_given_is_not_kept(spark: ExecSession) -> None:
+    given = RowScan(relation="r", label="r", rows=GivenRows(columns=[("n", "int")], make=lambda _: [(1,)]))
+    for _ in range(2):
+        assert ran(spark, ReadPlan(text="SELECT * FROM r", scans=(), given=(given,))) == (Repeatable.NEVER, False)
+
+
+def test_a_name_of_the_session_counts_wherever_it_is(spark: ExecSession) -> None:
+    plan = ReadPlan(text="SELECT user FROM VALUES ('x') AS t(user)", scans=())
+    assert [ran(spark, plan) for _ in range(2)] == [(Repeatable.SESSION, False), (Repeatable.SESSION, True)]
+
+
+def test_conversions_of_given_times_are_kept(spark: ExecSession) -> None:
+    plan = ReadPlan(text="SELECT 'now', unix_timestamp('2026-01-01 00:00:00') FROM range(3)", scans=())
+    assert [ran(spark, plan) for _ in range(2)] == [(Repeatable.ALWAYS, False), (Repeatable.ALWAYS, True)]
+
+
+class Changing:
+    """A choice of all files; when it is asked for an estimate, the session is changed there and back."""
+
+    def __init__(self, spark: ExecSession) -> None:
+        self.spark, self.asked = spark, 0
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        read = TableRead(label="t", version=0, files_total=1, bytes_total=1, files_partition=1, files=1, bytes=1)
+        return ChosenFiles(pa.array([0]), read)
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        self.asked += 1
+        if self.asked == 1:
+            self.spark.set_setting("spark.sql.ansi.enabled", "false")
+            self.spark.set_setting("spark.sql.ansi.enabled", "true")
+        return Estimate(files=1, bytes=1000, rows=1)
+
+
+def test_a_plan_made_while_the_session_was_changed_is_not_kept(spark: ExecSession, tmp_path: Path) -> None:
+    spark.set_setting("spark.sql.ansi.enabled", "true")
+    scan = write_scan(tmp_path, {"n": "integer"}, [DataFile(path="a", columns={"n": pa.array([1], pa.int32())})])
+    choice = Changing(spark)
+    text = "SELECT a.n FROM __scan_0 AS a JOIN __scan_0 AS b ON a.n = b.n + 7919"
+    plan = ReadPlan(text=text, scans=(replace(scan, choice=choice),))
+    assert [ran(spark, plan)[1] for _ in range(3)] == [False, False, True]
+    assert choice.asked
+    spark.set_setting("spark.sql.ansi.enabled", None)

@@ -1,0 +1,334 @@
+"""A session over a Spark that is lost: at the door to Java, with a Java that fails on demand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from engine.errors.statement_errors import StatementCancelled
+from engine.planning.plans.file_writes import WriteTarget
+from engine.planning.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.results import ResultStream
+from engine.spark.errors import SparkRestarting
+from engine.spark.file_lists import FileLists
+from engine.spark.query import ExecSession
+from engine.spark.supervisor import Supervision, Supervisor
+from engine.spool.spool import Spool
+from tests.gateway.http.conftest import eventually
+
+PLAN = ReadPlan(text="SELECT 1", scans=())
+
+
+@dataclass(eq=False)
+class JavaSession:
+    """What a session of Java's was told; `fault` is raised by its calls."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    current: tuple[str, str] | None = None
+    fault: Callable[[], Exception] | None = None
+    calls: list[str] = field(default_factory=list)
+
+    def set(self, key: str, value: str) -> None:
+        self._ensure_well()
+        self.settings[key] = value
+
+    def unset(self, key: str) -> None:
+        self._ensure_well()
+        self.settings.pop(key)
+
+    def get(self, key: str) -> str | None:
+        self._ensure_well()
+        return self.settings.get(key)
+
+    def setCurrentSchema(self, catalog: str, schema: str) -> None:
+        self._ensure_well()
+        self.current = catalog, schema
+
+    def write(self, request: str, target: str) -> str:
+        self.calls.append("write")
+        self._ensure_well()
+        return "[]"
+
+    def run(self, request: str) -> bytes:
+        self.calls.append("run")
+        self._ensure_well()
+        raise ValueError("a second run")
+
+    def checkWrite(self, request: str, target: str) -> None:
+        self.calls.append("checkWrite")
+        self._ensure_well()
+
+    def _ensure_well(self) -> None:
+        if self.fault:
+            raise self.fault()
+
+
+@dataclass(eq=False)
+class Process:
+    """A run of Spark; `sessions` are those that were opened in it."""
+
+    spool_dir: Path
+    file_lists: FileLists
+    illness: str | None = None
+    silence_s: float = 0.0
+    unstoppable: str | None = None
+    sessions: list[JavaSession] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    detached: list[JavaSession] = field(default_factory=list)
+    losses: list[SparkRestarting] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.gateway = SimpleNamespace(jvm=None)
+        self.driver = self
+
+    def openSession(self) -> JavaSession:
+        self.sessions.append(JavaSession())
+        return self.sessions[-1]
+
+    def watching(self, context: StatementContext) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def cancel(self, session: JavaSession, statement_id: str) -> None:
+        self.cancelled.append(statement_id)
+
+    def detach(self, session: JavaSession) -> None:
+        self.detached.append(session)
+
+    def note_loss(self, loss: SparkRestarting) -> None:
+        self.losses.append(loss)
+        self.illness = "its process ended"
+
+    def kill(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass
+class Spark:
+    """Its runs so far, and a gate that holds up the next start."""
+
+    supervisor: Supervisor[Any]
+    runs: list[Process]
+    may_start: threading.Event
+    results: Spool
+
+    def lose(self) -> None:
+        """Spark is away when this returns."""
+        self.may_start.clear()
+        self.runs[-1].illness = "its process ended"
+
+    def come_back(self) -> None:
+        known = len(self.runs)
+        self.may_start.set()
+        assert eventually(lambda: len(self.runs) > known and self.supervisor.unready_reason is None)
+
+
+@pytest.fixture
+def spark(tmp_path: Path) -> Iterator[Spark]:
+    file_lists, runs, may_start = FileLists(), list[Process](), threading.Event()
+    may_start.set()
+
+    def launch() -> Any:
+        may_start.wait(30)
+        runs.append(Process(tmp_path, file_lists))
+        return runs[-1]
+
+    supervisor: Supervisor[Any] = Supervisor(launch, Supervision(wait_s=0.05))
+    supervisor.start()
+    yield Spark(supervisor, runs, may_start, Spool(tmp_path))
+    may_start.set()
+    supervisor.stop()
+    file_lists.server.close()
+
+
+def write(session: ExecSession, context: StatementContext | None = None) -> None:
+    session.write_files(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(identity=Identity("ann")))
+
+
+def test_the_session_of_the_next_spark_is_as_this_one_was(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_setting("a", "1")
+    session.set_setting("b", "1")
+    session.set_current_schema("lake", "sales")
+    session.set_setting("b", None)
+    assert spark.runs[0].sessions[0].settings == {"a": "1"}
+    spark.lose()
+    session.set_setting("a", "2")  # changes need no Spark
+    session.set_setting("c", "3")
+    session.set_current_schema("lake", "other")
+    with pytest.raises(SparkRestarting, match="its process ended"):
+        write(session)
+    spark.come_back()
+    write(session)
+    (opened,) = spark.runs[1].sessions
+    assert opened.settings == {"a": "2", "c": "3"} and opened.current == ("lake", "other")
+    assert len(spark.runs[0].sessions) == 1
+
+
+def test_a_session_is_opened_without_spark(spark: Spark) -> None:
+    spark.lose()
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_current_schema("lake", "sales")
+    spark.come_back()
+    write(session)
+    assert spark.runs[1].sessions[0].current == ("lake", "sales")
+
+
+def test_a_session_and_its_schema_need_no_java_until_a_statement_does(spark: Spark) -> None:
+    """A Java that is stopped counts as ready for seconds, in which every call to it waits."""
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_current_schema("lake", "sales")
+    assert spark.runs[0].sessions == []
+    write(session)
+    (opened,) = spark.runs[0].sessions
+    session.set_current_schema("lake", "other")
+    assert opened.current == ("lake", "sales")
+    write(session)
+    assert opened.current == ("lake", "other")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda: Py4JNetworkError("Answer from Java side is empty"),
+        lambda: Py4JError("An error occurred while calling o1.write"),
+        lambda: ConnectionRefusedError(111, "Connection refused"),
+        lambda: ConnectionResetError(104, "Connection reset by peer"),
+    ],
+)
+def test_a_connection_that_is_lost_is_one_error_and_is_told_to_the_supervision(
+    spark: Spark, fault: Callable[[], Exception], tmp_path: Path
+) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    write(session)
+    spark.runs[0].sessions[0].fault = fault
+    with pytest.raises(SparkRestarting) as caught:
+        write(session)
+    assert (caught.value.condition, caught.value.sqlstate) == ("SPARK_RESTARTING", "57P03")
+    assert spark.runs[0].losses == [caught.value] and not list(tmp_path.iterdir())
+    assert eventually(lambda: len(spark.runs) == 2 and spark.supervisor.unready_reason is None)
+    write(session)
+
+
+def test_a_setting_that_meets_the_loss_is_kept_for_the_next_spark(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    write(session)
+    spark.runs[0].sessions[0].fault = lambda: Py4JNetworkError("Answer from Java side is empty")
+    session.set_setting("a", "1")
+    assert eventually(lambda: len(spark.runs) == 2 and spark.supervisor.unready_reason is None)
+    assert session.get_setting("a") == "1"
+
+
+def test_a_call_that_java_does_not_know_is_a_bug_and_no_loss(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    write(session)
+    spark.runs[0].sessions[0].fault = lambda: Py4JError("o1.write. Trace:\npy4j.Py4JException: no such method")
+    with pytest.raises(Py4JError):
+        write(session)
+    assert not spark.runs[0].losses and len(spark.runs) == 1
+
+
+def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) -> None:
+    session, context = ExecSession(spark.supervisor, spark.results), StatementContext(identity=Identity("ann"))
+    write(session)
+
+    def cancel_and_die() -> Exception:
+        context.cancel.cancel()
+        return Py4JNetworkError("Answer from Java side is empty")
+
+    spark.runs[0].sessions[0].fault = cancel_and_die
+    with pytest.raises(StatementCancelled):
+        write(session, context)
+    assert spark.runs[0].cancelled == [context.statement_id]
+
+
+def test_a_session_that_is_closed_is_forgotten_by_its_process(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    write(session)
+    session.close()
+    session.close()
+    assert spark.runs[0].detached == spark.runs[0].sessions
+
+
+def check(session: ExecSession, context: StatementContext | None = None) -> None:
+    session.check_write(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(identity=Identity("ann")))
+
+
+CALLS = pytest.mark.parametrize(("name", "call"), [("write", write), ("checkWrite", check)], ids=["write", "check"])
+
+
+def ended_for_others(spark: Spark, run: Process) -> Exception:
+    """The error of a call in `run`, which was well and is replaced while it runs."""
+    spark.supervisor.restart("a statement in it does not end")
+    assert eventually(lambda: spark.supervisor.was_condemned(run))
+    return Py4JNetworkError("Answer from Java side is empty")
+
+
+@CALLS
+def test_calls_are_made_again_after_spark_was_ended_for_another_statement(
+    spark: Spark, name: str, call: Callable[..., None]
+) -> None:
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_setting("a", "1")
+    first = spark.runs[0]
+    first.sessions[0].fault = lambda: ended_for_others(spark, first)
+    call(session)
+    assert [(run.sessions[0].calls, run.sessions[0].settings) for run in spark.runs] == [([name], {"a": "1"})] * 2
+
+
+@CALLS
+def test_calls_are_not_made_again_after_spark_died(spark: Spark, name: str, call: Callable[..., None]) -> None:
+    """The statement may be what it died of."""
+    session = ExecSession(spark.supervisor, spark.results)
+    session.set_setting("a", "1")
+    spark.runs[0].sessions[0].fault = lambda: Py4JNetworkError("Answer from Java side is empty")
+    with pytest.raises(SparkRestarting):
+        call(session)
+    assert eventually(lambda: len(spark.runs) == 2) and not spark.runs[1].sessions
+
+
+def test_cancelled_statement_is_not_run_again(spark: Spark) -> None:
+    session, context = ExecSession(spark.supervisor, spark.results), StatementContext(identity=Identity("ann"))
+    write(session)
+    first = spark.runs[0]
+
+    def cancelled_meanwhile() -> Exception:
+        context.cancel.cancel()
+        return ended_for_others(spark, first)
+
+    first.sessions[0].fault = cancelled_meanwhile
+    with pytest.raises(StatementCancelled):
+        write(session, context)
+    assert eventually(lambda: len(spark.runs) == 2) and not spark.runs[1].sessions
+
+
+def test_streamed_query_is_run_again_only_before_its_client_was_offered_rows(spark: Spark) -> None:
+    """Rows that a client may have read cannot be taken back, and a second run may have others first."""
+    session, told = ExecSession(spark.supervisor, spark.results), list[ResultStream]()
+    context = StatementContext(identity=Identity("ann"), on_rows=told.append)
+    session.set_setting("a", "1")
+    first = spark.runs[0]
+    first.sessions[0].fault = lambda: ended_for_others(spark, first)
+    with pytest.raises(ValueError, match="a second run"):
+        session.stream_query(PLAN, context)
+
+    def offered_before() -> Exception:
+        header = {"columns": [], "time_zone": "UTC"}
+        second.file_lists._announced[context.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
+        return ended_for_others(spark, second)
+
+    second = spark.runs[1]
+    second.sessions[0].fault = offered_before
+    with pytest.raises(SparkRestarting):
+        session.stream_query(PLAN, context)
+    assert len(told) == 1 and eventually(lambda: len(spark.runs) == 3) and not spark.runs[2].sessions
