@@ -56,6 +56,7 @@ from engine.sql.query.bodies import (
     separate_call,
     string_literal,
     with_arguments,
+    with_named_markers,
 )
 from engine.statements.insert.statement import ReplaceOn, ReplaceWhere
 from engine.statements.merge.statement import Merge, MergeClause
@@ -87,7 +88,7 @@ class Functions:
         def change(query: Query, *, is_policy: bool = False) -> Query:
             changed, functions = self.in_query(query, current, self._view, self._settings, sees_temporary=not is_policy)
             found.extend(functions)
-            return changed
+            return with_named_markers(changed)
 
         def change_text(text: str) -> str:
             if not self._may_call(text):

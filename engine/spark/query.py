@@ -36,7 +36,7 @@ from engine.planning.plans.file_writes import WriteTarget, WrittenFile, read_wri
 from engine.planning.plans.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
 from engine.planning.plans.reads import QueryColumn, ReadPlan, RowScan, ViewScan
 from engine.runtime.context import StatementContext
-from engine.runtime.parameters import Parameter
+from engine.runtime.parameters import MARKER, Parameter, named_by_position
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
 from engine.spark.announced_result import AnnouncedResult
@@ -434,6 +434,7 @@ def _request(
     folder: Path,
 ) -> dict[str, Any]:
     """What `Request.java` reads."""
+    parameters = named_by_position(parameters) if f":{MARKER}" in plan.text else parameters
     return {
         "id": context.statement_id,
         "principal": context.identity.principal,

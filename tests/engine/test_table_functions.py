@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows
 
@@ -147,6 +150,26 @@ def test_columns_stay_those_of_the_definition(session: LakeSession) -> None:
     assert rows(session, "SELECT a, typeof(a) FROM of_wide()") == [(5, "int")]
     rows(session, "CREATE OR REPLACE TABLE wide AS SELECT 5L AS other")
     assert error(session, "SELECT * FROM of_wide()").condition == "INVALID_SQL_FUNCTION_BODY"
+
+
+MARKED = [
+    ("SELECT less(?, ?)", 9),
+    ("SELECT less(y => ?, x => ?)", -9),
+    ("SELECT less(?, ?) + 0 * ?", 9),
+    ("SELECT d FROM less_table(?, ?)", 9),
+    ("SELECT d FROM less_table(y => ?, x => ?)", -9),
+    ("SELECT ? * 0 + d FROM less_table(?, ?)", 90),
+    ("SELECT less(less(?, ?), 0) FROM (SELECT 1) WHERE ? = 100", -9),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), MARKED, ids=[text for text, _ in MARKED])
+def test_markers_take_values_in_the_order_of_the_text(session: LakeSession, text: str, expected: int) -> None:
+    rows(session, "CREATE OR REPLACE FUNCTION less(x INT, y INT) RETURNS INT RETURN y - x")
+    rows(session, "CREATE OR REPLACE FUNCTION less_table(x INT, y INT) RETURNS TABLE RETURN SELECT y - x AS d")
+    given = [Parameter(value=value, sql_type="INT") for value in ("1", "10", "100")][: text.count("?")]
+    result = session.execute(text, StatementContext(identity=Identity("ann")), given)
+    assert pa.Table.from_batches(result.batches(), result.schema).column(0).to_pylist() == [expected]
 
 
 REJECTED: list[tuple[str, str, str]] = [

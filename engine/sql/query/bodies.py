@@ -31,6 +31,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from catalog.entries import FunctionColumn, FunctionEntry, FunctionParameter
 from catalog.names import quote
+from engine.runtime.parameters import MARKER
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import BodyNotPossible
@@ -344,6 +345,16 @@ def queried_call(call: Call, entry: FunctionEntry, body: Query, first: int) -> I
 
 def _piece(text: str) -> int | RelationName:
     return RelationName(int(text.removeprefix(_RELATION))) if text.startswith(_RELATION) else int(text)
+
+
+def with_named_markers(query: Query) -> Query:
+    """Names the markers `?` of a query with inlined calls, whose arguments come in another order, or more than once."""
+    markers = [token for token in tokenize(query.text) if token.token_type is TokenType.PLACEHOLDER]
+    named = tuple(
+        InlinedCall(span=Span(token.start, token.end + 1), arguments=(), pieces=(f":{MARKER}{number}",))
+        for number, token in enumerate(markers)
+    )
+    return replace(query, inlined=(*query.inlined, *named)) if query.inlined and named else query
 
 
 def literal_call(call: Call, text: str) -> InlinedCall:
