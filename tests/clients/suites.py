@@ -44,6 +44,7 @@ REPORTS = ROOT / ".clients" / "reports"
 PLUGINS = Path(__file__).with_name("suite_plugins")
 KNOWN = Path(__file__).with_name("known_failures")
 TEST_S = 180  # for one test
+SKIPS_SHOWN = 15  # reasons of a suite
 _COLUMNS = (
     "boolean BOOLEAN, tinyint TINYINT, smallint SMALLINT, int INT, bigint BIGINT, float FLOAT, double DOUBLE, "
     "string STRING, timestamp TIMESTAMP, binary BINARY, array ARRAY<INT>, map MAP<INT, INT>, "
@@ -313,10 +314,12 @@ def run_suite(suite: Suite, checkouts: Path, server: Started, *, record: bool) -
     if not outcomes:
         print(f"  did not run: {REPORTS / suite.file_name}.txt")
         return False
-    for reason, number in Counter(
-        reason for outcome, reason in outcomes.values() if outcome == "skipped"
-    ).most_common():
+    skipped = Counter(reason for outcome, reason in outcomes.values() if outcome == "skipped")
+    for reason, number in skipped.most_common(SKIPS_SHOWN):
         print(f"  {number} skipped: {reason}")
+    if len(skipped) > SKIPS_SHOWN:
+        rest = sum(skipped.values()) - sum(number for _, number in skipped.most_common(SKIPS_SHOWN))
+        print(f"  {rest} skipped for other reasons: {REPORTS / suite.file_name}.json")
     failures = {test: reason for test, (outcome, reason) in outcomes.items() if outcome in ("failed", "error")}
     if record:
         _record(suite, failures)

@@ -31,7 +31,7 @@ def pytest_sessionfinish(session: Any) -> None:
 def _reason(report: Any) -> str:
     """Returns the first error condition that the test shows, else its first line of error."""
     if isinstance(report.longrepr, tuple):
-        return str(report.longrepr[2]).removeprefix("Skipped: ")
+        return re.sub(r"^'.*' ?:? *(?=marked)", "", str(report.longrepr[2]).removeprefix("Skipped: "))
     text = report.longreprtext
     shown = _CONDITION.search("\n".join([text, *(content for _, content in report.sections)]))
     errors = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
