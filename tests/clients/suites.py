@@ -66,6 +66,7 @@ _TABLES = (  # those of PyHive's scripts/make_*.sh; Spark has no union
     "CREATE SCHEMA test_schema",
     "CREATE SCHEMA local_suite",
     "CREATE SCHEMA e2e_suite",
+    "CREATE TABLE e2e_suite.listed (a INT)",
     "CREATE VOLUME e2e_suite.e2e_volume",
 )
 
