@@ -1,13 +1,19 @@
-"""Runs clients' own test suites, unmodified, against a server: `python -m tests.clients.suites FOLDER`.
+"""Runs clients' own test suites, unmodified, against a server: `python -m tests.clients.suites FOLDER [SUITE …]`.
 
-FOLDER holds checkouts under the names of their repositories: databricks-sqlalchemy, PyHive. Suites without a checkout
-are left out; impyla's package brings its own. Prints a table of passed, failed, and skipped tests for each suite, and
-keeps the reports of pytest in `.clients/reports`. Failures do not change the exit code, because the suites also test
-features that only their own servers have.
+FOLDER holds checkouts under the names of their repositories: databricks-sqlalchemy, PyHive, dbt-adapters,
+dbt-databricks, databricks-sql-python, databricks-sql-nodejs. Suites without a checkout are left out; impyla's package
+brings its own. What the suites need is installed from PyPI and npm.
+
+Prints a table of passed, failed, and skipped tests for each suite, and keeps what the suites print in
+`.clients/reports`. The suites also test features that only their own servers have, so `known_failures` has a list for
+each suite of the tests that fail, with reasons; `--record` writes it. The exit code is 1 if other tests fail, or if a
+suite does not run.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import re
 import signal
@@ -15,31 +21,30 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyhive import hive
 
+from tests.certificates import make_certificate
 from tests.clients.environments import client_environment
 from tests.paths import ROOT
 from tests.server_process import ServerProcess
 
 HIVE_PORT = 10000  # PyHive's suite has it in its text
-SUITE_S = 1800
+SUITE_S = 7200
 WAREHOUSE = "/sql/1.0/warehouses/any"
+_SEPARATOR = "  # "
 COUNTS = ("passed", "failed", "error", "skipped")
 REPORTS = ROOT / ".clients" / "reports"
-_DATABRICKS_PLUGIN = '''"""Lets the connector of Databricks connect without TLS, to the URI of the environment."""
-import os
-
-from databricks import sql
-
-connect = sql.connect
-sql.connect = lambda *args, **settings: connect(
-    *args, **settings, _connection_uri=os.environ["GATEWAY_URI"], enable_telemetry=False
-)
-'''
+PLUGINS = Path(__file__).with_name("suite_plugins")
+KNOWN = Path(__file__).with_name("known_failures")
+TEST_S = 180  # for one test
+SKIPS_SHOWN = 15  # reasons of a suite
 _COLUMNS = (
     "boolean BOOLEAN, tinyint TINYINT, smallint SMALLINT, int INT, bigint BIGINT, float FLOAT, double DOUBLE, "
     "string STRING, timestamp TIMESTAMP, binary BINARY, array ARRAY<INT>, map MAP<INT, INT>, "
@@ -60,60 +65,82 @@ _TABLES = (  # those of PyHive's scripts/make_*.sh; Spark has no union
     "CREATE SCHEMA sqlalchemy_suite",
     "CREATE SCHEMA test_schema",
     "CREATE SCHEMA local_suite",
+    "CREATE SCHEMA e2e_suite",
+    "CREATE TABLE e2e_suite.listed (a INT)",
+    "CREATE VOLUME e2e_suite.e2e_volume",
 )
 
 
 @dataclass(frozen=True)
+class Started:
+    """The server that the suites run against; both ports take TLS as well. `external` is a root of external tables."""
+
+    thrift_port: int
+    http_port: int
+    certificate: Path
+    external: Path
+
+
+@dataclass(frozen=True)
 class Run:
-    """How pytest runs a suite: where, over what, and with which variables."""
+    """How a suite runs: where, with which arguments of pytest, or by which command of its own, and variables."""
 
     folder: Path
     arguments: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite, the packages that it runs with, and its run for a checkout, an environment, and the server's ports."""
+    """A suite, the packages that it runs with, and its run for a checkout, an environment, and the server."""
 
     name: str
     checkout: str | None
     environment: str
     packages: tuple[str, ...]
-    run: Callable[[Path, Path, Mapping[str, int]], Run]
+    run: Callable[[Path, Path, Started], Run]
+
+    @property
+    def file_name(self) -> str:
+        return re.sub(r"\W+", "_", self.name)
 
 
-def _databricks_variables(ports: Mapping[str, int]) -> dict[str, str]:
-    (REPORTS / "gateway_plugin.py").write_text(_DATABRICKS_PLUGIN)
-    return {"PYTHONPATH": str(REPORTS), "GATEWAY_URI": f"http://127.0.0.1:{ports['http']}{WAREHOUSE}"}
+Outcomes = dict[str, tuple[str, str]]
+"""By test: one of COUNTS, and the reason if it is not the first."""
 
 
-def _compliance(checkout: Path, environment: Path, ports: Mapping[str, int]) -> Run:
+def _databricks_variables(server: Started) -> dict[str, str]:
+    authorities = {name: str(server.certificate) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")}
+    return {"GATEWAY_URI": f"http://127.0.0.1:{server.http_port}{WAREHOUSE}", **authorities}
+
+
+def _compliance(checkout: Path, environment: Path, server: Started) -> Run:
     package = Path(sysconfig.get_path("purelib", vars={"base": str(environment.parent)})) / "databricks" / "sqlalchemy"
     if not (package / "test").exists():  # where the suite imports itself from
         (package / "test").symlink_to(checkout / "tests" / "test")
     uri = f"databricks://token:any@127.0.0.1?http_path={WAREHOUSE}&catalog=spark_catalog&schema=sqlalchemy_suite"
     suite = str(checkout / "tests" / "test" / "test_suite.py")
     return Run(
-        package, ("-p", "gateway_plugin", "-c", "pytest.ini", suite, "--dburi", uri), _databricks_variables(ports)
+        package, ("-p", "gateway_databricks", "-c", "pytest.ini", suite, "--dburi", uri), _databricks_variables(server)
     )
 
 
-def _local(checkout: Path, environment: Path, ports: Mapping[str, int]) -> Run:
+def _local(checkout: Path, environment: Path, server: Started) -> Run:
     names = {"SERVER_HOSTNAME": "127.0.0.1", "HTTP_PATH": WAREHOUSE, "TOKEN": "any", "USER": "me"}
     names |= {"CATALOG": "spark_catalog", "SCHEMA": "local_suite"}
-    variables = {f"DATABRICKS_{name}": value for name, value in names.items()} | _databricks_variables(ports)
-    return Run(checkout, ("-p", "gateway_plugin", "-c", os.devnull, "tests/test_local"), variables)
+    variables = {f"DATABRICKS_{name}": value for name, value in names.items()} | _databricks_variables(server)
+    return Run(checkout, ("-p", "gateway_databricks", "-c", os.devnull, "tests/test_local"), variables)
 
 
-def _pyhive(checkout: Path, environment: Path, ports: Mapping[str, int]) -> Run:
+def _pyhive(checkout: Path, environment: Path, server: Started) -> Run:
     files = [f"pyhive/tests/{name}.py" for name in ("test_common", "test_hive", "test_sqlalchemy_hive")]
     return Run(checkout, ("-c", os.devnull, *files))
 
 
-def _impyla(checkout: Path, environment: Path, ports: Mapping[str, int]) -> Run:
+def _impyla(checkout: Path, environment: Path, server: Started) -> Run:
     folder = Path(sysconfig.get_path("purelib", vars={"base": str(environment.parent)})) / "impala" / "tests"
-    thrift, http = str(ports["thrift"]), str(ports["http"])
+    thrift, http = str(server.thrift_port), str(server.http_port)
     ports_read = {"IMPYLA_TEST_PORT": thrift, "IMPYLA_TEST_HIVE_PORT": thrift, "IMPYLA_TEST_HTTP_PORT": http}
     left_out = ("test_hs2_fault_injection.py", "test_http_connect.py")  # servers of their own, long waits
     ignored = (f"--ignore={name}" for name in left_out)
@@ -121,6 +148,55 @@ def _impyla(checkout: Path, environment: Path, ports: Mapping[str, int]) -> Run:
     return Run(folder, ("-c", os.devnull, "--connect", *ignored, "."), variables)
 
 
+def _dbt_spark(profile: str) -> Callable[[Path, Path, Started], Run]:
+    def run(checkout: Path, environment: Path, server: Started) -> Run:
+        variables = {"GATEWAY_PORT": str(server.thrift_port), "DBT_DATABRICKS_HOST_NAME": "127.0.0.1", **_USERS}
+        options = ("-p", "gateway_dbt_spark", "--profile", profile, *_IN_PARALLEL)
+        return Run(checkout / "dbt-spark", ("-c", os.devnull, *options, "tests/functional"), variables)
+
+    return run
+
+
+def _dbt_databricks(checkout: Path, environment: Path, server: Started) -> Run:
+    settings = {
+        "HOST_NAME": f"localhost:{server.http_port}",
+        "HTTP_PATH": WAREHOUSE,
+        "UC_CLUSTER_HTTP_PATH": WAREHOUSE,
+        "LOCATION_ROOT": str(server.external),
+        "TOKEN": "any",
+        "AUTH_TYPE": "pat",
+        "UC_INITIAL_CATALOG": "spark_catalog",
+    }
+    variables = {f"DBT_DATABRICKS_{name}": value for name, value in settings.items()} | _USERS
+    options = ("-p", "gateway_databricks", "--profile", "databricks_uc_sql_endpoint", *_IN_PARALLEL)
+    arguments = ("-c", os.devnull, *options, "tests/functional")
+    return Run(checkout, arguments, variables | _databricks_variables(server))
+
+
+def _connector(checkout: Path, environment: Path, server: Started) -> Run:
+    settings = {"SERVER_HOSTNAME": f"localhost:{server.http_port}", "HTTP_PATH": WAREHOUSE, "TOKEN": "any"}
+    settings |= {"USER": "me", "CATALOG": "spark_catalog", "SCHEMA": "e2e_suite"}
+    variables = {f"DATABRICKS_{name}": value for name, value in settings.items()} | _databricks_variables(server)
+    options = ("-c", os.devnull, "-p", "gateway_databricks", "-k", "not large and not long_running", *_IN_PARALLEL)
+    return Run(checkout, (*options, "tests/e2e"), variables)  # those left out take minutes each, by millions of rows
+
+
+def _node(checkout: Path, environment: Path, server: Started) -> Run:
+    if not (checkout / "node_modules").exists():
+        install = ["npm", "ci", "--ignore-scripts"]
+        for command in (install, ["npm", "run", "update-version"]):
+            subprocess.run(command, cwd=checkout, check=True, stdout=subprocess.DEVNULL, timeout=SUITE_S)
+    settings = {"HOST": "localhost", "PATH": WAREHOUSE, "ACCESS_TOKEN": "any", "CATALOG": "spark_catalog"}
+    settings |= {"SCHEMA": "e2e_suite", "VOLUME": "e2e_volume", "TABLE_SUFFIX": "suite"}
+    variables = {f"E2E_{name}": value for name, value in settings.items()}
+    variables |= {"GATEWAY_PORT": str(server.http_port), "NODE_EXTRA_CA_CERTS": str(server.certificate)}
+    variables["NODE_OPTIONS"] = f"--require {PLUGINS / 'gateway_tls.js'}"
+    mocha = ("npx", "mocha", "--config", str(PLUGINS / "gateway_mocharc.js"))
+    return Run(checkout, (), variables, command=mocha)
+
+
+_USERS = {f"DBT_TEST_USER_{number}": f"user{number}" for number in (1, 2, 3)}
+_IN_PARALLEL = ("-n", "2", "--dist", "loadfile", "--timeout", str(TEST_S))
 _DATABRICKS = (
     "databricks-sqlalchemy==2.0.10",
     "databricks-sql-connector==4.9.0",
@@ -142,11 +218,30 @@ _HIVE = (
     "future",
     "requests",
 )
+_DBT = ("dbt-core<1.12", "dbt-tests-adapter==1.20.0", "pytest", "pytest-xdist", "pytest-timeout")
+_DBT_SPARK = ("dbt-spark[PyHive]==1.11.0", *_DBT)
+_DBT_DATABRICKS = ("dbt-databricks==1.12.7", *_DBT, "freezegun", "mock", "pytest-dotenv")
+_CONNECTOR = (
+    "databricks-sql-connector[pyarrow]==4.8.0",
+    "databricks-sql-kernel==1.3.0",
+    "pytest",
+    "pytest-timeout",
+    "pytest-xdist",
+    "lz4",
+    "pandas<3",
+    "pytz",
+    "pybreaker",
+)
 SUITES = (
     Suite("SQLAlchemy's compliance suite", "databricks-sqlalchemy", "suites-databricks", _DATABRICKS, _compliance),
     Suite("databricks-sqlalchemy test_local", "databricks-sqlalchemy", "suites-databricks", _DATABRICKS, _local),
     Suite("PyHive", "PyHive", "suites-hive", _HIVE, _pyhive),
     Suite("impyla", None, "suites-hive", _HIVE, _impyla),
+    Suite("dbt-spark", "dbt-adapters", "suites-dbt-spark", _DBT_SPARK, _dbt_spark("apache_spark")),
+    Suite("dbt-spark with Delta", "dbt-adapters", "suites-dbt-spark", _DBT_SPARK, _dbt_spark("databricks_cluster")),
+    Suite("databricks-sql-connector", "databricks-sql-python", "suites-connector", _CONNECTOR, _connector),
+    Suite("@databricks/sql", "databricks-sql-nodejs", "", (), _node),
+    Suite("dbt-databricks", "dbt-databricks", "suites-dbt-databricks", _DBT_DATABRICKS, _dbt_databricks),
 )
 
 
@@ -156,50 +251,126 @@ def _make_tables(port: int) -> None:
             cursor.execute(statement)
 
 
-def _counts(suite: Suite, checkouts: Path, ports: Mapping[str, int]) -> list[int]:
-    environment = client_environment(suite.environment, *suite.packages)
-    run = suite.run(checkouts / (suite.checkout or ""), environment, ports)
-    command = [environment / "python", "-m", "pytest", "-q", "--tb=short", "--rootdir=.", "-p", "no:cacheprovider"]
-    report = REPORTS / (re.sub(r"\W+", "_", suite.name) + ".txt")
-    with report.open("w") as output:
-        subprocess.run(
-            [*command, *run.arguments],
+def _outcomes(suite: Suite, checkouts: Path, server: Started) -> Outcomes:
+    """Returns what became of each test, which is nothing if the suite did not run."""
+    environment = client_environment(suite.environment, *suite.packages) if suite.packages else Path()
+    run = suite.run(checkouts / (suite.checkout or ""), environment, server)
+    result = REPORTS / f"{suite.file_name}.json"
+    result.unlink(missing_ok=True)
+    options = ("-q", "--tb=short", "--rootdir=.", "-p", "no:cacheprovider", "-p", "gateway_outcomes")
+    command = run.command or (str(environment / "python"), "-m", "pytest", *options, *run.arguments)
+    variables = {"PYTHONPATH": str(PLUGINS), "GATEWAY_OUTCOMES": str(result)}
+    printed = REPORTS / f"{suite.file_name}.txt"
+    with printed.open("w") as output:
+        running = subprocess.Popen(
+            command,
             cwd=run.folder,
-            env=os.environ | dict(run.variables),
+            env=os.environ | variables | dict(run.variables),
             stdout=output,
             stderr=subprocess.STDOUT,
-            timeout=SUITE_S,
+            start_new_session=True,
         )
-    return parse_counts(report.read_text())
+        try:
+            running.wait(SUITE_S)
+        except subprocess.TimeoutExpired:
+            output.write(f"\nended after {SUITE_S} s\n")
+        finally:  # with the processes that pytest-xdist and npx start
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+    found = json.loads(result.read_text()) if result.exists() else {}
+    return mocha_outcomes(found) if found and run.command else {name: tuple(each) for name, each in found.items()}
 
 
-def parse_counts(report: str) -> list[int]:
-    """Returns the counts of pytest's summary, which output at the end of the process may follow."""
-    summaries = [line for line in report.splitlines() if re.search(r"\d+ \w+.* in [\d.]+s", line)]
-    assert summaries, report[-2000:]
-    return [int(found[1]) if (found := re.search(rf"(\d+) {name}", summaries[-1])) else 0 for name in COUNTS]
+def mocha_outcomes(report: Mapping[str, Any]) -> Outcomes:
+    """Returns the outcomes of a JSON report of mocha."""
+    found = {test["fullTitle"]: ("passed", "") for test in report["passes"]}
+    found |= {test["fullTitle"]: ("skipped", "") for test in report["pending"]}
+    failures = {test["fullTitle"]: test["err"].get("message", "") for test in report["failures"]}
+    return found | {name: ("failed", _reason(message)) for name, message in failures.items()}
 
 
-def main(checkouts: Path) -> None:
-    """Prints the table."""
+def _reason(message: str) -> str:
+    shown = re.search(r"\[([A-Z][A-Z0-9_.]{4,})\]", message)
+    return shown[1] if shown else " ".join(message.split())[:100]
+
+
+def known_failures(suite: Suite) -> dict[str, str]:
+    """Returns the tests of a suite that are known to fail, each with the reason."""
+    path = KNOWN / f"{suite.file_name}.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {test: reason for test, _, reason in (line.partition(_SEPARATOR) for line in lines)}
+
+
+def _record(suite: Suite, failures: Mapping[str, str]) -> None:
+    lines = sorted(f"{test}{_SEPARATOR}{reason}" for test, reason in failures.items())
+    (KNOWN / f"{suite.file_name}.txt").write_text("".join(f"{line}\n" for line in lines))
+
+
+def run_suite(suite: Suite, checkouts: Path, server: Started, *, record: bool) -> bool:
+    """Prints the row of a suite, and returns whether it ran and only known failures occurred."""
+    outcomes = _outcomes(suite, checkouts, server)
+    counts = Counter(outcome for outcome, _ in outcomes.values())
+    print(f"{suite.name:<34}" + "".join(f"{counts[name]:>9}" for name in COUNTS), flush=True)
+    if not outcomes:
+        print(f"  did not run: {REPORTS / suite.file_name}.txt")
+        return False
+    skipped = Counter(reason for outcome, reason in outcomes.values() if outcome == "skipped")
+    for reason, number in skipped.most_common(SKIPS_SHOWN):
+        print(f"  {number} skipped: {reason}")
+    if len(skipped) > SKIPS_SHOWN:
+        rest = sum(skipped.values()) - sum(number for _, number in skipped.most_common(SKIPS_SHOWN))
+        print(f"  {rest} skipped for other reasons: {REPORTS / suite.file_name}.json")
+    failures = {test: reason for test, (outcome, reason) in outcomes.items() if outcome in ("failed", "error")}
+    if record:
+        _record(suite, failures)
+    known = known_failures(suite)
+    passed = [test for test in known if outcomes.get(test, ("", ""))[0] == "passed"]
+    if passed:
+        print(f"  {len(passed)} known failures passed, and may leave {KNOWN.name}: {', '.join(passed)}")
+    new = {test: reason for test, reason in failures.items() if test not in known}
+    for test, reason in new.items():
+        print(f"  new failure: {test}{_SEPARATOR}{reason}")
+    return not new
+
+
+def main() -> int:
+    """Prints the table, and returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("checkouts", type=Path, metavar="FOLDER")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="names of suites; all if left out")
+    parser.add_argument("--record", action="store_true", help="write the lists of known failures")
+    asked = parser.parse_args()
+    unknown = {*asked.suites} - {suite.name for suite in SUITES}
+    if unknown:
+        parser.error(f"there is no suite named {', '.join(sorted(unknown))}")
+    checkouts = asked.checkouts.resolve()
     present = [suite for suite in SUITES if suite.checkout is None or (checkouts / suite.checkout).is_dir()]
+    chosen = [suite for suite in present if not asked.suites or suite.name in asked.suites]
     REPORTS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "lake").mkdir()
-        arguments = (str(Path(folder) / "lake"), "--thrift-port", str(HIVE_PORT), "--http-port", "0")
-        server = ServerProcess(Path(folder), *arguments)
+        for name in ("lake", "external"):
+            (Path(folder) / name).mkdir()
+        certificate = make_certificate(Path(folder))
+        server = ServerProcess(
+            Path(folder),
+            *(str(Path(folder) / "lake"), "--thrift-port", str(HIVE_PORT), "--http-port", "0"),
+            GATEWAY_LAKE_ALLOWED_ROOTS=f'["{folder}/external"]',
+            GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
+            GATEWAY_SERVER_TLS_KEY=str(certificate.key),
+        )
         try:
             ports = server.ports()
             _make_tables(ports["thrift"])
+            started = Started(ports["thrift"], ports["http"], certificate.certificate, Path(folder) / "external")
             print(f"{'suite':<34}" + "".join(f"{name:>9}" for name in COUNTS))
-            for suite in present:
-                numbers = _counts(suite, checkouts, ports)
-                print(f"{suite.name:<34}" + "".join(f"{number:>9}" for number in numbers), flush=True)
+            succeeded = [run_suite(suite, checkouts, started, record=asked.record) for suite in chosen]
         finally:
             server.popen.send_signal(signal.SIGTERM)
             server.end()
     print(f"Reports: {REPORTS}")
+    return 0 if succeeded and all(succeeded) else 1
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    sys.exit(main())
