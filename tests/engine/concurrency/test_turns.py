@@ -8,30 +8,38 @@ from engine.concurrency.turns import Turns
 from tests.engine.concurrency.test_retry import Pauses
 
 
-def pauses_of(versions: list[int], others_s: float = 60.0) -> list[int]:
-    """Return how many pauses there were before each of a server's commits, which make these versions."""
-    turns, pauses, counts = Turns(0.1, others_s), list[float](), list[int]()
+def pauses_of(versions: list[int], others_s: float = 60.0) -> list[float]:
+    """Return the seconds of pauses before each of a server's commits, which make these versions."""
+    turns, pauses, found = Turns(0.1, others_s), list[float](), list[float]()
     for version in versions:
         with turns.hold("t", Pauses(pauses), 60) as has_waited:
             assert has_waited is bool(pauses)
-            counts.append(len(pauses))
+            found.append(sum(pauses))
             pauses.clear()
         turns.committed("t", version)
-    return counts
+    return found
 
 
 @pytest.mark.parametrize(
     ("versions", "expected"),
     [
         ([*range(1, 9)], [0] * 8),
-        ([1, 3, 4, 6, 7, 9, 10], [0, 0, 0, 1, 0, 1, 0]),
-        ([1, 3, *range(4, 19)], [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0]),
-        ([1, 3, *range(4, 11), 12, 13, 14], [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]),
+        ([1, 3, 4, 6, 7, 9, 10], [0, 0, 0, 0.1, 0, 0.1, 0]),
+        ([1, 3, *range(4, 19)], [0, 0, 0, 0.1, 0, 0.2, 0, 0.4, 0, 0.8, 0, 0.8, 0, 0, 0, 0, 0]),
+        ([1, 3, *range(4, 9), 10, 11, 12, 13], [0, 0, 0, 0.1, 0, 0.2, 0, 0.4, 0, 0.4, 0]),
+        ([1, 3, 4, 5, 6, 8, 9, 14, 15, 20, 21, 25, 26], [0, 0, 0, 0.1, 0, 0.2, 0, 0.2, 0, 0.1, 0, 0.05, 0]),
         ([1, 1, 1, 1], [0] * 4),
     ],
-    ids=["alone", "another uses each pause", "another has gone", "another is back", "commits of nothing"],
+    ids=[
+        "alone",
+        "another uses each pause",
+        "another has gone",
+        "another needs longer ones",
+        "another makes many",
+        "commits of nothing",
+    ],
 )
-def test_pauses_are_made_where_another_writer_uses_them(versions: list[int], expected: list[int]) -> None:
+def test_pauses_are_made_where_another_writer_uses_them(versions: list[int], expected: list[float]) -> None:
     assert pauses_of(versions) == expected
 
 
