@@ -14,13 +14,13 @@ from importlib import import_module
 from gateway.release import VERSION
 
 _COMMANDS = {
-    "serve": ("gateway.cli_serve", "serve a folder of Delta tables"),
-    "sql": ("gateway.cli_sql", "run one statement on a running server"),
-    "users": ("gateway.cli_users", "add, remove and list the users of a password file"),
-    "tokens": ("gateway.cli_tokens", "make, list and revoke personal access tokens"),
-    "audit": ("gateway.cli_audit", "check the audit trail"),
-    "config": ("gateway.cli_config", "print all settings with their defaults, as a configuration file"),
-    "prepare": ("gateway.cli_prepare", "make what the server starts faster with, once"),
+    "serve": ("gateway.cli.serve", "serve a folder of Delta tables"),
+    "sql": ("gateway.cli.sql", "run one statement on a running server"),
+    "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
+    "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
+    "audit": ("gateway.cli.audit", "check the audit trail"),
+    "config": ("gateway.cli.config", "print all settings with their defaults, as a configuration file"),
+    "prepare": ("gateway.cli.prepare", "make what the server starts faster with, once"),
 }
 
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _parser().parse_args(given[:1])
     module, _ = _COMMANDS[given[0]]
     if given[0] == "serve" and arguments is None:
-        module = "gateway.parent"  # which runs this command again as its child
+        module = "gateway.process.parent"  # which runs this command again as its child
     return int(import_module(module).main(given[1:]))
 
 

@@ -25,16 +25,15 @@ from engine.runtime.identity import Method
 from engine.spark.session import SparkOptions, Supervision
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
-from gateway.activity import ServerActivity
 from gateway.audit.auditor import Auditor
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.chain import Chain
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
-from gateway.config import Config
-from gateway.config_catalogs import open_rest_catalogs, open_rest_policy
-from gateway.config_storage import open_credentials
+from gateway.configuration.catalogs import open_rest_catalogs, open_rest_policy
+from gateway.configuration.config import Config
+from gateway.configuration.storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings, listen
 from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
 from gateway.http.connection import HttpLimits
@@ -46,13 +45,14 @@ from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.staged_links import StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.uploads import Uploads
-from gateway.lifecycle import Lifecycle, Ports
-from gateway.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
-from gateway.registry import Registry
-from gateway.result_store import ResultStore
-from gateway.supervision import OnDeath, ignore_death
-from gateway.tls import TlsFiles, TlsServer
-from gateway.tracing_start import make_tracer
+from gateway.observability.activity import ServerActivity
+from gateway.observability.tracing_start import make_tracer
+from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
+from gateway.process.supervision import OnDeath, ignore_death
+from gateway.process.tls import TlsFiles, TlsServer
+from gateway.results.result_store import ResultStore
+from gateway.sessions.registry import Registry
 
 logger = logging.getLogger(__name__)
 

@@ -30,12 +30,12 @@ from gateway.audit.lineage import traced
 from gateway.audit.lineage_events import LineageEvents
 from gateway.audit.trail import Trail
 from gateway.authenticators.errors import TooManyFailures
-from gateway.config import OnFailure, StatementText
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
-from gateway.origin import Origin
-from gateway.redaction import identifiers, redact, without_literals
-from gateway.trace import Trace
+from gateway.configuration.config import OnFailure, StatementText
+from gateway.observability.redaction import identifiers, redact, without_literals
+from gateway.observability.trace import Trace
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.origin import Origin
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import Any
 from engine.runtime.accesses import StatementAccess
 from gateway.audit.lineage_sender import LineageSender
 from gateway.audit.open_lineage import EventType, datasets, error_facet, job_of, run_event, user_facet
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
 
 
 class LineageEvents:

@@ -11,7 +11,7 @@ from gateway.audit.heads import HeadSigner, private_key
 from gateway.audit.lineage_events import LineageEvents
 from gateway.audit.lineage_sender import LineageSender
 from gateway.audit.trail import Trail
-from gateway.config import AuditSection, LineageSection
+from gateway.configuration.config import AuditSection, LineageSection
 
 
 def make_auditor(section: AuditSection, lineage: LineageSection) -> Auditor:

@@ -15,7 +15,7 @@ from engine.runtime.identity import Identity, Method
 from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.users import UserDirectory
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 
 
 @dataclass(frozen=True, slots=True)

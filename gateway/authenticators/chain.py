@@ -38,7 +38,7 @@ from gateway.authenticators.passwords import PASSWORD_BYTES_MAX
 from gateway.authenticators.peer import Peer
 from gateway.authenticators.recent import RecentLogIns
 from gateway.authenticators.throttle import Throttle
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from engine.runtime.identity import Identity, Method
 from gateway.authenticators.errors import CredentialsRefused
 from gateway.authenticators.issuer import Issuer
 from gateway.authenticators.names import ensure_name
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ from ldap3.utils.dn import escape_rdn
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 

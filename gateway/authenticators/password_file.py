@@ -19,8 +19,8 @@ from engine.runtime.identity import Identity, Method
 from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name
 from gateway.authenticators.passwords import PasswordVerifier, is_password_hash
-from gateway.errors import LogInEnded
-from gateway.reloads import OnReload, ignore_reload
+from gateway.configuration.reloads import OnReload, ignore_reload
+from gateway.sessions.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 class Peer:
     """A client at an IP address; `is_encrypted` says that nobody on the way can read what it sends.
 
-    `certificate_names` are those of its certificate, as `gateway/tls.py` spells them; none where it showed none.
+    `certificate_names` are those of its certificate, as `gateway/process/tls.py` spells them; none where it showed
+    none.
     """
 
     address: str

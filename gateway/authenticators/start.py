@@ -27,10 +27,15 @@ from gateway.authenticators.ldap import LdapDirectory, LdapRules
 from gateway.authenticators.names import fold_name
 from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.tokens import Tokens
-from gateway.config import Config, Risk
-from gateway.listening import ensure_may_listen, is_loopback
-from gateway.reloads import OnReload, ignore_reload
-from gateway.start_errors import AuthenticationIncomplete, AuthenticationNotUsed, DirectoryInTheClear, SecretInLake
+from gateway.configuration.config import Config, Risk
+from gateway.configuration.reloads import OnReload, ignore_reload
+from gateway.process.listening import ensure_may_listen, is_loopback
+from gateway.process.start_errors import (
+    AuthenticationIncomplete,
+    AuthenticationNotUsed,
+    DirectoryInTheClear,
+    SecretInLake,
+)
 
 
 def make_authenticator(

@@ -11,7 +11,7 @@ from catalog.tokens import TokenEntry, TokenStore
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.errors import CredentialsRefused
 from gateway.authenticators.users import UserDirectory
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 
 _IN_DIRECTORY = (Method.PASSWORD, Method.LDAP)
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from engine.runtime.results import sql_type_of
 from engine.runtime.time_zones import find_zone, fixed_offset
 from engine.runtime.value_text import to_text
-from gateway.lz4_frames import lz4_frame
+from gateway.results.lz4_frames import lz4_frame
 
 SQL_NAME = b"Spark:DataType:SqlName"
 _UTC = "UTC"

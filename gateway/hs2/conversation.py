@@ -16,7 +16,7 @@ from gateway.hs2.errors import MalformedThriftMessage
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.watch import Watch
-from gateway.row_links import LinkedRows, RowLinks
+from gateway.results.row_links import LinkedRows, RowLinks
 
 logger = logging.getLogger(__name__)
 

@@ -36,8 +36,8 @@ from gateway.hs2.messages import (
 )
 from gateway.hs2.metadata_calls import METADATA_CALLS
 from gateway.hs2.service import HIVE_VERSION, Client, Encoded, Service, error_status
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from gateway.hs2 import metadata
 from gateway.hs2.errors import FetchOrientationNotSupported, PageTooLarge
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.result_form import Pieces, ShapedResult
-from gateway.operation import FetchFrom, Operation
-from gateway.result_buffer import Page
-from gateway.row_links import RowLinks
+from gateway.results.result_buffer import Page
+from gateway.results.row_links import RowLinks
+from gateway.sessions.operation import FetchFrom, Operation
 
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
 """One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""

@@ -13,8 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from gateway.operation import Operation
-from gateway.result_buffer import Page
+from gateway.results.result_buffer import Page
+from gateway.sessions.operation import Operation
 
 _THREADS = 2
 Limits = tuple[int, int, bool]

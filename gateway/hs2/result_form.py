@@ -21,8 +21,8 @@ from gateway.hs2.gen import ttypes as t
 from gateway.hs2.messages import encode_struct
 from gateway.hs2.rowset import encode_arrow, encode_columns, encode_fetch_response, encode_rows
 from gateway.hs2.types import table_schema
-from gateway.lz4_frames import lz4_frame
-from gateway.result_buffer import Page
+from gateway.results.lz4_frames import lz4_frame
+from gateway.results.result_buffer import Page
 
 FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
 FIRST_INTERVAL_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V8

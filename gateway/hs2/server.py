@@ -24,9 +24,9 @@ from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.transport import ByteStream, Disconnected, open_transport
 from gateway.hs2.watch import Watch
-from gateway.registry import Registry
-from gateway.supervision import OnDeath, ignore_death, supervised
-from gateway.tls import TlsServer
+from gateway.process.supervision import OnDeath, ignore_death, supervised
+from gateway.process.tls import TlsServer
+from gateway.sessions.registry import Registry
 
 logger = logging.getLogger(__name__)
 

@@ -47,9 +47,6 @@ from engine.runtime.results import ResultStream
 from engine.storage.volume_files import FileTransfer
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
-from gateway.bounded import EngineCalls
-from gateway.call_context import current_call, working_for
-from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
 from gateway.hs2.errors import DelegationTokenNotSupported, TransferNotSupported
 from gateway.hs2.fetching import ROWS_S, fetch, fetch_all, fetch_links, fetch_log, page_limits
@@ -72,14 +69,17 @@ from gateway.hs2.result_form import (
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, statement_trace_parent
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
-from gateway.origin import Origin
-from gateway.registry import Registry
-from gateway.result_buffer import Page
-from gateway.row_links import LinkedRows, RowLinks
-from gateway.session import Session, WantedResult
-from gateway.status import describe
+from gateway.observability.call_context import current_call, working_for
+from gateway.observability.status import describe
+from gateway.results.result_buffer import Page
+from gateway.results.row_links import LinkedRows, RowLinks
+from gateway.sessions.bounded import EngineCalls
+from gateway.sessions.errors import OperationNotFound, SessionNotFound
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.origin import Origin
+from gateway.sessions.registry import Registry
+from gateway.sessions.session import Session, WantedResult
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9

@@ -39,7 +39,7 @@ from gateway.authenticators.exchange import Authenticator, Mechanism, log_in
 from gateway.authenticators.peer import Peer
 from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
 from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
-from gateway.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
+from gateway.process.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
 
 HANDSHAKE_S = 10.0
 """From the connection's begin to the end of the log-in."""

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gateway.hangups import hung_up
+from gateway.sessions.hangups import hung_up
 
 WATCH_EVERY_S = 0.2
 

@@ -6,7 +6,7 @@
     POST /api/2.0/sql/sessions/{id}/end             a session of any interface
     GET  /api/2.0/preview/scim/v2/Me                who the request is from
 
-A user is told of its own, and ends its own, an administrator those of all; see `gateway/history.py`.
+A user is told of its own, and ends its own, an administrator those of all; see `gateway/observability/history.py`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from itertools import islice
 
 from flask import Blueprint, request
 
-from gateway.errors import OperationNotFound
-from gateway.history import StatementInfo
 from gateway.http.callers import origin_of_request
 from gateway.http.delivery import API
 from gateway.http.errors import InvalidField
 from gateway.http.queries import number_of
 from gateway.http.requests import parse_handle
 from gateway.http.statements import StatementApi, parse_statement_id
-from gateway.operation_state import OperationState
-from gateway.session import Session
+from gateway.observability.history import StatementInfo
+from gateway.sessions.errors import OperationNotFound
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.session import Session
 
 _QUERIES_MAX = 1000
 _STATUS = {

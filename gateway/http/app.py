@@ -15,7 +15,6 @@ from catalog.tokens import TokenStore
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints
-from gateway.bounded import EngineCalls
 from gateway.http.activity import activity_blueprint
 from gateway.http.authentication import challenges, retry_after
 from gateway.http.browse import browse_blueprint
@@ -37,8 +36,9 @@ from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitingRoom
 from gateway.http.warehouses import warehouses_blueprint
-from gateway.lifecycle import Lifecycle
-from gateway.status import describe
+from gateway.observability.status import describe
+from gateway.process.lifecycle import Lifecycle
+from gateway.sessions.bounded import EngineCalls
 
 BODY_BYTES_MAX = 16 << 20
 _ERROR_CODES = {

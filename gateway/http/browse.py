@@ -33,12 +33,12 @@ from engine.statements.base import Statement
 from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeTable
 from engine.statements.listings.statement import ListColumns, ListFiles, ListSchemas, ListTables
 from engine.statements.show.statement import ShowCatalogs
-from gateway.errors import EngineNotAnswering
 from gateway.http.errors import TooManyWaiting
 from gateway.http.queries import number_of, text_of
 from gateway.http.requests import SessionRequest
 from gateway.http.statements import StatementApi
-from gateway.session import Session
+from gateway.sessions.errors import EngineNotAnswering
+from gateway.sessions.session import Session
 
 API = "/api/2.0/catalog"
 ROWS_MAX = 100_000

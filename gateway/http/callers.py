@@ -13,12 +13,12 @@ from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, NoAudit
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
-from gateway.call_context import note_user
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
 from gateway.http.errors import CookieRefused, UnsupportedMediaType
 from gateway.http.hosts import ensure_own_page
-from gateway.origin import Origin
+from gateway.observability.call_context import note_user
+from gateway.sessions.origin import Origin
 
 PEER = "gateway.peer"
 """Key of the WSGI environment under which the server gives the client's :class:`~gateway.authenticators.peer.Peer`."""

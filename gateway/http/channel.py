@@ -7,7 +7,7 @@ import logging
 import socket
 import struct
 
-from gateway.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
+from gateway.process.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,6 @@ from typing import Protocol
 
 from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
-from gateway.call_context import request_id_of
 from gateway.http.channel import Channel, ChannelEnded
 from gateway.http.uploads import Upload, Uploads
 from gateway.http.wire import (
@@ -48,8 +47,9 @@ from gateway.http.wire import (
     parse_head,
     skip_line_ends,
 )
-from gateway.row_links import RowLinks
-from gateway.tls import TlsServer
+from gateway.observability.call_context import request_id_of
+from gateway.process.tls import TlsServer
+from gateway.results.row_links import RowLinks
 
 _HEAD_BYTES_KEPT = 4 << 10
 

@@ -23,9 +23,9 @@ from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
 from gateway.http.requests import Compression, Disposition, Format, StatementRequest
-from gateway.lz4_frames import lz4_frame
-from gateway.operation import Operation
-from gateway.session import WantedResult
+from gateway.results.lz4_frames import lz4_frame
+from gateway.sessions.operation import Operation
+from gateway.sessions.session import WantedResult
 
 API = "/api/2.0/sql"
 _CHUNK_BYTES = 4 << 20

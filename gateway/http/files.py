@@ -29,7 +29,6 @@ from catalog.volume_errors import VolumeFileNotFound
 from engine.runtime.identity import Identity
 from engine.statements.volumes.statement import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
-from gateway.errors import EngineNotAnswering
 from gateway.http.browse import ROWS_MAX, json_values
 from gateway.http.errors import InvalidField, TooManyWaiting
 from gateway.http.queries import number_of
@@ -37,8 +36,9 @@ from gateway.http.requests import SessionRequest
 from gateway.http.staged_links import STAGED, StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.wsgi import ACCEPTED, ANNOUNCED, STREAMED
-from gateway.operation import Operation
-from gateway.session import Session
+from gateway.sessions.errors import EngineNotAnswering
+from gateway.sessions.operation import Operation
+from gateway.sessions.session import Session
 
 FILES, DIRECTORIES = "/api/2.0/fs/files", "/api/2.0/fs/directories"
 _OPEN_S, _ANSWER_S = 5.0, 60.0

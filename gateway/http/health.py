@@ -7,7 +7,7 @@ from http import HTTPStatus
 from flask import Blueprint
 
 from gateway.http.readiness import EngineProbe
-from gateway.lifecycle import Lifecycle, Phase
+from gateway.process.lifecycle import Lifecycle, Phase
 
 
 def health_blueprint(lifecycle: Lifecycle) -> Blueprint:

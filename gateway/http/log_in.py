@@ -12,7 +12,7 @@ from flask import Blueprint, Response, request
 from catalog.errors import SqlError
 from gateway.http.callers import Callers
 from gateway.http.errors import UnsupportedMediaType
-from gateway.status import describe
+from gateway.observability.status import describe
 
 _PAGE = Template(files("gateway.http").joinpath("log_in.html").read_text(encoding="utf-8"))
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"

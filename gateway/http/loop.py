@@ -26,7 +26,7 @@ from http import HTTPStatus
 
 from gateway.http.connection import Connection, HttpLimits, State
 from gateway.http.wire import Answer
-from gateway.tls import TlsServer
+from gateway.process.tls import TlsServer
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from catalog.errors import ECHO_MAX
 from engine.runtime.parameters import Parameter
-from gateway.errors import SessionNotFound
 from gateway.http.errors import InvalidField, MalformedBody
+from gateway.sessions.errors import SessionNotFound
 
 WAIT_MAX_S = 50.0
 _WAIT_DEFAULT_S = 10.0

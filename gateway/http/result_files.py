@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from gateway.http.encode import csv_bytes
 from gateway.http.errors import NotInParquet
-from gateway.operation import Operation
+from gateway.sessions.operation import Operation
 
 _PIECE_BYTES = 4 << 20
 _ROW_GROUP_BYTES = 16 << 20

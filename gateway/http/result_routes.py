@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterator
 
 from flask import Blueprint, Response, request
 
-from gateway.errors import OperationNotFound
 from gateway.http.delivery import API, CONTENT_TYPES
 from gateway.http.encode import arrow_stream
 from gateway.http.errors import InvalidField
@@ -21,7 +20,8 @@ from gateway.http.requests import Format
 from gateway.http.result_files import MEDIA_TYPES, FileFormat, result_file
 from gateway.http.result_rows import CellForm, Orders, Window, window_table
 from gateway.http.statements import StatementApi, parse_statement_id, state_name
-from gateway.operation import Operation
+from gateway.sessions.errors import OperationNotFound
+from gateway.sessions.operation import Operation
 
 _TEXT_ROWS_MAX, _NUMBER_ROWS_MAX = 10_000, 1_000_000
 _OFFSET_MAX = 2**62

@@ -23,7 +23,7 @@ from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text, wall_clock
 from engine.types.value_bytes import value_bytes
 from gateway.http.errors import ResultTooLargeToSort
-from gateway.operation import Operation
+from gateway.sessions.operation import Operation
 
 _PAGE_BYTES = 4 << 20
 _SORTED_BYTES_MAX = 512 << 20

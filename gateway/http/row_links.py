@@ -22,7 +22,7 @@ from engine.storage.volume_files import FileTransfer
 from gateway.http.links import LinkSigner
 from gateway.http.staged_links import StagedLinks
 from gateway.http.wire import Head
-from gateway.row_links import LinkedRows, RowLinks
+from gateway.results.row_links import LinkedRows, RowLinks
 
 _PATH = re.compile(r"/api/2\.0/sql/rows/([0-9a-f-]{36})/(\d{1,18})/(\d{1,18})")
 

@@ -23,8 +23,8 @@ from gateway.http.thrift_route import ThriftRoute
 from gateway.http.wire import Answer
 from gateway.http.workers import Workers
 from gateway.http.wsgi import run_application
-from gateway.supervision import OnDeath, ignore_death, supervised
-from gateway.tls import TlsServer
+from gateway.process.supervision import OnDeath, ignore_death, supervised
+from gateway.process.tls import TlsServer
 
 _BACKLOG = 512
 _STOP_S = 5.0

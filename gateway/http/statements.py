@@ -21,8 +21,6 @@ from weakref import WeakKeyDictionary
 from flask import Blueprint, Response, g, request
 
 from engine.runtime.identity import Identity
-from gateway.bounded import EngineCalls
-from gateway.errors import EngineNotAnswering, OperationNotFound
 from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting
@@ -39,12 +37,14 @@ from gateway.http.requests import (
     parse_wait,
 )
 from gateway.http.waiting import WaitingRoom, wait_for_end
-from gateway.lifecycle import Lifecycle
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
-from gateway.registry import Registry
-from gateway.session import Session
-from gateway.status import describe
+from gateway.observability.status import describe
+from gateway.process.lifecycle import Lifecycle
+from gateway.sessions.bounded import EngineCalls
+from gateway.sessions.errors import EngineNotAnswering, OperationNotFound
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.registry import Registry
+from gateway.sessions.session import Session
 
 CLIENT_DESCRIPTOR = "gateway.client_descriptor"
 """Key of the WSGI environment under which the server gives the file descriptor of the client's socket."""

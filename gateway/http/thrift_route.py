@@ -28,7 +28,6 @@ from urllib.parse import urlsplit
 from engine.runtime.identity import Identity
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.peer import Peer
-from gateway.call_context import current_call, note_user, request_id_of, working_for
 from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
@@ -37,8 +36,9 @@ from gateway.http.hosts import KnownHosts, ensure_own_page
 from gateway.http.request_ids import TRACE_PARENT, call_of
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.wire import REQUEST_ID, Answer, Head, Request, format_answer
-from gateway.row_links import LinkedRows
-from gateway.status import describe
+from gateway.observability.call_context import current_call, note_user, request_id_of, working_for
+from gateway.observability.status import describe
+from gateway.results.row_links import LinkedRows
 
 CONTENT_TYPE = "application/x-thrift"
 ARROW_STREAM = "application/vnd.apache.arrow.stream"

@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.hangups import hung_up
-from gateway.operation import Operation
+from gateway.sessions.hangups import hung_up
+from gateway.sessions.operation import Operation
 
 _LOOK_EVERY_S = 0.25
 _RESERVED_THREADS = 3

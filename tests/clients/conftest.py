@@ -13,8 +13,8 @@ import pytest
 from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
-from gateway.registry import Registry
-from gateway.tls import TlsFiles, TlsServer
+from gateway.process.tls import TlsFiles, TlsServer
+from gateway.sessions.registry import Registry
 from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows

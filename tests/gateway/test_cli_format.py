@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateway.cli_client import Column, Rows
-from gateway.cli_format import write_json, write_table
+from gateway.cli.client import Column, Rows
+from gateway.cli.format import write_json, write_table
 
 ID, NAME = Column("id", "LONG"), Column("name", "STRING")
 

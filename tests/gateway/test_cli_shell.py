@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.runtime.results import ResultStream, empty_result, string_rows
-from gateway.cli_client import ApiClient, Statement
-from gateway.cli_lines import Completer, join_history
-from gateway.cli_shell import Shell, is_complete, progress_text
-from gateway.cli_sql import _WRITERS
+from gateway.cli.client import ApiClient, Statement
+from gateway.cli.lines import Completer, join_history
+from gateway.cli.shell import Shell, is_complete, progress_text
+from gateway.cli.sql import _WRITERS
 from tests.gateway.arrow_engine import rows, sleeps
 from tests.gateway.http.conftest import Live, eventually, serving_http
 
@@ -86,7 +86,7 @@ def test_statements_of_several_lines_run_in_one_session(live: Live) -> None:
 
 def test_the_history_has_a_statement_of_several_lines_as_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = ["SELECT 0;", "SELECT", "1;"]
-    monkeypatch.setattr("gateway.cli_lines.readline", FakeHistory(entries))
+    monkeypatch.setattr("gateway.cli.lines.readline", FakeHistory(entries))
     join_history(["FROM", "1;"])
     assert len(entries) == 3, "which are other lines"
     join_history(["SELECT", "1;"])
@@ -176,7 +176,7 @@ def test_rows_go_into_a_file(live: Live, tmp_path: Path) -> None:
 
 def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     live.engine.answers["SELECT slow"] = sleeps(60)
-    monkeypatch.setattr("gateway.cli_client._SHORT_WAIT", "0s")
+    monkeypatch.setattr("gateway.cli.client._SHORT_WAIT", "0s")
     texts: list[str] = []
 
     def interrupt(profile: object) -> str:
@@ -186,7 +186,7 @@ def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch:
             raise KeyboardInterrupt
         return ""
 
-    monkeypatch.setattr("gateway.cli_shell.progress_text", interrupt)
+    monkeypatch.setattr("gateway.cli.shell.progress_text", interrupt)
     out, err = told(live, "SELECT slow;", "SELECT 1;", err=Terminal())
     assert texts and "cancelled" in err and "(1 row)" in out
     assert eventually(lambda: live.engine.runs[0].context.cancel.reason is not None)
@@ -194,7 +194,7 @@ def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch:
 
 def test_ctrl_c_while_rows_are_written_ends_no_shell(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     live.engine.answers["SELECT slow"] = sleeps(0.3)
-    monkeypatch.setattr("gateway.cli_client._SHORT_WAIT", "0s")
+    monkeypatch.setattr("gateway.cli.client._SHORT_WAIT", "0s")
     written: list[object] = []
 
     def interrupted(statement: Statement, out: TextIO) -> None:

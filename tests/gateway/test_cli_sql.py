@@ -22,10 +22,10 @@ from gateway.__main__ import main
 from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
-from gateway.lifecycle import Lifecycle, Ports
-from gateway.limits import Limits
-from gateway.operation_state import OperationState
-from gateway.registry import Registry
+from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually, thrift_route
 from tests.paths import ROOT
@@ -91,7 +91,7 @@ def test_a_statement_is_watched_until_ctrl_c(
         if len(slept) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("gateway.cli_sql.time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr("gateway.cli.sql.time", SimpleNamespace(sleep=sleep))
     assert run(server, "ROWS 1", "--watch", "2") == 130
     assert slept == [2, 2, 2] and capsys.readouterr().out.count("(1 row)") == 3
 
@@ -208,6 +208,6 @@ def test_a_wrong_command_line_is_refused(arguments: list[str], capsys: pytest.Ca
 
 def test_only_the_chosen_command_is_loaded() -> None:
     """Else a statement from the terminal would wait for what only the server needs."""
-    code = "import sys; import gateway.cli_sql; print({'flask', 'py4j', 'thrift'} & set(sys.modules))"
+    code = "import sys; import gateway.cli.sql; print({'flask', 'py4j', 'thrift'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert found.stdout == "set()\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from gateway.config import Config, LogLevel, settings
-from gateway.config_loader import load_config
-from gateway.limits import Limits
-from gateway.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
+from gateway.configuration.config import Config, LogLevel, settings
+from gateway.configuration.loader import load_config
+from gateway.process.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
+from gateway.sessions.limits import Limits
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from catalog.credentials import Credential, hadoop_settings, options_for, use_cr
 from catalog.errors import SqlError
 from catalog.remote import open_files
 from engine.storage.storage import open_storage
-from gateway.config_loader import load_config
-from gateway.config_storage import open_credentials
+from gateway.configuration.loader import load_config
+from gateway.configuration.storage import open_credentials
 
 SECRET = "s3cr3t/+="
 

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from gateway.hs2.gen import ttypes as t
-from gateway.limits import Limits
+from gateway.sessions.limits import Limits
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.fuzz import Fuzzer
 from tests.gateway.hs2.test_server import OPEN, call, framed

@@ -24,7 +24,7 @@ CONNECTIONS = 1000
 BYTES_MAX = 100 << 20
 SERVER = """
 import json, sys
-from gateway.limits import Limits
+from gateway.sessions.limits import Limits
 from tests.gateway.http.conftest import serving_http
 with serving_http(limits=Limits(sessions_max=5000), connections_max=5000) as live:
     print(json.dumps({"thrift": live.thrift_port, "http": live.port}), flush=True)

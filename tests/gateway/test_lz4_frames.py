@@ -8,7 +8,7 @@ import lz4.frame
 import pyarrow as pa
 import pytest
 
-from gateway.lz4_frames import lz4_frame
+from gateway.results.lz4_frames import lz4_frame
 
 BLOCK = 256 << 10
 

@@ -16,10 +16,10 @@ from engine.runtime.accesses import Commit
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
-from gateway.errors import OperationClosed, ResultNotReady
-from gateway.operation import FetchFrom, Operation
-from gateway.operation_state import TRANSITIONS, OperationState
-from gateway.result_buffer import ResultBuffer
+from gateway.results.result_buffer import ResultBuffer
+from gateway.sessions.errors import OperationClosed, ResultNotReady
+from gateway.sessions.operation import FetchFrom, Operation
+from gateway.sessions.operation_state import TRANSITIONS, OperationState
 
 SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint")])
 

@@ -19,14 +19,14 @@ from tests.paths import ROOT
 PARENT = """
 import signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
-from gateway import parent
+from gateway.process import parent
 parent._PAUSES_S = tuple(map(float, sys.argv[1].split(",")))
 sys.exit(parent.watch([sys.executable, "-c", sys.argv[2], *sys.argv[3:]]))
 """
 CHILD = """
 import json, os, signal, subprocess, sys, time
 from pathlib import Path
-from gateway.lifeline import take_lifeline
+from gateway.process.lifeline import take_lifeline
 lifeline = take_lifeline()
 starts = Path(sys.argv[1], "starts")
 with starts.open("a") as file:

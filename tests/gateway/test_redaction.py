@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from gateway.log_format import JsonFormatter, TextFormatter
-from gateway.redaction import redact, without_literals
+from gateway.observability.log_format import JsonFormatter, TextFormatter
+from gateway.observability.redaction import redact, without_literals
 
 SECRETS = (
     "password = 'hunter2 is''t'",

@@ -16,8 +16,8 @@ from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTimedOut, S
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method, Scope
 from engine.runtime.results import ResultStream, empty_result
-from gateway.admission_rules import AdmissionRules, GroupRules
-from gateway.errors import (
+from gateway.sessions.admission_rules import AdmissionRules, GroupRules
+from gateway.sessions.errors import (
     OperationNotFound,
     ServerDraining,
     SessionNotFound,
@@ -28,10 +28,10 @@ from gateway.errors import (
     TooManyStatements,
     TooManyStatementsOfUser,
 )
-from gateway.limits import Limits
-from gateway.operation import TEXT_KEPT_MAX, Operation
-from gateway.operation_state import OperationState
-from gateway.registry import Registry
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
 from tests.gateway.http.conftest import eventually
 

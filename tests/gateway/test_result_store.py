@@ -19,15 +19,15 @@ from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
-from gateway.errors import OperationClosed
-from gateway.history import statement_info
 from gateway.http.result_rows import Orders, sorted_indices
-from gateway.limits import Limits
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
-from gateway.registry import Registry
-from gateway.result_buffer import ResultBuffer
-from gateway.result_store import HeldRows, ResultStore
+from gateway.observability.history import statement_info
+from gateway.results.result_buffer import ResultBuffer
+from gateway.results.result_store import HeldRows, ResultStore
+from gateway.sessions.errors import OperationClosed
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine, numbered
 from tests.gateway.arrow_engine import rows as answers
 
@@ -94,14 +94,14 @@ def test_files_go_with_their_result_whoever_holds_the_batches(tmp_path: Path) ->
 def test_batches_that_many_clients_are_in_the_middle_of_are_bounded(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.result_store._READ_BYTES_MAX", 30_000)
+    monkeypatch.setattr("gateway.results.result_store._READ_BYTES_MAX", 30_000)
     store = ResultStore(Spool(folder), 0)
     results = [held(store, (5, 1000)) for _ in range(20)]
     for offset in (0, 2, 4):
         for each in results:
             assert each.read(offset, 1).column("id").to_pylist() == [offset]
             assert store.read_bytes <= 30_000
-    monkeypatch.setattr("gateway.result_store._READ_BYTES_MAX", 10)
+    monkeypatch.setattr("gateway.results.result_store._READ_BYTES_MAX", 10)
     assert [results[0].read(0, 1).num_rows, results[0].read(1, 1).num_rows] == [1, 1], "one larger than the limit"
     for each in results:
         each.close()

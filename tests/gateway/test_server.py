@@ -14,11 +14,11 @@ import pytest
 
 from engine.runtime.results import empty_result
 from engine.spark.errors import SparkUnavailable
-from gateway.config import Config
-from gateway.config_loader import load_config
-from gateway.lifecycle import Ports
+from gateway.configuration.config import Config
+from gateway.configuration.loader import load_config
+from gateway.process.lifecycle import Ports
+from gateway.process.start_errors import HostNotLoopback, PortFileUnwritable, PortInUse
 from gateway.server import OnFailure, Progress, Server
-from gateway.start_errors import HostNotLoopback, PortFileUnwritable, PortInUse
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import STATEMENTS, eventually
 

@@ -11,7 +11,8 @@ from catalog.errors import SqlError, declared_errors
 from engine.errors.statement_errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
 from engine.spark.errors import SparkRestarting, SparkUnavailable
 from engine.statements.scripting.statement_errors import HandlerConditionNotFound
-from gateway.errors import (
+from gateway.observability.status import Failure, describe
+from gateway.sessions.errors import (
     OperationNotFound,
     ResultNotReady,
     ServerDraining,
@@ -19,7 +20,6 @@ from gateway.errors import (
     TooManyAbandoned,
     TooManySessions,
 )
-from gateway.status import Failure, describe
 
 CASES = [
     (SessionNotFound(), "08003", HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST"),

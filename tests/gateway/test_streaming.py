@@ -13,10 +13,10 @@ from catalog.errors import SqlError
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
-from gateway.errors import OperationClosed
-from gateway.operation import FetchFrom, Operation
-from gateway.operation_state import OperationState
-from gateway.result_buffer import Page
+from gateway.results.result_buffer import Page
+from gateway.sessions.errors import OperationClosed
+from gateway.sessions.operation import FetchFrom, Operation
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import Streams
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.supervision import supervised
+from gateway.process.supervision import supervised
 from tests.chosen import numbered
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, serving
@@ -65,7 +65,7 @@ def test_whatever_ends_a_thread_too_early_is_a_death(run: Callable[[], None], is
 PROCESS = """
 import gc, socket, sys, threading
 from functools import partial
-from gateway import cli_serve
+from gateway.cli import serve as cli_serve
 from gateway.hs2.server import ThriftServer
 from gateway.http.server import HttpServer
 from gateway.server import Server

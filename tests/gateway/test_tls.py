@@ -22,8 +22,8 @@ from thrift.transport.THttpClient import THttpClient
 from gateway.hs2 import transport
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.start_errors import HostNotLoopback, TlsUnusable
-from gateway.tls import TlsFailed, TlsFiles, TlsServer, TlsSession
+from gateway.process.start_errors import HostNotLoopback, TlsUnusable
+from gateway.process.tls import TlsFailed, TlsFiles, TlsServer, TlsSession
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.arrow_engine import rows
 from tests.gateway.fuzz import Fuzzer

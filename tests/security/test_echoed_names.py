@@ -12,9 +12,9 @@ from catalog.errors import ECHO_MAX, CatalogNotFound, shortened
 from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
 from gateway.hs2.gen import ttypes as t
-from gateway.limits import Limits
-from gateway.registry import Registry
-from gateway.status import describe
+from gateway.observability.status import describe
+from gateway.sessions.limits import Limits
+from gateway.sessions.registry import Registry
 from tests.gateway.hs2.wire import V10
 from tests.security.guarded_lake import ROOT, GuardedLake
 from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic

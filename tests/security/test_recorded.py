@@ -14,9 +14,9 @@ from gateway.audit.auditor import TrailAuditor
 from gateway.audit.chain import verify
 from gateway.audit.trail import Trail, trail_contents
 from gateway.authenticators.password_file import remove_user
-from gateway.config import OnFailure, StatementText
-from gateway.limits import Limits
-from gateway.registry import Registry
+from gateway.configuration.config import OnFailure, StatementText
+from gateway.sessions.limits import Limits
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually
 from tests.security.house import STATEMENTS, SecureHouse, basic

@@ -14,12 +14,12 @@ from engine.runtime.parameters import Parameter
 from engine.spark.session import SparkDriver
 from gateway.audit.auditor import TrailAuditor
 from gateway.audit.trail import Trail, trail_contents
-from gateway.config import OnFailure, StatementText
-from gateway.limits import Limits
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
-from gateway.redaction import identifiers
-from gateway.registry import Registry
+from gateway.configuration.config import OnFailure, StatementText
+from gateway.observability.redaction import identifiers
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.registry import Registry
 from tests.gateway.http.conftest import eventually
 from tests.security.guarded_lake import ROOT, GuardedLake
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from engine.runtime.identity import Identity
-from gateway.activity import ServerActivity
 from gateway.audit.trail import trail_contents
-from gateway.log_format import JsonFormatter, TextFormatter
+from gateway.observability.activity import ServerActivity
+from gateway.observability.log_format import JsonFormatter, TextFormatter
 from tests.gateway.arrow_engine import fails
 from tests.gateway.http.conftest import eventually
 from tests.security.house import SecureHouse, basic

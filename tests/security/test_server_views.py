@@ -16,13 +16,13 @@ from engine.binding.binder import Binder
 from engine.binding.bound import BoundTable
 from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
-from gateway.activity import ServerActivity
-from gateway.lifecycle import Lifecycle, Ports
-from gateway.limits import Limits
-from gateway.operation_state import OperationState
-from gateway.origin import Origin
-from gateway.registry import Registry
-from gateway.session import Session
+from gateway.observability.activity import ServerActivity
+from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.origin import Origin
+from gateway.sessions.registry import Registry
+from gateway.sessions.session import Session
 from tests.security.guarded_lake import GuardedLake
 
 pytestmark = pytest.mark.spark

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from string import Formatter
 
 from catalog.errors import declared_errors
-from gateway.status import Failure
+from gateway.observability.status import Failure
 from tests.tidy.sources import MODULES, PACKAGES
 
 for name in MODULES:

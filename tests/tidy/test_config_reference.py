@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gateway.config import settings
-from gateway.config_loader import format_example, load_config
+from gateway.configuration.config import settings
+from gateway.configuration.loader import format_example, load_config
 from tests.paths import ROOT
 
 EXAMPLE = ROOT / "deploy" / "gateway.example.toml"

@@ -11,7 +11,7 @@ import pytest
 from catalog.discovery import DEPTH_MAX
 from catalog.file_store import GENERATIONS_KEPT
 from catalog.remote import LISTING_KEPT_S
-from gateway.config import Config
+from gateway.configuration.config import Config
 from tests.paths import ROOT
 
 DEPLOY = ROOT / "deploy"

@@ -88,14 +88,14 @@ def test_an_environment_is_prepared_once(tmp_path: Path) -> None:
     old = prefix / "share" / "delta-gateway" / "of other sources"
     old.mkdir(parents=True)
     assert in_environment(prefix, START).stdout == "False ['gateway.jar']\n"
-    made = in_environment(prefix, "from gateway.cli_prepare import main\nsys.exit(main([]))")
+    made = in_environment(prefix, "from gateway.cli.prepare import main\nsys.exit(main([]))")
     assert made.returncode == 0, made.stderr
     (folder,) = old.parent.iterdir()
     assert sorted(file.suffix for file in folder.iterdir()) == [".jar", ".jsa"]
     before = {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}
     started = in_environment(prefix, START)
     assert (started.stdout, started.returncode) == ("True []\n", 0), started.stderr
-    again = in_environment(prefix, "from gateway.cli_prepare import main\nsys.exit(main([]))")
+    again = in_environment(prefix, "from gateway.cli.prepare import main\nsys.exit(main([]))")
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     assert {file.name: file.stat().st_mtime_ns for file in folder.iterdir()} == before
 
@@ -104,7 +104,7 @@ def test_an_environment_is_prepared_once(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("damage", ["cut", "garbage"])
 def test_an_archive_that_does_not_fit_is_left_alone(tmp_path: Path, damage: str) -> None:
-    assert in_environment(tmp_path, "from gateway.cli_prepare import main\nsys.exit(main([]))").returncode == 0
+    assert in_environment(tmp_path, "from gateway.cli.prepare import main\nsys.exit(main([]))").returncode == 0
     (archive,) = tmp_path.glob("share/delta-gateway/*/classes-*.jsa")
     content = archive.read_bytes()
     archive.chmod(0o644)
@@ -115,6 +115,6 @@ def test_an_archive_that_does_not_fit_is_left_alone(tmp_path: Path, damage: str)
 
 def test_a_folder_that_may_not_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "share").write_text("no folder")
-    made = in_environment(tmp_path, "from gateway.cli_prepare import main\nsys.exit(main([]))")
+    made = in_environment(tmp_path, "from gateway.cli.prepare import main\nsys.exit(main([]))")
     assert made.returncode == 1
     assert made.stderr.startswith("delta-gateway: starts stay slower: ")

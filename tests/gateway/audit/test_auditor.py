@@ -34,12 +34,12 @@ from gateway.audit.trail import Trail, trail_contents
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
-from gateway.config import OnFailure, StatementText
-from gateway.limits import Limits
-from gateway.operation import Operation
-from gateway.operation_state import OperationState
-from gateway.origin import Origin
-from gateway.registry import Registry
+from gateway.configuration.config import OnFailure, StatementText
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
+from gateway.sessions.origin import Origin
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine, fails, rows
 from tests.gateway.http.conftest import eventually
 

@@ -15,7 +15,7 @@ from catalog.errors import SqlError
 from gateway.audit.chain import Head, follow, format_line
 from gateway.audit.heads import HeadSigner, private_key, public_key, read_heads
 from gateway.audit.trail import Trail
-from gateway.cli_audit import main
+from gateway.cli.audit import main
 from tests.gateway.http.conftest import eventually
 
 KEY = Ed25519PrivateKey.generate()

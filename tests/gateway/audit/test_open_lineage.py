@@ -22,9 +22,9 @@ from gateway.audit.lineage_events import LineageEvents
 from gateway.audit.lineage_sender import LineageSender
 from gateway.audit.start import make_auditor
 from gateway.audit.trail import Trail
-from gateway.config import AuditSection, LineageSection, OnFailure, StatementText
-from gateway.limits import Limits
-from gateway.registry import Registry
+from gateway.configuration.config import AuditSection, LineageSection, OnFailure, StatementText
+from gateway.sessions.limits import Limits
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually
 

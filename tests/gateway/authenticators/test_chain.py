@@ -18,7 +18,7 @@ from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log
 from gateway.authenticators.password_file import PasswordFile, User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.authenticators.peer import Peer
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 
 HERE, AWAY, AWAY_TLS = Peer("127.0.0.1"), Peer("192.0.2.1"), Peer("192.0.2.1", is_encrypted=True)
 PAT, JWT = "dgp_abc", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln"

@@ -20,7 +20,7 @@ from gateway.authenticators.exchange import Mechanism, log_in
 from gateway.authenticators.issuer import Issuer
 from gateway.authenticators.jwt import JwtRules, JwtTokens
 from gateway.authenticators.peer import Peer
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 from tests.security.issuer import AUDIENCE, RSA, Provider, elliptic_key, provider
 
 NOW = int(time.time())

@@ -16,7 +16,7 @@ from gateway.authenticators.errors import CredentialsRefused, PasswordInvalid, T
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.password_file import PasswordFile, User, load_users, remove_user, store_user
 from gateway.authenticators.passwords import PasswordVerifier, hash_password
-from gateway.errors import LogInEnded
+from gateway.sessions.errors import LogInEnded
 
 ANN = Identity("ann", frozenset({"staff", "Ops"}), method=Method.PASSWORD)
 

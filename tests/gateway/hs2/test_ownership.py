@@ -9,7 +9,7 @@ import pytest
 
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.operation_state import OperationState
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.hs2.wire import Lab, execute, open_session
 
 Ask = Callable[[ThriftClient, t.TSessionHandle, t.TOperationHandle], Any]

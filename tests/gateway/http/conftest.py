@@ -26,10 +26,10 @@ from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.staged_links import StagedLinks
 from gateway.http.thrift_route import ThriftRoute
-from gateway.lifecycle import Lifecycle, Ports
-from gateway.limits import Limits
-from gateway.registry import Registry
-from gateway.tls import TlsServer
+from gateway.process.lifecycle import Lifecycle, Ports
+from gateway.process.tls import TlsServer
+from gateway.sessions.limits import Limits
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 
 STATEMENTS = "/api/2.0/sql/statements"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from engine.runtime.identity import Identity, Scope
-from gateway.errors import OperationNotFound, SessionNotFound
-from gateway.history import History, as_seen_by, statement_info
-from gateway.operation_state import OperationState
+from gateway.observability.history import History, as_seen_by, statement_info
+from gateway.sessions.errors import OperationNotFound, SessionNotFound
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.bounded import EngineCalls
-from gateway.errors import EngineNotAnswering
 from gateway.http import readiness, statements
-from gateway.operation_state import OperationState
+from gateway.sessions.bounded import EngineCalls
+from gateway.sessions.errors import EngineNotAnswering
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
 
 SESSIONS = "/api/2.0/sql/sessions"

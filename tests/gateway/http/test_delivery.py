@@ -12,7 +12,7 @@ from engine.runtime.results import ResultStream
 from gateway.http import delivery
 from gateway.http.delivery import Delivery
 from gateway.http.requests import StatementRequest
-from gateway.operation import Operation
+from gateway.sessions.operation import Operation
 from tests.gateway.arrow_engine import numbered
 
 

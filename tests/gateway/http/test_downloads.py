@@ -20,8 +20,8 @@ from engine.runtime.results import ResultStream, sql_field
 from gateway.http import result_files
 from gateway.http.errors import NotInParquet
 from gateway.http.result_files import FileFormat
-from gateway.operation import Operation
-from gateway.tls import TlsFiles, TlsServer
+from gateway.process.tls import TlsFiles, TlsServer
+from gateway.sessions.operation import Operation
 from tests.certificates import make_certificate
 from tests.gateway.arrow_engine import rows
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.operation_state import OperationState
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Api
 
 SESSIONS = "/api/2.0/sql/sessions"

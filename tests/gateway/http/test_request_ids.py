@@ -13,7 +13,7 @@ import pytest
 
 from engine.runtime.context import StatementContext
 from engine.runtime.results import ResultStream
-from gateway.log_format import JsonFormatter
+from gateway.observability.log_format import JsonFormatter
 from tests.gateway.arrow_engine import numbered
 from tests.gateway.http.conftest import STATEMENTS, Api, Live, Maker, eventually
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
-from gateway.result_store import ResultStore
+from gateway.results.result_store import ResultStore
 from tests.bench.statement_client import MEGA, Memory
 from tests.gateway.http.conftest import Live, eventually
 from tests.paths import ROOT

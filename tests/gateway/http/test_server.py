@@ -15,8 +15,8 @@ import pytest
 from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
-from gateway.lifecycle import Lifecycle
-from gateway.operation_state import OperationState
+from gateway.process.lifecycle import Lifecycle
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, thrift_route
 
 JSON = {"Content-Type": "application/json"}

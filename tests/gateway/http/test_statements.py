@@ -15,7 +15,7 @@ import pytest
 from engine.runtime.identity import Identity
 from gateway.http.delivery import API
 from gateway.http.statements import _STATES
-from gateway.operation_state import OperationState
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import fails, modifies, rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker, eventually
 

@@ -21,7 +21,7 @@ from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.http.cookies import COOKIE_NAME
 from gateway.http.thrift_route import one_line
-from gateway.limits import Limits
+from gateway.sessions.limits import Limits
 from tests.gateway.arrow_engine import modifies
 from tests.gateway.hs2.test_server import OPEN, call
 from tests.gateway.hs2.wire import OK, cells, execute, fetch, open_session, settle, unframed_client

@@ -17,14 +17,14 @@ from engine.runtime.identity import Identity
 from engine.runtime.profile import SparkJob, Stage
 from engine.runtime.results import ResultStream
 from engine.spark.session import SparkDriver
-from gateway.config import StatementText, TracingSection
-from gateway.limits import Limits
-from gateway.operation import Operation
-from gateway.registry import Registry
-from gateway.start_errors import TracingNotInstalled
-from gateway.trace import Trace
-from gateway.tracing import StatementTracer, statement_span
-from gateway.tracing_start import make_tracer
+from gateway.configuration.config import StatementText, TracingSection
+from gateway.observability.trace import Trace
+from gateway.observability.tracing import StatementTracer, statement_span
+from gateway.observability.tracing_start import make_tracer
+from gateway.process.start_errors import TracingNotInstalled
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation import Operation
+from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import modifies, rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker
 from tests.gateway.otlp_receiver import Collector, Received, collecting

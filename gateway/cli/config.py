@@ -1,0 +1,15 @@
+"""`delta-gateway config`: all settings with their defaults, as a configuration file to start from."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from gateway.configuration.loader import format_example
+
+
+def main(arguments: Sequence[str]) -> int:
+    argparse.ArgumentParser(prog="delta-gateway config", description=__doc__).parse_args(arguments)
+    sys.stdout.write(format_example())
+    return 0

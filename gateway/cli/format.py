@@ -1,0 +1,96 @@
+"""Rows of text for people (an aligned table) and for programs (JSON); both write chunk by chunk.
+
+The widths of a table come from its first chunk, so that a result of any size needs the memory of one chunk; a longer
+cell later on moves the rest of its line.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TextIO
+
+from gateway.cli.client import Column, Rows
+
+_NUMBERS = frozenset(("BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "DECIMAL"))
+_NESTED = frozenset(("ARRAY", "MAP", "STRUCT"))
+_NOT_FINITE = frozenset(("NaN", "Infinity", "-Infinity"))
+
+
+def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) -> None:
+    """Aligned columns, numbers to the right, NULL for null; then the number of rows.
+
+    A single cell of several lines, such as a plan or what SHOW CREATE TABLE answers, is a text to read, and is written
+    as it is.
+    """
+    if not columns:
+        out.write("OK\n")
+        return
+    first = next(chunks, [])
+    text = first[0][0] if len(columns) == 1 and len(first) == 1 else None
+    if text and "\n" in text:
+        following = next(chunks, [])
+        if not following:
+            out.write("\n".join(map(_printable, text.rstrip("\n").split("\n"))) + "\n")
+            return
+        chunks = chain([following], chunks)
+    header = [_printable(column.name) for column in columns]
+    shown = ([_shown(cell) for cell in row] for row in first)
+    lines = [header, *shown]
+    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    to_right = [column.type_name in _NUMBERS for column in columns]
+    out.write(_line(header, widths, [False] * len(columns)))
+    out.write("-+-".join("-" * width for width in widths) + "\n")
+    count = 0
+    for row in chain(first, chain.from_iterable(chunks)):
+        out.write(_line([_shown(cell) for cell in row], widths, to_right))
+        count += 1
+    out.write(f"({count} {'row' if count == 1 else 'rows'})\n")
+
+
+def write_json(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) -> None:
+    """A list with an object for each row, one a line; numbers, booleans and nested values as JSON has them."""
+    names = [json.dumps(column.name, ensure_ascii=False) for column in columns]
+    separator = "["
+    for row in chain.from_iterable(chunks):
+        cells = (_json_cell(column, cell) for column, cell in zip(columns, row, strict=True))
+        members = ", ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
+        out.write(f"{separator}{{{members}}}")
+        separator = ",\n "
+    out.write("[]\n" if separator == "[" else "]\n")
+
+
+def _json_cell(column: Column, cell: str | None) -> str:
+    if cell is None:
+        return "null"
+    is_bare = column.type_name in _NESTED or column.type_name == "BOOLEAN" or column.type_name in _NUMBERS
+    return cell if is_bare and cell not in _NOT_FINITE else json.dumps(cell, ensure_ascii=False)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], to_right: Iterable[bool]) -> str:
+    padded = (
+        " " * (width - _width(cell)) + cell if right else cell + " " * (width - _width(cell))
+        for cell, width, right in zip(cells, widths, to_right, strict=True)
+    )
+    return " | ".join(padded).rstrip() + "\n"
+
+
+def _shown(cell: str | None) -> str:
+    return "NULL" if cell is None else _printable(cell)
+
+
+def _printable(text: str) -> str:
+    """Control characters escaped, so that a cell stays on its line and cannot command the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _width(text: str) -> int:
+    """Columns on a terminal: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))

@@ -1,0 +1,101 @@
+"""Reads lines on a terminal, with a history that is kept, and Tab to complete keywords and names of the catalog."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import readline
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+from gateway.cli.client import ApiClient, ClientError
+
+_CATALOG = "/api/2.0/catalog"
+_HISTORY_LINES = 5000
+_KEYWORDS = """ALTER ANALYZE AND AS BETWEEN BY CASE CAST CREATE DELETE DESC DESCRIBE DETAIL DISTINCT DROP ELSE END
+EXISTS EXPLAIN FROM FULL GRANT GROUP HAVING HISTORY IN INNER INSERT INTO IS JOIN LEFT LIKE LIMIT
+MERGE NOT NULL ON OPTIMIZE OR ORDER OUTER OVERWRITE PARTITIONED RESTORE REVOKE RIGHT SCHEMA SCHEMAS
+SELECT SET SHOW TABLE TABLES THEN TO UNION UPDATE USE USING VACUUM VALUES VERSION VIEW WHEN WHERE
+WITH""".split()
+
+
+class Completer:
+    """Names are asked for at the first Tab, and again where the session went elsewhere; without any, keywords are left.
+
+    The names of a catalog are completed without it too, and tables of one schema without that.
+    """
+
+    def __init__(self, client: ApiClient, catalog: str | None, schema: str | None = None) -> None:
+        """`catalog` None: the one that statements begin in; `schema` None: all of its schemas."""
+        self._client, self._catalog, self._schema, self._names = client, catalog, schema, list[str]()
+        self._found: list[str] = []
+        self._asked = False
+
+    def follow(self, catalog: str, schema: str) -> None:
+        """Where the session's names lie from now on."""
+        self._catalog, self._schema, self._asked = catalog, schema, False
+
+    def __call__(self, text: str, state: int) -> str | None:
+        """As `readline` asks: the completions of `text` one by one."""
+        if state == 0:
+            self._found = self.matches(text)
+        return self._found[state] if state < len(self._found) else None
+
+    def matches(self, text: str) -> list[str]:
+        if not self._asked:
+            self._asked = True
+            with contextlib.suppress(ClientError):
+                self._names = sorted(set(self._load()))
+        keywords = [word if text[:1].isupper() or not text else word.lower() for word in _KEYWORDS]
+        return [name for name in (*self._names, *keywords) if name.casefold().startswith(text.casefold())]
+
+    def _load(self) -> Iterator[str]:
+        answer = self._client.ask("GET", f"{_CATALOG}/catalogs")
+        current = (self._catalog or answer["current"]).casefold()
+        for catalog in answer["catalogs"]:
+            is_current, named = catalog["name"].casefold() == current, {"catalog": catalog["name"]}
+            for schema in self._client.ask("GET", f"{_CATALOG}/schemas?{urlencode(named)}")["schemas"]:
+                place = schema["name"] if is_current else f"{catalog['name']}.{schema['name']}"
+                yield place
+                path = f"{_CATALOG}/tables?{urlencode(named | {'schema': schema['name']})}"
+                for table in self._client.ask("GET", path)["tables"]:
+                    yield f"{place}.{table['name']}"
+                    if is_current and self._is_current(schema["name"]):
+                        yield table["name"]
+
+    def _is_current(self, schema: str) -> bool:
+        return self._schema is None or schema.casefold() == self._schema.casefold()
+
+
+def join_history(lines: Sequence[str]) -> None:
+    """Make one entry of these, where they are the last ones, so that a statement of several comes back as a whole."""
+    end = readline.get_current_history_length()
+    start = end - len(lines)
+    if [readline.get_history_item(at + 1) for at in range(start, end)] != list(lines):
+        return  # a command came in between
+    for at in reversed(range(start, end)):
+        readline.remove_history_item(at)
+    readline.add_history("\n".join(lines))
+
+
+def line_reader(completer: Completer) -> Callable[[str], str]:
+    """Reads a line after a prompt; its user's lines are kept in `$XDG_STATE_HOME/delta-gateway/history`."""
+    file = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "delta-gateway" / "history"
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        readline.read_history_file(file)
+    readline.set_history_length(_HISTORY_LINES)
+    readline.set_completer(completer)
+    readline.set_completer_delims(" \t\n()=<>,;'\"")
+    readline.parse_and_bind("tab: complete")
+    readline.parse_and_bind("set show-all-if-ambiguous on")
+
+    def read(prompt: str) -> str:
+        line = input(prompt)
+        with contextlib.suppress(OSError):
+            readline.append_history_file(1, file)
+        return line
+
+    return read

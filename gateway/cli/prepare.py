@@ -1,0 +1,71 @@
+"""`delta-gateway prepare`: what starts are faster with, made once for this environment (`engine/spark/class_files.py`).
+
+Java's archive has the classes of whatever ran before it is written, so statements of each kind run here, over a sample
+lake in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from catalog.errors import SqlError
+from engine.main import EngineOptions, open_engine
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.sample.lake import ensure_sample_lake
+from engine.sample.statements import SAMPLE_READS, SAMPLE_WRITES
+from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archiving, compile_once
+from engine.spark.session import SparkOptions
+from gateway.observability.log_format import LogFormat, set_up_log
+
+EXIT_FAILED = 1
+_ARCHIVE_S = 300.0
+"""It takes about 15 seconds to write."""
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a Java that runs for seconds: a second compiler and more threads take more time than they give."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make what is missing; the exit code."""
+    argparse.ArgumentParser(prog="delta-gateway prepare", description=__doc__).parse_args(arguments)
+    set_up_log("ERROR", LogFormat.TEXT, sys.stderr)
+    try:
+        files = compile_once()
+        if files.archive is None:
+            _archive(files)
+    except (SqlError, OSError) as error:
+        reason = error.message if isinstance(error, SqlError) else str(error)
+        sys.stderr.write(f"delta-gateway: starts stay slower: {reason}\n")
+        return EXIT_FAILED
+    return 0
+
+
+def _archive(files: ClassFiles) -> None:
+    with tempfile.TemporaryDirectory(prefix="delta-gateway-prepare-") as name, archiving(files) as option:
+        folder = Path(name)
+        lake = folder / "lake"
+        ensure_sample_lake(str(lake))
+        conf = {JAVA_OPTIONS: f"{_QUICK} {option}", "spark.sql.shuffle.partitions": "2"}
+        spark = SparkOptions(master="local[2]", driver_memory="1g", local_dir=name, conf=conf, exit_s=_ARCHIVE_S)
+        engine = open_engine(
+            EngineOptions(lake_folder=str(lake), catalog_folder=str(folder / "catalog"), spark=spark), _show
+        )
+        try:
+            identity = Identity("prepare")
+            session = engine.open_session(identity, settings={}, catalog=None, schema=None)
+            _show("running statements of each kind")
+            for text in (*SAMPLE_READS, *SAMPLE_WRITES):
+                for _ in session.execute(text, StatementContext(identity=identity)).batches():
+                    pass
+            session.close()
+        finally:
+            _show("writing Java's archive of classes")
+            engine.close()
+
+
+def _show(step: str) -> None:
+    sys.stderr.write(f"{step}\n")

@@ -1,0 +1,200 @@
+"""`delta-gateway serve`: start, say what happens and how to connect, drain on a signal.
+
+The first SIGTERM or SIGINT drains, during the start it ends the start; a second one ends the process at once. A thread
+that ends by itself and leaves a port without an owner ends the process too, as does a part that fails for good: the
+exit code tells a supervisor to start it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from queue import SimpleQueue
+from types import FrameType
+from typing import TextIO
+
+from catalog.errors import SqlError
+from gateway.configuration.config import Config, LogLevel
+from gateway.configuration.loader import load_config
+from gateway.observability.log_format import LogFormat, format_step, set_up_log
+from gateway.process.lake import with_lake
+from gateway.process.lifecycle import Ports
+from gateway.process.lifeline import Lifeline, take_lifeline
+from gateway.process.start_errors import StartFailed
+from gateway.process.umask import apply_umask
+from gateway.release import VERSION
+from gateway.server import Server
+
+logger = logging.getLogger(__name__)
+
+EXIT_START_FAILED = 2
+EXIT_FAILED = 3
+_EXIT_FORCED = 1
+_THREAD_DIED, _PART_FAILED = 0, -1
+"""In the queue of signals, where no signal has these numbers."""
+_AFTER_DRAINING_S = 20.0
+_COLLECTED_EVERY = (700, 10, 100)
+"""Python's defaults, but all objects are looked at a tenth as often. With the columns of ten thousand tables each look
+takes up to a second, in which no other thread runs.
+"""
+
+
+class StopRequested(Exception):
+    """A signal arrived while the server was starting."""
+
+
+class Console:
+    """What the operator sees: a line for each step, with the seconds since the start."""
+
+    def __init__(self, stream: TextIO, signals: SimpleQueue[int]) -> None:
+        self._stream, self._signals = stream, signals
+        self._began = time.monotonic()
+        self.is_starting = True
+        self.format = LogFormat.TEXT
+
+    def step(self, text: str) -> None:
+        self.say(f"[{time.monotonic() - self._began:5.1f} s] {text}")
+        if self.is_starting and not self._signals.empty():
+            raise StopRequested()
+
+    def say(self, text: str, level: int = logging.INFO) -> None:
+        line = text if self.format is LogFormat.TEXT else format_step(text, level)
+        self._stream.write(line + "\n")
+        self._stream.flush()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until a signal; the exit code."""
+    chosen = _parser().parse_args(arguments)
+    gc.set_threshold(*_COLLECTED_EVERY)
+    lifeline = take_lifeline()
+    signals: SimpleQueue[int] = SimpleQueue()
+    _listen_to_signals(signals)
+    console = Console(sys.stderr, signals)
+    try:
+        config = load_config(chosen.config, os.environ, _flags(chosen))
+        set_up_log(config.log.level.upper(), config.log.format, sys.stderr)
+        console.format = config.log.format
+        lifeline.tell(log_format=config.log.format)
+        apply_umask(config.lake.umask)
+        config = with_lake(_on_former_ports(config, lifeline), console.step)
+        server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED), restarts=lifeline.restarts)
+        ports = server.start()
+        lifeline.tell(ports=asdict(ports))
+    except StopRequested:
+        console.say("stopped before it was ready")
+        return EXIT_FAILED if signals.get() == _THREAD_DIED else 0
+    except SqlError as error:
+        console.say(f"delta-gateway: [{error.condition}] {error.message}", logging.ERROR)
+        return EXIT_START_FAILED
+    except Exception as error:  # whatever it is, the operator gets one line
+        logger.debug("the start failed", exc_info=error)
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        console.say(f"delta-gateway: {StartFailed(reason).message}", logging.ERROR)
+        return EXIT_START_FAILED
+    console.is_starting = False
+    console.step("ready")
+    sys.stdout.write(_how_to_connect(config, ports))
+    sys.stdout.flush()
+    server.on_failure(lambda: signals.put(_PART_FAILED))
+    if signals.get() == _THREAD_DIED:
+        return _end_with_error(server, config, console)
+    server.drain()
+    console.step("stopped")
+    code = 0
+    if (failure := server.failure) is not None:
+        console.say(f"delta-gateway: [{failure.condition}] {failure.message}", logging.ERROR)
+        code = EXIT_FAILED
+    if server.leaves_threads:
+        os._exit(code)  # the interpreter would wait for what these wait for
+    return code
+
+
+def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
+    """Sets ports that may be any to those in use before a crash: clients connect to these again."""
+    server, former = config.server, lifeline.ports
+    thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
+    return replace(config, server=replace(server, thrift_port=thrift, http_port=http))
+
+
+def _end_with_error(server: Server, config: Config, console: Console) -> int:
+    """Let running statements end, but end in any case: whatever broke the thread may keep others from ending."""
+    console.step("a port has no thread that serves it any more (the log has the reason); stopping")
+    forced = threading.Timer(config.server.drain_deadline_s + _AFTER_DRAINING_S, os._exit, [EXIT_FAILED])
+    forced.daemon = True
+    forced.start()
+    server.drain()
+    console.step("stopped")
+    if server.leaves_threads:
+        os._exit(EXIT_FAILED)
+    return EXIT_FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="delta-gateway serve", description="Serve a folder of Delta tables.", allow_abbrev=False
+    )
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of Delta tables; a sample lake if left out")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file; `delta-gateway config` prints one")
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--thrift-port", type=int, metavar="PORT", help="for HiveServer2 clients (10000), 0 for any")
+    parser.add_argument("--http-port", type=int, metavar="PORT", help="for the HTTP API (8080), 0 for any")
+    parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
+    parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
+    parser.add_argument("--log-format", choices=tuple(LogFormat), help="text, or an object of JSON a line (text)")
+    return parser
+
+
+def _listen_to_signals(signals: SimpleQueue[int]) -> None:
+    seen: list[int] = []
+
+    def handle(number: int, _: FrameType | None) -> None:
+        if seen:
+            os._exit(_EXIT_FORCED)
+        seen.append(number)
+        signals.put(number)  # the one queue that a signal handler may use
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+
+
+def _flags(arguments: argparse.Namespace) -> dict[str, object]:
+    return {
+        "lake.folder": arguments.folder,
+        "server.host": arguments.host,
+        "server.thrift_port": arguments.thrift_port,
+        "server.http_port": arguments.http_port,
+        "server.port_file": arguments.port_file,
+        "log.level": arguments.log_level,
+        "log.format": arguments.log_format,
+    }
+
+
+def _how_to_connect(config: Config, ports: Ports) -> str:
+    host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
+    url = f"http://{host}:{ports.http}"
+    tls = (
+        f"  TLS     https://{host}:{ports.http}, jdbc:hive2://{host}:{ports.thrift}/;ssl=true\n"
+        if config.server.tls_certificate
+        else ""
+    )
+    return f"""\
+delta-gateway {VERSION} serves {config.lake.folder}
+  Thrift  {host}:{ports.thrift}
+          beeline -u jdbc:hive2://{host}:{ports.thrift}/
+          hive.connect("{config.server.host}", {ports.thrift})    # PyHive
+  HTTP    {url}
+          delta-gateway sql "SHOW TABLES" --server {url}
+          curl --json '{{"statement": "SHOW TABLES"}}' {url}/api/2.0/sql/statements
+          beeline -u "jdbc:hive2://{host}:{ports.http}/;transportMode=http;httpPath=cliservice"
+{tls}Ctrl-C or SIGTERM stops it.
+"""

@@ -1,0 +1,233 @@
+"""`delta-gateway sql` on a terminal: statements of several lines in one session, with history and completion.
+
+A statement ends with `;` at the end of a line, outside of quotes and comments. A script (`BEGIN … END`) has such lines
+inside, so it ends with a line that is `/`, as any statement may. Lines that begin with a backslash are commands.
+While a statement runs, a line on standard error says how far it is; Ctrl-C cancels it, and ends no shell.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, TextIO
+
+from gateway.cli.client import ApiClient, ClientError, Statement
+
+SESSIONS, STATEMENTS = "/api/2.0/sql/sessions", "/api/2.0/sql/statements"
+INLINE = ("table", "json")
+"""Formats whose rows come with the answers."""
+PROMPT, FURTHER_PROMPT = "sql> ", "  -> "
+HELP = """\\d NAME        columns of a table or view     \\l          catalogs
+\\dt [SCHEMA]   tables                         \\dn         schemas
+\\format NAME   how rows are written           \\watch S    the last statement again every S seconds
+\\o FILE        rows go there; \\o: back        \\c          forget what was typed
+\\q             leave
+A statement ends with ; at the end of a line, a script (BEGIN … END) with a line that is /.
+"""
+_NAME = r"(?:[\w.]|`[^`]+`)+"
+_COMMANDS: Mapping[str, str] = {
+    r"\\l": "SHOW CATALOGS",
+    r"\\dn": "SHOW SCHEMAS",
+    r"\\dt": "SHOW TABLES",
+    rf"\\dt\s+({_NAME})": "SHOW TABLES IN {}",
+    rf"\\d\s+({_NAME})": "DESCRIBE TABLE EXTENDED {}",
+}
+_TOKEN = re.compile(r"--[^\n]*|/\*.*?(?:\*/|$)|'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.|\"\")*+\"?|`[^`]*`?|\S", re.S)
+_OPEN = re.compile(r"'(?:[^'\\]|\\.|'')*+|\"(?:[^\"\\]|\\.|\"\")*+|`[^`]*|/\*(?:(?!\*/).)*", re.S)
+_MOVES = re.compile(r"(?:\s|--[^\n]*|/\*(?:(?!\*/).)*\*/)*+(?:USE|SET\s+CATALOG)\b", re.IGNORECASE | re.S)
+_SCRIPT = re.compile(r"\s*BEGIN\b(?!\s+TRANSACTION)", re.IGNORECASE)
+
+Writer = Callable[[Statement, TextIO], None]
+
+
+def is_complete(text: str) -> bool:
+    """Whether a statement ends where `text` does: with a semicolon that is not in quotes or a comment."""
+    if _SCRIPT.match(text):
+        return False
+    last = ""
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if _OPEN.fullmatch(token) and found.end() == len(text):
+            return False
+        if not token.startswith(("--", "/*")):
+            last = token
+    return last == ";"
+
+
+def _nothing(_: object) -> None:
+    pass
+
+
+@dataclass
+class Shell:
+    """`read_line` shows a prompt and gives a line without its end; it raises EOFError at the end of all."""
+
+    client: ApiClient
+    writers: Mapping[str, Writer]
+    out: TextIO
+    err: TextIO
+    read_line: Callable[[str], str]
+    on_lines: Callable[[Sequence[str]], None] = _nothing
+    """Told of a statement of several lines."""
+    format: str = "table"
+    file: str = ""
+    """Where rows are written; empty: `out`."""
+    session: str = ""
+    on_place: Callable[[str, str], None] | None = None
+    """Told of the current catalog and schema where a statement has changed them."""
+    last: str = ""
+    typed: list[str] = field(default_factory=list)
+
+    def run(self, catalog: str | None, schema: str | None) -> int:
+        """Until the end of the input; the exit code."""
+        self.session = str(self.client.ask("POST", SESSIONS, {"catalog": catalog, "schema": schema})["session_id"])
+        try:
+            while self._step():
+                pass
+        finally:
+            self.client.ask("DELETE", f"{SESSIONS}/{self.session}")
+        return 0
+
+    def _step(self) -> bool:
+        """One line; False where it was the last."""
+        try:
+            line = self.read_line(FURTHER_PROMPT if self.typed else PROMPT)
+        except EOFError:
+            self.out.write("\n")
+            return False
+        except KeyboardInterrupt:
+            self.typed.clear()
+            self.out.write("\n")
+            return True
+        if line.lstrip().startswith("\\"):
+            return self._command(line.strip())
+        if line.strip() == "/":
+            self._send("\n".join(self.typed), is_script=True)
+        elif line.strip() or self.typed:
+            self.typed.append(line)
+            text = "\n".join(self.typed)
+            if is_complete(text):
+                self._send(text.rstrip().removesuffix(";"))
+        return True
+
+    def _command(self, line: str) -> bool:
+        word, _, rest = line.partition(" ")
+        if word == "\\q":
+            return False
+        if word == "\\c":
+            self.typed.clear()
+        elif word == "\\format" and rest.strip() in self.writers:
+            self.format = rest.strip()
+        elif word == "\\o":
+            self.file = rest.strip()
+        elif word == "\\watch" and re.fullmatch(r"\s*[0-9]{1,5}\s*", rest) and self.last:
+            self._watch(int(rest))
+        elif text := _statement_of(line):
+            self._execute(text)
+        else:
+            if word != "\\?":
+                self.err.write(f"{line} is no command.\n")
+            self.out.write(f"{HELP}Formats: {', '.join(self.writers)}\n")
+        return True
+
+    def _send(self, text: str, *, is_script: bool = False) -> None:
+        lines = [*filter(None, self.typed), *(["/"] if is_script else [])]
+        if len(lines) > 1:
+            self.on_lines(lines)
+        self.typed.clear()
+        if text.strip():
+            self.last = text
+            self._execute(text)
+
+    def _watch(self, seconds: int) -> None:
+        try:
+            while self._execute(self.last):
+                time.sleep(seconds)
+        except KeyboardInterrupt:
+            self.out.write("\n")
+
+    def _execute(self, text: str) -> bool:
+        """Whether the statement succeeded; what it fails with is written."""
+        began, running = time.monotonic(), list[str]()
+
+        def note(statement_id: str) -> None:
+            running[:] = [statement_id]
+            if self.err.isatty():
+                profile = self.client.ask("GET", f"{STATEMENTS}/{statement_id}/profile")
+                self.err.write(f"\r\x1b[K{progress_text(profile)}")
+                self.err.flush()
+
+        try:
+            statement = self.client.run(text, rows_inline=self.format in INLINE, session_id=self.session, on_wait=note)
+            running.clear()
+            self._clear()
+            try:
+                self._write(statement)
+            finally:
+                statement.close()
+            self.out.write(f"{time.monotonic() - began:.3f} s\n")
+            self.out.flush()
+            if self.on_place is not None and _MOVES.match(text):
+                self._tell_place(self.on_place)
+            return True
+        except ClientError as error:
+            self._clear()
+            self.err.write(f"{error}\n")
+        except KeyboardInterrupt:
+            self._clear()
+            self.client.hang_up()  # which cancels what the server still waits for
+            for statement_id in running:
+                with suppress(ClientError):  # it has ended, or the server has
+                    self.client.ask("POST", f"{STATEMENTS}/{statement_id}/cancel")
+            self.err.write("cancelled\n")
+        return False
+
+    def _tell_place(self, tell: Callable[[str, str], None]) -> None:
+        """Only the server knows how it took the name."""
+        statement = self.client.run("SHOW CURRENT NAMESPACE", rows_inline=True, session_id=self.session)
+        try:
+            for catalog, schema in chain.from_iterable(statement.row_chunks()):
+                tell(str(catalog), str(schema))
+        finally:
+            statement.close()
+
+    def _write(self, statement: Statement) -> None:
+        if not self.file:
+            self.writers[self.format](statement, self.out)
+            return
+        try:
+            with open(self.file, "w", encoding="utf-8") as file:
+                self.writers[self.format](statement, file)
+        except OSError as error:
+            raise ClientError(f"{self.file} cannot be written: {error.strerror}") from error
+        self.out.write(f"written to {self.file}\n")
+
+    def _clear(self) -> None:
+        if self.err.isatty():
+            self.err.write("\r\x1b[K")
+
+
+def progress_text(profile: Mapping[str, Any]) -> str:
+    """A line on how far a statement is."""
+    tasks, reads = profile["tasks"], profile["reads"]
+    said = [f"statement {profile['statements_begun']}"] if profile["statements_begun"] else []
+    said.append(profile["stage"] or "starting")
+    if reads:
+        said.append(f"{sum(read['files'] for read in reads)} of {sum(read['files_total'] for read in reads)} files")
+    if tasks["total"]:
+        done = 20 * tasks["done"] // tasks["total"]
+        said.append(f"[{'#' * done}{'.' * (20 - done)}] {tasks['done']} of {tasks['total']} tasks")
+    if profile["rows"]:
+        said.append(f"{profile['rows']} rows")
+    return ", ".join(said)
+
+
+def _statement_of(command: str) -> str | None:
+    for pattern, text in _COMMANDS.items():
+        if found := re.fullmatch(pattern, command):
+            return text.format(*found.groups())
+    return None

@@ -1,0 +1,111 @@
+"""The settings of who may run how much at once; `gateway/sessions/admission.py` says how they work together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.runtime.statement_class import StatementClass
+from gateway.configuration.fields import Rule, setting
+from gateway.sessions.admission_rules import DEFAULT_GROUP, METADATA_GROUP, AdmissionRules, GroupRules
+
+_CLASSES = (StatementClass.READ, StatementClass.WRITE, StatementClass.MAINTENANCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTable:
+    """A group, as a table of admission.groups. 0 is no limit where nothing else is said."""
+
+    name: str = setting(
+        "",
+        "What messages, the log and Spark's scheduler call it.",
+        rule=Rule(
+            f"letters, digits, - and _, and not {DEFAULT_GROUP} or {METADATA_GROUP}",
+            lambda name: re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) and name not in (DEFAULT_GROUP, METADATA_GROUP),
+        ),
+    )
+    members: tuple[str, ...] = setting(("*",), "Users, @group, or * for everybody.")
+    classes: tuple[str, ...] = setting(
+        (),
+        f"Statements of which kinds: {', '.join(_CLASSES)}; empty: all.",
+        rule=Rule(f"a list of: {', '.join(_CLASSES)}", set(_CLASSES).issuperset),
+    )
+    weight: int = setting(1, "Its share of the server, compared with the other groups'.", low=1, high=1000)
+    running_max: int = setting(0, "Statements that run at once; 0: as many as statements.running_max.", low=0)
+    running_per_user_max: int = setting(0, "Of one user; 0: as admission.running_per_user_max says.", low=0)
+    queued_max: int = setting(0, "Statements that wait; 0: admission.queued_max.", low=0)
+    queue_timeout_s: float = setting(0.0, "Seconds that one waits; 0: admission.queue_timeout_s.", low=0)
+    abandoned_max: int = setting(
+        0, "Ended statements of the group that run on; 0: three quarters of statements.abandoned_max.", low=0
+    )
+    scan_bytes_max: int = setting(0, "Bytes of data files that a statement reads; 0: statements.scan_bytes_max.", low=0)
+
+
+def _have_own_names(groups: tuple[GroupTable, ...]) -> bool:
+    names = [group.name for group in groups]
+    return all(names) and len(set(names)) == len(names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionSection:
+    """Who may run how much at once, and who waits."""
+
+    groups: tuple[GroupTable, ...] = setting(
+        (),
+        "Groups of users or kinds of statements, each as [[admission.groups]] with: name, members (users, @group, *), "
+        "classes (read, write, maintenance), weight, running_max, running_per_user_max, queued_max, queue_timeout_s, "
+        "abandoned_max, scan_bytes_max. The first one that takes a statement has it; the settings here are those of "
+        "all others. A script or an EXECUTE IMMEDIATE counts as a write, with the smallest scan_bytes_max of its "
+        "user's groups.",
+        rule=Rule("a list of groups with a name each", _have_own_names),
+    )
+    running_per_user_max: int = setting(
+        0,
+        "Statements of one user that run at once. 0: half of those of the user's group, or all where nobody logs in.",
+        low=0,
+    )
+    queued_max: int = setting(2000, "Statements that wait for their turn; further ones are refused.", low=0)
+    queue_timeout_s: float = setting(
+        0.0, "Seconds that a statement waits for its turn before it fails, give or take a few; 0: no limit.", low=0
+    )
+    metadata_running_max: int = setting(
+        8, "Commands that are answered from the catalog (SHOW, DESCRIBE, USE, SET) and run beside all others.", low=1
+    )
+
+
+def admission_rules(
+    section: AdmissionSection, *, running_max: int, abandoned_max: int, scan_bytes_max: int, users_log_in: bool
+) -> AdmissionRules:
+    """`running_max` and `abandoned_max` are those of the whole server."""
+    abandoned_share = max(1, abandoned_max * 3 // 4)
+
+    def per_user(group_max: int, said: int) -> int:
+        return said or section.running_per_user_max or (max(1, group_max // 2) if users_log_in else 0)
+
+    def rules(group: GroupTable) -> GroupRules:
+        most = min(group.running_max or running_max, running_max)
+        return GroupRules(
+            name=group.name,
+            members=group.members,
+            classes=group.classes,
+            weight=group.weight,
+            running_max=most,
+            running_per_user_max=per_user(most, group.running_per_user_max),
+            queued_max=group.queued_max or section.queued_max,
+            queue_timeout_s=group.queue_timeout_s or section.queue_timeout_s,
+            abandoned_max=group.abandoned_max or abandoned_share,
+            scan_bytes_max=group.scan_bytes_max or scan_bytes_max,
+        )
+
+    return AdmissionRules(
+        groups=tuple(map(rules, section.groups)),
+        default=GroupRules(
+            name=DEFAULT_GROUP,
+            running_per_user_max=per_user(running_max, 0),
+            queued_max=section.queued_max,
+            queue_timeout_s=section.queue_timeout_s,
+            abandoned_max=abandoned_share if section.groups else 0,
+            scan_bytes_max=scan_bytes_max,
+        ),
+        metadata_running_max=section.metadata_running_max,
+    )

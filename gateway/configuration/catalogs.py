@@ -1,0 +1,146 @@
+"""The settings of catalogs that are elsewhere, and where their secrets are read from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from catalog.names import DEFAULT_CATALOG, fold
+from catalog.rest.connections import RestPolicy, RestSecret, is_private
+from catalog.rest.options import RestOptions
+from gateway.configuration.fields import Rule, setting
+from gateway.configuration.secrets import find_secret, is_reference
+from gateway.process.start_errors import RestCatalogInvalid
+
+_NAME = re.compile(r"[A-Za-z][\w-]{0,63}")
+_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
+_MAY_BE_URL = re.compile(f"|{_URL.pattern}")
+_TAKEN = frozenset([DEFAULT_CATALOG, "hive_metastore", "system"])
+
+
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None and fold(text) not in _TAKEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestCatalogTable:
+    """A REST catalog, as a table of catalogs.rest."""
+
+    name: str = setting("", "What it is called here.", rule=Rule("a name that no other catalog has", _is_name))
+    uri: str = setting("", "Where its paths begin, without /v1.", rule=Rule("a URL", _URL.fullmatch))
+    warehouse: str = setting("", "Which of its warehouses.")
+    token: str = setting("", "A bearer token.")
+    credential: str = setting("", "The id and secret of an OAuth2 client.")
+    token_url: str = setting(
+        "", "Where tokens are given to it.", rule=Rule("a URL", re.compile(f"|{_URL.pattern}").fullmatch)
+    )
+    scope: str = setting("catalog", "What the token is asked for.")
+    ca_file: str = setting("", "PEM file of the authorities of its certificate.")
+    nested: bool = setting(False, "Whether namespaces inside of others are listed, with a request for each.")
+    vended_credentials: bool = setting(False, "Whether it is asked for credentials for the files of each table.")
+    timeout_s: float = setting(30.0, "Seconds that an answer may take.", low=0.1, high=600)
+
+
+def _have_own_names(tables: tuple[RestCatalogTable, ...]) -> bool:
+    names = [fold(table.name) for table in tables]
+    return all(names) and len(set(names)) == len(names) and all(table.uri for table in tables)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestSecretTable:
+    """A secret for catalogs that statements make, as a table of catalogs.secrets."""
+
+    name: str = setting("", "What statements call it.")
+    value: str = setting("", "The token, or the id and secret of an OAuth2 client.")
+    urls: tuple[str, ...] = setting((), "Beginnings of the URLs that it may be shown to.")
+    ca_file: str = setting("", "PEM file of the authorities of their certificates.")
+
+
+def _are_whole(tables: tuple[RestSecretTable, ...]) -> bool:
+    names = [table.name for table in tables]
+    are_urls = all(table.urls and all(map(_URL.fullmatch, table.urls)) for table in tables)
+    return all(names) and len(set(names)) == len(names) and all(table.value for table in tables) and are_urls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogsSection:
+    """Catalogs elsewhere, whose tables are served beside those of the lake."""
+
+    rest: tuple[RestCatalogTable, ...] = setting(
+        (),
+        "Iceberg REST catalogs, each as [[catalogs.rest]] with: name, uri, warehouse, and token or credential (an "
+        "OAuth2 client's id:secret; token_url and scope for its tokens), ca_file, nested (also list namespaces inside "
+        "of others), vended_credentials (ask for credentials for the files of each table, whose rows need Hadoop's "
+        "connector on Spark's class path), timeout_s. token and "
+        'credential are "file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME", never themselves. Tables have '
+        "to lie below lake.allowed_roots, not in lake.folder, and are read with the keys of storage.credentials.",
+        rule=Rule("a list of catalogs with a name of their own each, and a uri,", _have_own_names),
+    )
+    secrets: tuple[RestSecretTable, ...] = setting(
+        (),
+        "Secrets that CREATE CATALOG … USING rest may name as secret:<name>, each as [[catalogs.secrets]] with: name, "
+        "value (a reference, as above, to a bearer token or an id:secret), urls (the beginnings of those that it may "
+        "be shown to), ca_file.",
+        rule=Rule("a list of secrets with a name of their own each, a value and urls,", _are_whole),
+    )
+    allowed_urls: tuple[str, ...] = setting(
+        (),
+        "Beginnings of URLs that CREATE CATALOG … USING rest may connect to without a secret.",
+        rule=Rule("a list of URLs", lambda urls: all(map(_URL.fullmatch, urls))),
+    )
+
+
+def open_rest_policy(section: CatalogsSection, environment: Mapping[str, str] = os.environ) -> RestPolicy:
+    """What statements may connect to. Raises as `open_rest_catalogs`."""
+    secrets = (
+        RestSecret(
+            name=each.name,
+            value=_read(each.name, "value", each.value, environment),
+            urls=each.urls,
+            ca_file=each.ca_file,
+        )
+        for each in section.secrets
+    )
+    return RestPolicy(urls=section.allowed_urls, secrets={each.name: each for each in secrets})
+
+
+def open_rest_catalogs(
+    section: CatalogsSection, environment: Mapping[str, str] = os.environ
+) -> tuple[RestOptions, ...]:
+    """With their secrets. Raises `RestCatalogInvalid`, and what reading a file of secrets raises."""
+    return tuple(_options(table, environment) for table in section.rest)
+
+
+def _options(table: RestCatalogTable, environment: Mapping[str, str]) -> RestOptions:
+    token = _read(table.name, "token", table.token, environment) if table.token else ""
+    credential = _read(table.name, "credential", table.credential, environment) if table.credential else ""
+    if token and credential:
+        raise RestCatalogInvalid(table.name, "it has a token and a credential, and one of them is used")
+    for url in (table.uri, table.token_url):
+        if (token or credential) and url and not is_private(url):
+            raise RestCatalogInvalid(table.name, f"{url} is no https URL, and would show the secret to the network")
+    return RestOptions(
+        name=table.name,
+        uri=table.uri,
+        warehouse=table.warehouse,
+        token=token,
+        credential=credential,
+        token_url=table.token_url,
+        scope=table.scope,
+        ca_file=table.ca_file,
+        nested=table.nested,
+        vended_credentials=table.vended_credentials,
+        timeout_s=table.timeout_s,
+    )
+
+
+def _read(name: str, key: str, reference: str, environment: Mapping[str, str]) -> str:
+    """The secret that a reference leads to."""
+    if not is_reference(reference):
+        raise RestCatalogInvalid(name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
+    found = find_secret(reference, environment)
+    if found is None or not found.isprintable():
+        raise RestCatalogInvalid(name, f"{key} leads to nothing")
+    return found

@@ -1,0 +1,210 @@
+"""From a TOML file, the environment and the command line to one :class:`~gateway.configuration.config.Config`.
+
+Later sources win: defaults, the file, `GATEWAY_<SECTION>_<KEY>` variables, command-line flags. Whatever is not a
+setting is refused by name, wherever it comes from, since a misspelled limit is a limit that does not hold.
+
+A variable's value is a string as it is, and TOML for every other type (`8080`, `true`, `["/a", "/b"]`,
+`{"spark.ui.enabled" = "false"}`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from gateway.configuration.config import (
+    ENUMS,
+    ENVIRONMENT_PREFIX,
+    SECTIONS,
+    TABLES,
+    Config,
+    Setting,
+    settings,
+    settings_of,
+)
+from gateway.process.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
+
+# Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
+_FOREIGN_VARIABLES = re.compile(r"GATEWAY_(SERVICE_(HOST|PORT)|PORT(_|$)|TESTDATA$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value for a setting and where it comes from, for the error that names it."""
+
+    name: str
+    value: object
+    source: str
+
+
+def load_config(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> Config:
+    """The configuration; `flags` are values of the command line by full name, None where a flag was not given.
+
+    Raises a named error for an unreadable file, an unknown key, or a value of the wrong type or range.
+    """
+    given = [*(_read_file(file) if file else ()), *_read_environment(environment)]
+    given += [Given(name, value, "the command line") for name, value in flags.items() if value is not None]
+    known = {setting.name: setting for setting in settings()}
+    values: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
+    for entry in given:
+        setting = known.get(entry.name)
+        if setting is None:
+            raise ConfigUnknownKey(entry.name, entry.source, _nearest(entry.name, known))
+        values[setting.section][setting.key] = _typed(setting, entry)
+    return Config(**{section: kind(**values[section]) for section, kind in SECTIONS.items()})
+
+
+def format_example() -> str:
+    """The reference of all settings as a TOML file in which every line is the default, commented out."""
+    lines = [
+        "# Configuration of delta-gateway; every setting with its default. `delta-gateway config` prints this file.",
+        "# Variables named GATEWAY_<SECTION>_<KEY> win over it, command-line flags over both.",
+    ]
+    section = ""
+    for setting in settings():
+        if setting.section != section:
+            section = setting.section
+            lines += ["", f"[{section}]", f"# {SECTIONS[section].__doc__}"]
+        lines += ["", *textwrap.wrap(setting.doc, 110, initial_indent="# ", subsequent_indent="# ")]
+        lines += [f"# {setting.key} = {_to_toml(setting.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _read_file(file: Path) -> Iterator[Given]:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigUnreadable(str(file), (error.strerror or str(error)).lower()) from error
+    except ValueError as error:
+        raise ConfigUnreadable(str(file), str(error)) from error
+    for section, entries in content.items():
+        if section in SECTIONS and not isinstance(entries, dict):
+            raise ConfigInvalidValue(section, str(file), _show(entries), f"a section, as in [{section}],")
+        if section not in SECTIONS:
+            known = SECTIONS if isinstance(entries, dict) else {setting.name: setting for setting in settings()}
+            raise ConfigUnknownKey(section, str(file), _nearest(section, known))
+        for key, value in entries.items():
+            yield Given(f"{section}.{key}", value, str(file))
+
+
+def _read_environment(environment: Mapping[str, str]) -> Iterator[Given]:
+    known = {setting.variable: setting for setting in settings()}
+    for variable, text in sorted(environment.items()):
+        if not variable.startswith(ENVIRONMENT_PREFIX) or _FOREIGN_VARIABLES.match(variable):
+            continue
+        setting = known.get(variable)
+        if setting is None:
+            raise ConfigUnknownKey(variable, "The environment", _nearest(variable, known))
+        is_text = setting.kind is str or setting.kind in ENUMS
+        yield Given(setting.name, text if is_text else _parse_toml(text), f"The variable {variable}")
+
+
+def _parse_toml(text: str) -> object:
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except ValueError:
+        return text
+    return parsed["value"] if len(parsed) == 1 else text
+
+
+def _typed(setting: Setting, entry: Given) -> object:
+    value = _tables(setting, entry) if setting.kind in TABLES else _convert(setting.kind, entry.value)
+    if value is None:
+        raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
+    if isinstance(value, int | float) and not _is_within(value, setting):
+        raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
+    if setting.rule and not setting.rule.holds(value):
+        shown = "what is there" if setting.kind in TABLES else _show(entry.value)  # which may hold a secret
+        raise ConfigInvalidValue(setting.name, entry.source, shown, setting.rule.expected)
+    return value
+
+
+def _tables(setting: Setting, entry: Given) -> object:
+    """A list of tables, each as what it is of; None where it is none. Raises for what a table has and should not."""
+    kind = TABLES[setting.kind]
+    if not isinstance(entry.value, list) or not all(isinstance(item, dict) for item in entry.value):
+        return None
+    found = []
+    for position, item in enumerate(entry.value):
+        place = f"{setting.name}[{position}]"
+        known = {each.key: each for each in settings_of(place, kind)}
+        values = {}
+        for key, value in item.items():
+            if key not in known:
+                raise ConfigUnknownKey(f"{place}.{key}", entry.source, _nearest(key, known))
+            values[key] = _typed(known[key], Given(f"{place}.{key}", value, entry.source))
+        found.append(kind(**values))
+    return tuple(found)
+
+
+def _convert(kind: Any, value: object) -> object:
+    """`value` as the type of a setting, None where it is of another."""
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if kind in (str, int, bool) and type(value) is kind:
+        return value
+    if kind in ENUMS:
+        return next((member for member in kind if member == value), None)
+    if kind == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    if kind == Mapping[str, str] and isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+        return value
+    return None
+
+
+def _is_within(value: float, setting: Setting) -> bool:
+    low, high = setting.low, setting.high
+    return math.isfinite(value) and (low is None or value >= low) and (high is None or value <= high)
+
+
+_EXPECTED: Mapping[Any, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    **{kind: f"one of {', '.join(kind)}" for kind in ENUMS},
+    tuple[str, ...]: "a list of strings",
+    Mapping[str, str]: "a table of strings",
+    **dict.fromkeys(TABLES, "a list of tables"),
+}
+
+
+def _expected(setting: Setting) -> str:
+    text = _EXPECTED[setting.kind]
+    match setting.low, setting.high:
+        case None, None:
+            return text
+        case low, None:
+            return f"{text}, at least {low},"
+        case low, high:
+            return f"{text} from {low} to {high}"
+
+
+def _nearest(name: str, known: Mapping[str, object]) -> str:
+    """The known name most like `name`; a key in the wrong section is looked for by its own name first."""
+    key = name.rpartition(".")[2]
+    same_key = [candidate for candidate in known if candidate.rpartition(".")[2] == key]
+    return (same_key or get_close_matches(name, known, n=1, cutoff=0.0))[0]
+
+
+def _show(value: object) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _to_toml(value: object) -> str:
+    match value:
+        case tuple():
+            return f"[{', '.join(map(_to_toml, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{_to_toml(key)} = {_to_toml(item)}' for key, item in value.items())}}}"
+        case _:
+            return json.dumps(value)

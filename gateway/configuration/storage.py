@@ -1,0 +1,128 @@
+"""The settings of credentials for storages, and where their secrets are read from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from catalog.credentials import Credential
+from gateway.configuration.fields import Rule, setting
+from gateway.configuration.secrets import find_secret, is_reference
+from gateway.process.start_errors import CredentialInvalid
+
+_SECRET = re.compile(r"(?i)secret|password|token|(?<!public_)key(?!_?id$|file)|sas|signature|credential")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+(@[^\s/?#@]+)?(/[^\s?#]*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialTable:
+    """A credential, as a table of storage.credentials."""
+
+    name: str = setting(
+        "", "What the log and errors call it.", rule=Rule("a name", re.compile(r"[\w.-]{1,64}").fullmatch)
+    )
+    urls: tuple[str, ...] = setting(
+        (),
+        "Beginnings of URLs that it is for: s3a://bucket, abfss://container@account.dfs.core.windows.net/path.",
+        rule=Rule("a list of URLs", lambda urls: bool(urls) and all(map(_URL.fullmatch, urls))),
+    )
+    access_key_id: str = setting("", "Of S3.")
+    secret_access_key: str = setting("", "Of S3.")
+    session_token: str = setting("", "Of S3.")
+    endpoint: str = setting("", "Of a store that speaks S3 and is not Amazon's: https://minio.example.com.")
+    region: str = setting("", "Of S3.")
+    account_key: str = setting("", "Of an Azure storage account, whose name is in the URL.")
+    options: Mapping[str, str] = setting({}, "Further options of fsspec.")
+    hadoop: Mapping[str, str] = setting({}, "Further settings of Hadoop.")
+
+
+def _have_own_names(tables: tuple[CredentialTable, ...]) -> bool:
+    names = [table.name for table in tables]
+    return all(names) and len(set(names)) == len(names) and all(table.urls for table in tables)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSection:
+    """Keys for storages."""
+
+    credentials: tuple[CredentialTable, ...] = setting(
+        (),
+        "Each as [[storage.credentials]] with: name, urls, and for S3 access_key_id, secret_access_key, session_token, "
+        "endpoint, region; for Azure account_key; for others options (fsspec's) and hadoop (Hadoop's). A secret is "
+        '"file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME" (LoadCredential=), never itself. Without one, '
+        "what the environment offers is used.",
+        rule=Rule("a list of credentials with a name each, and urls,", _have_own_names),
+    )
+
+
+def open_credentials(section: StorageSection, environment: Mapping[str, str] = os.environ) -> tuple[Credential, ...]:
+    """With their secrets. Raises `CredentialInvalid`, and what reading a file of secrets raises."""
+    found = tuple(_credential(table, environment) for table in section.credentials)
+    owners: dict[str, str] = {}
+    for credential in found:
+        for key in credential.hadoop:
+            if (other := owners.setdefault(key, credential.name)) != credential.name:
+                raise CredentialInvalid(credential.name, f"{other} has another value of {key}; Spark can have one")
+    return found
+
+
+def _credential(table: CredentialTable, environment: Mapping[str, str]) -> Credential:
+    def read(key: str, value: str) -> str:
+        if not is_reference(value):
+            if value and _SECRET.search(key):
+                raise CredentialInvalid(table.name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
+            return value
+        found = find_secret(value, environment)
+        if found is None:
+            raise CredentialInvalid(table.name, f"{value} leads to nothing")
+        return found
+
+    options: dict[str, Any] = {key: read(key, value) for key, value in table.options.items()}
+    hadoop = {key: read(key, value) for key, value in table.hadoop.items()}
+    s3 = {
+        key: read(key, getattr(table, key))
+        for key in ("access_key_id", "secret_access_key", "session_token", "endpoint", "region")
+        if getattr(table, key)
+    }
+    if s3:
+        options = _s3_options(s3) | options
+    if table.account_key:
+        options = {"account_key": read("account_key", table.account_key)} | options
+    for url in table.urls:
+        if s3:
+            hadoop = dict(_s3_hadoop(urlsplit(url).netloc, s3)) | hadoop
+        if table.account_key:
+            host = urlsplit(url).hostname or ""
+            hadoop = {f"fs.azure.account.key.{host}": options["account_key"]} | hadoop
+            options = {"account_name": host.partition(".")[0]} | options
+    return Credential(name=table.name, urls=table.urls, options=options, hadoop=hadoop)
+
+
+def _s3_options(given: Mapping[str, str]) -> dict[str, Any]:
+    names = {"access_key_id": "key", "secret_access_key": "secret", "session_token": "token"}
+    client = {"endpoint": "endpoint_url", "region": "region_name"}
+    options: dict[str, Any] = {names[key]: value for key, value in given.items() if key in names}
+    if kwargs := {client[key]: value for key, value in given.items() if key in client}:
+        options["client_kwargs"] = kwargs
+    return options
+
+
+def _s3_hadoop(bucket: str, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    names = {
+        "access_key_id": "access.key",
+        "secret_access_key": "secret.key",
+        "session_token": "session.token",
+        "endpoint": "endpoint",
+        "region": "endpoint.region",
+    }
+    for key, value in given.items():
+        yield f"fs.s3a.bucket.{bucket}.{names[key]}", value
+    if "secret_access_key" in given:
+        kind = "TemporaryAWSCredentialsProvider" if "session_token" in given else "SimpleAWSCredentialsProvider"
+        yield f"fs.s3a.bucket.{bucket}.aws.credentials.provider", f"org.apache.hadoop.fs.s3a.{kind}"
+    if "endpoint" in given:
+        yield f"fs.s3a.bucket.{bucket}.path.style.access", "true"

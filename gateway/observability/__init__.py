@@ -1,0 +1,1 @@
+"""Logs, metrics, traces, history, and how failures are shown to clients."""

@@ -1,0 +1,81 @@
+"""What SQL is told of the server by the views of `system.gateway`; an `ActivitySource` of the engine.
+
+The rules are those of the lists over HTTP (`gateway/observability/history.py`): everybody sees their own sessions and
+statements, administrators all, without what may be a secret.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from engine.runtime.activity import QueryRow, SessionRow
+from engine.runtime.identity import Identity
+from engine.runtime.metrics import MetricFamily
+from gateway.observability.history import StatementInfo
+from gateway.observability.measures import server_metrics
+from gateway.process.lifecycle import Lifecycle
+from gateway.sessions.session import Session
+
+
+class ServerActivity:
+    """Of the server that `lifecycle` is about; has no rows while it starts. `users` looks up users by their names."""
+
+    def __init__(self, lifecycle: Lifecycle, users: Callable[[str], bool] = lambda _: False) -> None:
+        self._lifecycle, self._users = lifecycle, users
+
+    def knows_user(self, name: str) -> bool:
+        return self._users(name)
+
+    def sessions(self, identity: Identity) -> Iterator[SessionRow]:
+        registry = self._lifecycle.registry
+        if registry is not None:
+            yield from map(_session_row, registry.managed_sessions(identity))
+
+    def queries(self, identity: Identity) -> Iterator[QueryRow]:
+        registry = self._lifecycle.registry
+        if registry is not None:
+            yield from map(_query_row, registry.statements(identity))
+
+    def metrics(self) -> Iterable[MetricFamily]:
+        return server_metrics(self._lifecycle)
+
+
+def _session_row(session: Session) -> SessionRow:
+    now_ms, now = time.time_ns() // 1_000_000, time.monotonic()
+    return SessionRow(
+        session_id=str(session.id),
+        user_name=session.principal,
+        interface=session.origin.wire,
+        client_address=session.origin.peer,
+        user_agent=session.origin.user_agent,
+        current_catalog=session.engine_session.current_catalog,
+        current_schema=session.engine_session.current_schema,
+        created=now_ms - round((now - session.created) * 1000),
+        last_used=now_ms - round((now - session.last_used) * 1000),
+        running_statements=sum(not operation.state.is_terminal for operation in session.operations()),
+    )
+
+
+def _query_row(info: StatementInfo) -> QueryRow:
+    failure = info.failure
+    return QueryRow(
+        statement_id=str(info.id),
+        session_id=str(info.session_id),
+        user_name=info.identity.principal,
+        interface=info.wire,
+        statement_class=info.kind.name,
+        statement_text=info.text,
+        state=info.state.name,
+        error_condition=failure.condition if failure else None,
+        sqlstate=failure.sqlstate if failure else None,
+        error_message=failure.message if failure else None,
+        created=info.created_ms,
+        ended=info.ended_ms,
+        duration_ms=None if info.ended_ms is None else info.ended_ms - info.created_ms,
+        stage_ms={each.stage: round(each.duration_ms, 3) for each in info.stages},
+        result_rows=info.rows,
+        read_bytes=info.bytes_read,
+        pruned_bytes=info.bytes_pruned,
+        from_cache=info.is_from_cache,
+    )

@@ -1,0 +1,121 @@
+"""The statements of the server that have ended, as many as memory is spent on, and what is told of a statement.
+
+A statement is told to its owner, and to administrators, who see it without what may be a secret; its rows are its
+owner's alone. Calls of protocols are no statements and are not kept. The newest :data:`KEPT_MAX` are, each with no more
+than :data:`~gateway.sessions.operation.TEXT_KEPT_MAX` characters of its text and :data:`MESSAGE_MAX` of its error's
+message.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from engine.runtime.identity import Identity, Scope
+from engine.runtime.profile import StageTime
+from engine.runtime.statement_class import StatementClass
+from gateway.observability.redaction import redact
+from gateway.observability.status import Failure, describe
+from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
+from gateway.sessions.operation_state import OperationState
+
+KEPT_MAX = 5000
+MESSAGE_MAX = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementInfo:
+    """A statement as it is listed.
+
+    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files, `bytes_pruned`
+    of those that pruning left out. `is_from_cache`: the rows are those of an earlier statement that asked the same.
+    """
+
+    id: uuid.UUID
+    session_id: uuid.UUID
+    identity: Identity
+    wire: str
+    text: str
+    kind: StatementClass
+    state: OperationState
+    created_ms: int
+    ended_ms: int | None
+    rows: int
+    bytes_read: int
+    bytes_pruned: int
+    is_from_cache: bool
+    stages: tuple[StageTime, ...]
+    failure: Failure | None
+
+
+def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> StatementInfo:
+    """What is known of `operation` now."""
+    reads = operation.profile.reads
+    return StatementInfo(
+        id=operation.id,
+        session_id=session_id,
+        identity=operation.identity,
+        wire=wire,
+        text=operation.text[:TEXT_KEPT_MAX],
+        kind=operation.kind,
+        state=operation.state,
+        created_ms=operation.created_ms,
+        ended_ms=operation.ended_ms,
+        rows=operation.rows_held,
+        bytes_read=sum(read.bytes for read in reads),
+        bytes_pruned=sum(read.bytes_total - read.bytes for read in reads),
+        is_from_cache=operation.profile.is_from_cache,
+        stages=operation.profile.stages,
+        failure=_short(describe(operation.error)) if operation.error else None,
+    )
+
+
+def _short(failure: Failure) -> Failure:
+    """`failure` with a message of bounded length: it may quote the statement. A secret that was cut is not found."""
+    if len(failure.message) <= MESSAGE_MAX:
+        return failure
+    return replace(failure, message=redact(failure.message)[:MESSAGE_MAX])
+
+
+def may_manage(identity: Identity, owner: Identity) -> bool:
+    """Whether `identity` may see and end statements and sessions of `owner`: its own, or as an administrator."""
+    return owner.admits(identity) or (identity.is_admin and Scope.SQL in identity.scopes)
+
+
+def as_seen_by(identity: Identity, info: StatementInfo) -> StatementInfo | None:
+    """What `identity` is told of a statement; None: nothing."""
+    if info.identity.admits(identity):
+        return info
+    if not may_manage(identity, info.identity):
+        return None
+    failure = info.failure and replace(info.failure, message=redact(info.failure.message))
+    return replace(info, text=redact(info.text), failure=failure)
+
+
+class History:
+    """Ended statements, newest first; thread-safe."""
+
+    def __init__(self, kept_max: int = KEPT_MAX) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[uuid.UUID, StatementInfo] = OrderedDict()
+        self._kept_max = kept_max
+
+    def add(self, info: StatementInfo) -> None:
+        with self._lock:
+            self._kept[info.id] = info
+            if len(self._kept) > self._kept_max:
+                self._kept.popitem(last=False)
+
+    def note_rows(self, statement_id: uuid.UUID, rows: int) -> None:
+        """How many rows of its result a statement has given by now: most are read when it has ended."""
+        with self._lock:
+            info = self._kept.get(statement_id)
+            if info is not None and info.rows != rows:
+                self._kept[statement_id] = replace(info, rows=rows)
+
+    def __iter__(self) -> Iterator[StatementInfo]:
+        with self._lock:
+            return iter(tuple(reversed(self._kept.values())))

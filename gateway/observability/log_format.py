@@ -1,0 +1,88 @@
+"""What the server writes to its log: lines of text, or JSON objects, one a line.
+
+Either has the call that a line is about (`gateway/observability/call_context.py`), and no secrets
+(`gateway/observability/redaction.py`). The fields of JSON are `time` (UTC, milliseconds), `level`, `logger`, `message`,
+`thread`, and where they are known `request_id`, `session_id`, `statement_id`, `user`, `trace_id` and `exception`, a
+traceback.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import threading
+from enum import StrEnum
+from typing import TextIO
+
+from gateway.observability.call_context import current_call
+from gateway.observability.redaction import redact
+
+logger = logging.getLogger(__name__)
+
+_SHOWN = {"statement_id": "statement", "session_id": "session", "request_id": "request"}
+
+
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class TextFormatter(logging.Formatter):
+    """A line of text, with its traceback below it."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        fields = current_call().fields
+        told = " ".join(f"{name}={fields[key]}" for key, name in _SHOWN.items() if key in fields)
+        line = super().formatMessage(record)
+        return f"{line} [{told}]" if told else line
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
+class JsonFormatter(logging.Formatter):
+    """An object on one line; each text in it is redacted by itself, so that the object stays whole."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = dt.datetime.fromtimestamp(record.created, dt.UTC)
+        fields = {
+            "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "thread": record.threadName,
+            **current_call().fields,
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps({name: redact(value or "") for name, value in fields.items()}, ensure_ascii=False)
+
+
+def set_up_log(level: str, format: LogFormat, stream: TextIO) -> None:
+    """Write to `stream` what is logged from `level` on."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter() if format is LogFormat.JSON else TextFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    # py4j logs to the root itself, with a trace for each call; that Spark is lost is said once, by its supervisor
+    root.addFilter(lambda record: "sending command" not in record.getMessage())
+    logging.captureWarnings(True)
+    threading.excepthook = _log_end_of_thread
+
+
+def format_step(text: str, level: int) -> str:
+    """What an operator is told in any case, as an object like those of the log."""
+    return JsonFormatter().format(logging.LogRecord("delta-gateway", level, "", 0, "%s", (text,), None))
+
+
+def _log_end_of_thread(ended: threading.ExceptHookArgs) -> None:
+    if ended.exc_value is not None and not isinstance(ended.exc_value, SystemExit):
+        name = ended.thread.name if ended.thread else "?"
+        exception = (ended.exc_type, ended.exc_value, ended.exc_traceback)
+        logger.error("the thread %s ended by an error of ours", name, exc_info=exception)

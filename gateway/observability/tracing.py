@@ -1,0 +1,204 @@
+"""Traces of statements: which spans a statement has, whatever exports them.
+
+    statement                     from its arrival to its end; a child of the client's span (`traceparent`)
+    ├─ queue, parse, bind, …      a span for each time that it was in a stage
+    │  └─ Spark job               in the stage that had begun when the job did
+    ├─ commit
+    │  └─ commit attempt          with the version, or the conflict after which there is another attempt
+    └─ execute                    of a script: has the stages of its statements below it
+
+Spans are made when the statement has ended, of times that were recorded on the way; so a statement that is not traced
+pays nothing, and one that is traced no more than a list of its jobs. Attributes follow OpenTelemetry's conventions for
+databases where they have one, and begin with `gateway.` otherwise. Of a statement over tables with policies the work is
+not told, as in its log.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from engine.concurrency.retry import Loss
+from engine.runtime.accesses import Commit
+from engine.runtime.profile import SparkJob, Stage, StageSpan
+from gateway.configuration.config import StatementText
+from gateway.observability.redaction import redact, without_literals
+from gateway.observability.trace import Trace
+from gateway.sessions.operation import Operation
+
+logger = logging.getLogger(__name__)
+
+Attributes = Mapping[str, str | int | float | bool]
+
+_TEXT_MAX = 16_384
+_JOBS_MAX = 1000
+"""Of a statement with more, the first."""
+_PLAIN_QUOTED = re.compile(r"`(\w+)`")
+_NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Times in nanoseconds since the epoch; `error` is the condition of what failed."""
+
+    name: str
+    began_ns: int
+    ended_ns: int
+    attributes: Attributes
+    children: tuple[Span, ...] = ()
+    error: str | None = None
+
+
+class SpanExporter(Protocol):
+    """Takes whole traces; returns at once."""
+
+    def export(self, root: Span, trace_parent: str | None) -> None: ...
+
+    def close(self) -> None:
+        """Send what was taken, within a few seconds."""
+        ...
+
+
+class StatementTracer:
+    """Thread-safe."""
+
+    def __init__(self, exporter: SpanExporter, text: StatementText) -> None:
+        self._exporter, self._text = exporter, text
+
+    def follow(self, trace: Trace | None) -> Trace:
+        """Where the statement's run is recorded: also what is recorded for others."""
+        trace = trace or Trace(wants_lineage=False)
+        trace.jobs = []
+        return trace
+
+    def statement_ended(self, operation: Operation) -> None:
+        """Never raises: others are told of the end, too."""
+        try:
+            self._exporter.export(statement_span(operation, self._text), operation.call.trace_parent)
+        except Exception:
+            logger.exception("the trace of statement %s was not made", operation.id)
+
+    def close(self) -> None:
+        self._exporter.close()
+
+
+def statement_span(operation: Operation, text: StatementText) -> Span:
+    """The span of a statement that has ended, with all below it."""
+    trace = operation.trace or Trace()
+    stages = operation.profile.spans
+    created_ns = operation.created_ms * _NS_PER_MS
+    ended_ns = max([span.ended_ns for span in stages], default=(operation.ended_ms or 0) * _NS_PER_MS)
+    parts = operation.profile.part_spans
+    kind = next((access.statement for access in trace.accesses), operation.kind.name.capitalize())
+    kind = "Script" if parts else kind
+    named = {one.name for access in trace.accesses for one in access.objects if one.kind == "TABLE"}
+    tables = {_PLAIN_QUOTED.sub(r"\1", name) for name in named}
+    jobs = list(trace.jobs or ())[:_JOBS_MAX]
+    below = tuple(_stage_spans(stages, parts, jobs, trace))
+    return Span(
+        name=f"{kind} {next(iter(tables))}" if len(tables) == 1 else kind,
+        began_ns=min([span.began_ns for span in stages], default=created_ns),
+        ended_ns=max(ended_ns, created_ns),
+        attributes=_statement_attributes(operation, kind, tables) | _text_attributes(operation.text, text),
+        children=(*below, *map(_job_span, jobs)),
+        error=operation.error.condition if operation.error else None,
+    )
+
+
+def _statement_attributes(operation: Operation, kind: str, tables: set[str]) -> dict[str, str | int | float | bool]:
+    named = {
+        "db.system.name": "other_sql",
+        "db.operation.name": kind,
+        "db.collection.name": next(iter(tables)) if len(tables) == 1 else None,
+        "db.response.status_code": operation.error.sqlstate if operation.error else None,
+        "db.response.returned_rows": operation.rows_total,
+        "user.name": operation.call.user,
+        "gateway.statement.id": operation.call.statement_id,
+        "gateway.sessions.session.id": operation.call.session_id,
+        "gateway.request.id": operation.call.request_id,
+        "gateway.statement.state": operation.state.name.lower(),
+        "gateway.statement.class": operation.kind.name.lower(),
+        "gateway.statement.reruns": operation.losses[Loss.RERUN],
+        "gateway.read.bytes": sum(read.bytes for read in operation.profile.reads),
+        "gateway.pruned.bytes": sum(read.bytes_total - read.bytes for read in operation.profile.reads),
+        "gateway.modified.rows": operation.rows_modified,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _text_attributes(sql: str, text: StatementText) -> dict[str, str]:
+    match text:
+        case StatementText.NONE:
+            return {}
+        case StatementText.REDACTED:
+            return {"db.query.text": without_literals(sql[:_TEXT_MAX])}
+        case StatementText.FULL:
+            return {"db.query.text": redact(sql[:_TEXT_MAX])}
+        case _:
+            assert_never(text)
+
+
+def _is_within(job: SparkJob, stage: StageSpan) -> bool:
+    """Whether `job` began in a stage; its time has milliseconds only."""
+    return stage.began_ns - _NS_PER_MS < job.began_ms * _NS_PER_MS <= stage.ended_ns
+
+
+def _stage_spans(
+    stages: tuple[StageSpan, ...], parts: tuple[StageSpan, ...], jobs: list[SparkJob], trace: Trace
+) -> Iterator[Span]:
+    """`parts` are stages of the statements in a script. What has its place is taken out of `jobs`."""
+    for stage in stages:
+        inner = tuple(part for part in parts if stage.began_ns <= part.began_ns and part.ended_ns <= stage.ended_ns)
+        below = tuple(_stage_spans(inner, (), jobs, trace))
+        own: list[SparkJob] = []
+        others: list[SparkJob] = []
+        for job in jobs:
+            (own if _is_within(job, stage) else others).append(job)
+        jobs[:] = others
+        attempts = tuple(_attempts(stage, trace)) if stage.stage is Stage.COMMIT else ()
+        yield Span(
+            name=stage.stage,
+            began_ns=stage.began_ns,
+            ended_ns=stage.ended_ns,
+            attributes={},
+            children=(*below, *map(_job_span, own), *attempts),
+        )
+
+
+def _job_span(job: SparkJob) -> Span:
+    attributes = {
+        "gateway.spark.job.id": job.id,
+        "gateway.spark.job.stages": job.stages,
+        "gateway.spark.job.tasks": job.tasks,
+        "gateway.spark.job.failed_tasks": job.failed_tasks,
+    }
+    return Span(
+        name="Spark job",
+        began_ns=job.began_ms * _NS_PER_MS,
+        ended_ns=job.ended_ms * _NS_PER_MS,
+        attributes=attributes,
+        error=None if job.has_succeeded else "SPARK_JOB_FAILED",
+    )
+
+
+def _attempts(stage: StageSpan, trace: Trace) -> Iterator[Span]:
+    """Each ends with a version, or with the commit of another writer that came first; the last one may end with an
+    error of the statement.
+    """
+    moments = [(at, what) for at, what in trace.moments if stage.began_ns <= at <= stage.ended_ns]
+    began_ns, number = stage.began_ns, 0
+    for at, what in moments:
+        number += 1
+        attributes: dict[str, str | int] = {"gateway.commit.attempt": number}
+        match what:
+            case Commit(relation=relation, version=version):
+                attributes |= {"gateway.commit.table": relation, "gateway.commit.version": version}
+            case Loss() as loss:
+                attributes |= {"gateway.commit.conflict": loss}
+            case _:
+                assert_never(what)
+        yield Span(name="commit attempt", began_ns=began_ns, ended_ns=at, attributes=attributes)
+        began_ns = at

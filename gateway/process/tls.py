@@ -1,0 +1,162 @@
+"""TLS without a socket: bytes of a client in, plaintext out, and the other way, for both front ends.
+
+A connection that begins with the byte 0x16, the type of a handshake record (RFC 8446, section 5.1), speaks TLS; the
+first bytes of no other protocol that is served here are like it, so one port takes both. The owner of the socket feeds
+what it received to :class:`TlsSession` and sends what :meth:`TlsSession.outgoing` has, within its own deadlines; a slow
+handshake is to it a slow client like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import ssl
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.configuration.reloads import OnReload, ignore_reload
+from gateway.process.start_errors import TlsUnusable
+
+logger = logging.getLogger(__name__)
+
+TLS_FIRST_BYTE = 0x16
+_KINDS = {"email": "email", "URI": "uri", "DNS": "dns"}
+_READ_BYTES = 64 << 10
+
+
+class TlsFailed(Exception):
+    """The client's bytes are no TLS, or it and the server have no version or cipher in common; the text says it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsFiles:
+    """All in PEM; an empty `key` is in the certificate's file.
+
+    Clients may show a certificate of one of the `client_authorities`, and no other. With `client_revocations` there is
+    a list of revoked certificates (RFC 5280, section 5) of each authority in it; a list that expired refuses all.
+    """
+
+    certificate: str
+    key: str = ""
+    client_authorities: str = ""
+    client_revocations: str = ""
+
+    def stamps(self) -> list[tuple[int, int] | None]:
+        """What changes when a file does."""
+        return [_stamp(path) for path in (self.certificate, self.key, self.client_authorities, self.client_revocations)]
+
+
+class TlsServer:
+    """A certificate and its key, which may be in one file; thread-safe.
+
+    Files that were replaced are read when the next client comes, so a renewed certificate needs no restart. Those that
+    cannot be used then leave the former certificate in use until they change again.
+    """
+
+    def __init__(self, files: TlsFiles, on_reload: OnReload = ignore_reload) -> None:
+        """Raises :class:`TlsUnusable`."""
+        self._files, self._on_reload = files, on_reload
+        self._lock = threading.Lock()
+        self._read = files.stamps()
+        self._context = _load(files)
+
+    def begin(self) -> TlsSession:
+        """For a new connection."""
+        with self._lock:
+            if (found := self._files.stamps()) != self._read:
+                self._read = found
+                self._reload()
+            return TlsSession(self._context)
+
+    def _reload(self) -> None:
+        try:
+            self._context = _load(self._files)
+        except TlsUnusable as error:
+            logger.warning("the former certificate stays in use: %s", error)
+            self._on_reload(self._files.certificate, False)
+        else:
+            logger.info("the certificate %s was read again", self._files.certificate)
+            self._on_reload(self._files.certificate, True)
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """What changes with a file's content; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino
+
+
+def _load(files: TlsFiles) -> ssl.SSLContext:
+    key, read = files.key or files.certificate, ""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        # with an empty password an encrypted key fails, rather than asking the terminal for one
+        context.load_cert_chain(files.certificate, key, password="")
+        if files.client_authorities:
+            context.load_verify_locations(read := files.client_authorities)
+            context.verify_mode = ssl.CERT_OPTIONAL
+            if files.client_revocations:
+                context.load_verify_locations(read := files.client_revocations)
+                context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        reason = error.reason if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
+        told = str(reason or error).lower().replace("_", " ")
+        raise TlsUnusable(files.certificate, key, f"{told} ({read})" if read else told) from error
+    return context
+
+
+class TlsSession:
+    """One connection. Not thread-safe."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self.is_established = False
+
+    def receive(self, content: bytes) -> bytes:
+        """The plaintext that `content` completes. Raises :class:`TlsFailed`; `outgoing` then has the alert."""
+        self._incoming.write(content)
+        pieces: list[bytes] = []
+        try:
+            if not self.is_established:
+                self._tls.do_handshake()
+                self.is_established = True
+            while piece := self._tls.read(_READ_BYTES):  # nothing after the client's close_notify
+                pieces.append(piece)
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError as error:
+            raise TlsFailed((error.reason or str(error)).lower().replace("_", " ")) from error
+        return b"".join(pieces)
+
+    @property
+    def peer_names(self) -> tuple[str, ...]:
+        """The names in the client's certificate: `email:`, `uri:`, `dns:` and `cn:`, in this order."""
+        found: dict[str, Any] = dict(self._tls.getpeercert() or {})
+        alternative = [(_KINDS[kind], name) for kind, name in found.get("subjectAltName", ()) if kind in _KINDS]
+        common = [("cn", value) for part in found.get("subject", ()) for kind, value in part if kind == "commonName"]
+        order = ("email", "uri", "dns", "cn")
+        names = sorted((*alternative, *common), key=lambda pair: order.index(pair[0]))
+        return tuple(f"{kind}:{name}" for kind, name in names)
+
+    def send(self, content: bytes | memoryview) -> None:
+        """Encrypt `content` into `outgoing`."""
+        view = memoryview(content)
+        while view:
+            view = view[self._tls.write(view) :]
+
+    def end(self) -> None:
+        """Say in `outgoing` that nothing follows."""
+        with contextlib.suppress(ssl.SSLError):  # the client has not said so yet, which is not waited for
+            self._tls.unwrap()
+
+    def outgoing(self) -> bytes:
+        """What is to be sent to the client now."""
+        return self._outgoing.read()

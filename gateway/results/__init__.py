@@ -1,0 +1,1 @@
+"""Results until they are fetched, and links to them."""

@@ -1,0 +1,176 @@
+"""A statement's result as far as it was pulled from its stream, and pages of it by position."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from engine.concurrency.cancel import CancelToken
+from engine.errors.statement_errors import ResultTooLarge
+from engine.runtime.results import ResultStream
+from engine.spool.spool_file import batch_bytes
+from gateway.results.result_store import HeldRows, ResultStore
+from gateway.sessions.errors import OperationClosed
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows of a result: `row_offset` of the first one, the rows, and whether any follow them, or may follow."""
+
+    row_offset: int
+    rows: pa.Table
+    has_more: bool
+
+
+Span = tuple[int, int, int]
+"""Rows of a result: the first one, how many, and their bytes."""
+
+
+class ResultBuffer:
+    """The batches pulled from a stream so far; bounded by `bytes_max`. `log` is told the number of rows at the end.
+
+    What raises while it is pulled is raised by every later call: nothing is held then.
+    """
+
+    def __init__(
+        self,
+        stream: ResultStream,
+        bytes_max: int,
+        log: Callable[[str], None],
+        store: ResultStore | None = None,
+        owner: str = "",
+    ) -> None:
+        """The batches of `stream` are waited for where its query still runs. `store` holds them, for `owner`."""
+        self.schema = stream.schema
+        self._stream, self._batches, self._log = stream, stream.pieces(), log
+        self._held = HeldRows(stream.schema, store or ResultStore(), owner)
+        self._bytes_max = bytes_max
+        self.is_exhausted = self._is_closed = False
+        self._error: Exception | None = None
+        """What ended the reading: the stream can raise it only once, and what is left behind it is not all there is."""
+        self._lock = threading.Lock()
+
+    def page(
+        self,
+        offset: int,
+        rows_max: int,
+        wait_s: float | None = None,
+        *,
+        bytes_max: int | None = None,
+        is_filled: bool = False,
+    ) -> Page:
+        """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed, or
+        have more than `bytes_max`.
+
+        At least one row is waited for, or the end; with `wait_s` no longer than so many seconds. With `is_filled` all
+        rows are waited for.
+        """
+        with self._reading():
+            if wait_s is None or self.rows_held > offset or self._stream.wait_ready(wait_s):
+                self._pull_to(offset + 1)
+            self._pull_to(offset + rows_max + 1, only_ready=not is_filled)  # one more row tells whether any follow
+            return self._page(offset, rows_max, bytes_max)
+
+    def ready_page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page | None:
+        """As :meth:`page`, without waiting; None where there is no row, or the buffer is busy."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            self._pull_to(offset + rows_max + 1, only_ready=True)
+            return self._page(offset, rows_max, bytes_max) if self.rows_held > offset else None
+        finally:
+            self._lock.release()
+            self._let_go()
+
+    def _page(self, offset: int, rows_max: int, bytes_max: int | None) -> Page:
+        """Of the rows that were pulled."""
+        self._ensure_whole()
+        rows = self._held.read(offset, rows_max, bytes_max)
+        return Page(offset, rows, self.rows_held > offset + rows.num_rows or not self.is_exhausted)
+
+    @property
+    def rows_held(self) -> int:
+        return self._held.rows
+
+    @property
+    def bytes_held(self) -> int:
+        """Wherever they are."""
+        return self._held.bytes
+
+    def exceeds(self, bytes_max: int) -> bool:
+        """Whether what there is of the result is larger, which pulls so many bytes of it."""
+        with self._reading():
+            while not self.is_exhausted and self.bytes_held <= bytes_max and self._stream.wait_ready(0):
+                self._pull_to(self.rows_held + 1)
+            return self.bytes_held > bytes_max
+
+    def count(self, cancel: CancelToken | None = None) -> int:
+        """All rows, which pulls the rest of the stream; ends early where `cancel` says so."""
+        with self._reading():
+            self._pull_to(None, cancel)
+            return self.rows_held
+
+    def spans(self, bytes_max: int) -> list[Span]:
+        """The whole result as spans of about `bytes_max` or less, which pulls the rest of the stream."""
+        with self._reading():
+            self._pull_to(None)
+            self._ensure_whole()
+            return list(self._held.spans(bytes_max))
+
+    def _pull_to(self, rows: int | None, cancel: CancelToken | None = None, *, only_ready: bool = False) -> None:
+        while not self.is_exhausted and (rows is None or self.rows_held < rows):
+            if cancel:
+                cancel.ensure_live()
+            if only_ready and not self._stream.wait_ready(0):
+                return
+            self._ensure_whole()
+            try:
+                self._pull()
+            except Exception as error:
+                self._error = error
+                self._held.close()
+                raise
+
+    def _pull(self) -> None:
+        batch = next(self._batches, None)
+        if batch is None:
+            self.is_exhausted = True
+            self._stream.close()
+            if self._stream.has_rows:
+                self._log(f"rows: {self.rows_held}")
+        elif batch.num_rows:
+            if self.bytes_held + batch_bytes(batch) > self._bytes_max:
+                raise ResultTooLarge(self._bytes_max)
+            self._held.add(batch)
+
+    def _ensure_whole(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._is_closed:
+            raise OperationClosed()
+
+    def close(self) -> None:
+        """Waits for nobody who reads: the rows go when that is done."""
+        self._stream.close()
+        self._is_closed = True
+        self._let_go()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """After it was closed, and where nobody reads."""
+        if self._is_closed and self._lock.acquire(blocking=False):
+            try:
+                self._held.close()
+            finally:
+                self._lock.release()

@@ -1,0 +1,1 @@
+"""Sessions and operations, their limits, and which statement runs next."""

@@ -1,0 +1,153 @@
+"""Which of the statements that wait runs next: by groups, and in a group by users in turn.
+
+The group that has the fewest statements running for its weight goes first; of its users the one that was not chosen for
+longest; of that user's statements the oldest. What would go over a limit of its group or user waits without being in
+the way of others. Commands that are answered from the catalog wait for nobody: they have places of their own.
+
+Not thread-safe: `StatementThreads` asks it under its lock. All of this takes time in the number of groups and users
+that wait, not of statements.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from catalog.errors import SqlError
+from engine.runtime.statement_class import StatementClass
+from gateway.sessions.admission_rules import METADATA_GROUP, AdmissionRules, GroupRules
+from gateway.sessions.errors import QueuedTooLong, TooManyQueued
+from gateway.sessions.operation import Operation
+
+_RETRY_S_MAX = 60
+
+
+@dataclass(slots=True)
+class _Group:
+    rules: GroupRules
+    waiting: OrderedDict[str, OrderedDict[Operation, float]] = field(default_factory=OrderedDict)
+    """By user, in the order in which they get their turn: statements, the oldest first, and since when they wait."""
+    queued: int = 0
+    running: Counter[str] = field(default_factory=Counter)
+    """By user."""
+
+    @property
+    def load(self) -> float:
+        return self.running.total() / self.rules.weight
+
+    def next_user(self) -> str | None:
+        """Whose turn it is; None where nobody's statement may run now."""
+        if self.running.total() >= self.rules.running_max:
+            return None
+        most = self.rules.running_per_user_max
+        return next((user for user in self.waiting if not most or self.running[user] < most), None)
+
+    def retry_after_s(self) -> int:
+        """A guess: as if each statement took a second."""
+        return min(_RETRY_S_MAX, 1 + self.queued // max(1, self.running.total()))
+
+
+class Admission:
+    """Statements that wait, and how many run of each group and user."""
+
+    def __init__(self, rules: AdmissionRules) -> None:
+        self._rules = rules
+        self._groups = {group.name: _Group(group) for group in (*rules.groups, rules.default)}
+        shared = rules.metadata_running_max // 2 if rules.default.running_per_user_max else 0
+        commands = GroupRules(
+            name=METADATA_GROUP,
+            running_max=rules.metadata_running_max,
+            running_per_user_max=shared,
+            queued_max=rules.default.queued_max,
+        )
+        self._metadata = _Group(commands)
+        self._group_of: dict[Operation, _Group] = {}
+
+    @property
+    def running(self) -> int:
+        """How many have a place that others could have: all but the commands."""
+        return sum(group.running.total() for group in self._groups.values())
+
+    def add(self, operation: Operation, now: float) -> None:
+        """Let it wait. Raises `TooManyQueued`."""
+        group = self._find(operation)
+        user = operation.identity.principal
+        own_max, own = group.rules.queued_per_user_max, len(group.waiting.get(user, ()))
+        if own >= own_max or group.queued >= group.rules.queued_max:
+            count, whose = (own_max, user) if own >= own_max else (group.rules.queued_max, f"group {group.rules.name}")
+            raise TooManyQueued(whose, count, group.retry_after_s())
+        group.waiting.setdefault(user, OrderedDict())[operation] = now
+        group.queued += 1
+        self._group_of[operation] = group
+
+    def take(self, places: int) -> Operation | None:
+        """The next statement to run, which counts as running then; None where none may. `places` are free but for
+        commands.
+        """
+        if (user := self._metadata.next_user()) is not None:
+            return self._start(self._metadata, user)
+        if places <= 0:
+            return None
+        ready = [(group, user) for group in self._groups.values() if (user := group.next_user()) is not None]
+        if not ready:
+            return None
+        return self._start(*min(ready, key=lambda each: (each[0].load, _oldest(*each))))
+
+    def remove(self, operation: Operation) -> None:
+        """It waits no longer, or has given its place back."""
+        group = self._group_of.pop(operation, None)
+        if group is None:
+            return
+        user = operation.identity.principal
+        if operation in group.waiting.get(user, ()):
+            _take_out(group, user, operation)
+        else:
+            group.running[user] -= 1
+            group.running += Counter()  # without users that run nothing
+
+    def clear(self) -> None:
+        """Nothing that waits will run."""
+        for group in (*self._groups.values(), self._metadata):
+            group.waiting.clear()
+            group.queued = 0
+
+    def expired(self, now: float) -> Iterator[tuple[Operation, SqlError]]:
+        """What has waited too long, with the error that ends it."""
+        for group in self._groups.values():
+            limit = group.rules.queue_timeout_s
+            for operations in group.waiting.values() if limit else ():
+                for operation, since in operations.items():
+                    if now - since < limit:
+                        break
+                    yield operation, QueuedTooLong(group.rules.name, limit, group.retry_after_s())
+
+    def _find(self, operation: Operation) -> _Group:
+        if operation.kind is StatementClass.METADATA:
+            return self._metadata
+        rules = self._rules.group_of(operation.identity, operation.kind)
+        if not operation.is_kind_known:
+            operation.scan_bytes_max = self._rules.least_scan_bytes_max(operation.identity)
+        else:
+            operation.scan_bytes_max = rules.scan_bytes_max
+        operation.pool = rules.name if self._rules.groups else None
+        return self._groups[rules.name]
+
+    def _start(self, group: _Group, user: str) -> Operation:
+        operation = next(iter(group.waiting[user]))
+        _take_out(group, user, operation)
+        if user in group.waiting:
+            group.waiting.move_to_end(user)
+        group.running[user] += 1
+        return operation
+
+
+def _take_out(group: _Group, user: str, operation: Operation) -> None:
+    del group.waiting[user][operation]
+    group.queued -= 1
+    if not group.waiting[user]:
+        del group.waiting[user]
+
+
+def _oldest(group: _Group, user: str) -> float:
+    return next(iter(group.waiting[user].values()))

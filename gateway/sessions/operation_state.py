@@ -1,0 +1,47 @@
+"""The states of an operation, and which follows on which; `gateway/sessions/operation.py` applies the rule.
+
+    PENDING ──► RUNNING ──► STREAMING ──► FINISHED ──► CLOSED
+       │           ├────────────┼───────► FAILED   ──► CLOSED
+       └───────────┴────────────┴───────► CANCELED ──► CLOSED      (also TIMED_OUT, for one past its time limit)
+
+STREAMING is a query whose first rows can be fetched while it computes the others; most go from RUNNING to FINISHED.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+
+class OperationState(Enum):
+    PENDING = auto()
+    RUNNING = auto()
+    STREAMING = auto()
+    FINISHED = auto()
+    FAILED = auto()
+    CANCELED = auto()
+    TIMED_OUT = auto()
+    CLOSED = auto()
+
+    @property
+    def is_terminal(self) -> bool:
+        return self not in (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a client that waits for the statement goes on: it has ended, or rows can be fetched."""
+        return self.is_terminal or self is OperationState.STREAMING
+
+
+_S = OperationState
+_ENDED_BADLY = frozenset({_S.FAILED, _S.CANCELED, _S.TIMED_OUT, _S.CLOSED})
+TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
+    _S.PENDING: _ENDED_BADLY | {_S.RUNNING},
+    _S.RUNNING: _ENDED_BADLY | {_S.STREAMING, _S.FINISHED},
+    _S.STREAMING: _ENDED_BADLY | {_S.FINISHED},
+    _S.FINISHED: frozenset({_S.CLOSED}),
+    _S.FAILED: frozenset({_S.CLOSED}),
+    _S.CANCELED: frozenset({_S.CLOSED}),
+    _S.TIMED_OUT: frozenset({_S.CLOSED}),
+    _S.CLOSED: frozenset(),
+}
+"""The whole rule: a terminal state never changes but to CLOSED."""

@@ -1,0 +1,399 @@
+"""All sessions and operations of the server, by id: the one table that both front ends and the shutdown share.
+
+Every limit of a session is kept here: how many there are, how long one may idle, how many statements run at once
+(`statement_threads.py`; further ones wait as PENDING). One thread looks for what has expired; what cannot be closed
+does not keep it from the rest, and its end is the end of the process (`supervision.py`). `drain` is the orderly
+end: no new statements, the running ones finish or are cancelled at the deadline, all sessions close.
+
+Ids belong to the identity that made them. A caller gives its identity with the id, and `_owned` alone compares: to
+everybody else an id is an unknown one, so that nobody learns which ids exist. The one way around it is
+`linked_operation`, for links that were signed for one chunk.
+
+A session that was opened for one statement retires when that statement ends (`retire_after`): it no longer counts, and
+the operation stays behind with its rows until it is closed, expires, or must make room for newer ones, first those of
+the principal that keeps the most.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from catalog.errors import SqlError
+from engine.engine import Engine
+from engine.runtime.identity import Identity
+from gateway.audit.auditor import Auditor, Ended, NoAudit
+from gateway.observability.call_context import working_for
+from gateway.observability.history import History, StatementInfo, as_seen_by, may_manage, statement_info
+from gateway.observability.totals import Totals
+from gateway.observability.tracing import StatementTracer
+from gateway.process.supervision import OnDeath, ignore_death, supervised
+from gateway.results.result_store import ResultStore
+from gateway.sessions.errors import (
+    LogInEnded,
+    OperationNotFound,
+    ServerDraining,
+    SessionNotFound,
+    TooManySessions,
+    TooManySessionsOfUser,
+)
+from gateway.sessions.limits import Limits
+from gateway.sessions.open_statements import OpenStatements
+from gateway.sessions.operation import Operation
+from gateway.sessions.origin import Origin
+from gateway.sessions.session import Session
+from gateway.sessions.statement_threads import StatementThreads
+
+logger = logging.getLogger(__name__)
+
+READ_AFTER_EXPIRY_S = 600.0
+
+
+EnsureCurrent = Callable[[Identity], None]
+"""Raises if the log-in of an identity does not hold any more."""
+
+
+def believe(_: Identity) -> None:
+    """Every log-in holds for ever."""
+
+
+class Registry:
+    """Sessions and operations by id; thread-safe."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        limits: Limits,
+        on_death: OnDeath = ignore_death,
+        ensure_current: EnsureCurrent = believe,
+        auditor: Auditor | None = None,
+        store: ResultStore | None = None,
+    ) -> None:
+        """`on_death` is told if the thread that looks for what has expired ends by itself; `ensure_current` is asked
+        before each statement whether the log-in of its session still holds; `auditor` records sessions and statements;
+        `store` holds their rows.
+        """
+        self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
+        self._auditor, self.store = auditor or NoAudit(), store or ResultStore()
+        self.tracer: StatementTracer | None = None
+        """Told of each statement, but not of calls of protocols."""
+        self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
+        self._sessions: dict[uuid.UUID, Session] = {}
+        self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
+        self._owners: dict[uuid.UUID, Session] = {}
+        self._open = OpenStatements(limits.statements_per_user_max)
+        self._lock = threading.Lock()
+        self._history, self.totals = History(), Totals()
+        self._threads = StatementThreads(limits, engine.restart, lambda: engine.left_statements)
+        self._draining = threading.Event()
+        self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
+        self._reaper.start()
+
+    @property
+    def is_draining(self) -> bool:
+        return self._draining.is_set()
+
+    @property
+    def abandoned_count(self) -> int:
+        """Statements that have ended, but not their threads or not all of their tasks in Spark."""
+        return self._threads.abandoned_count
+
+    def open_session(
+        self,
+        identity: Identity,
+        *,
+        settings: Mapping[str, str] | None = None,
+        catalog: str | None = None,
+        schema: str | None = None,
+        may_lack_schema: bool = False,
+        origin: Origin | None = None,
+    ) -> Session:
+        """A new session; refuses unknown settings, catalogs and, unless it `may_lack_schema`, schemas by name."""
+        self._ensure_current(identity)
+        self._make_room(identity.principal)
+        with self._lock:
+            self._ensure_room(identity.principal)
+        engine_session = self.engine.open_session(
+            identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
+        )
+        session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
+        session.origin, session.store = origin or Origin(), self.store
+        try:
+            self._auditor.session_opened(str(session.id), identity, session.origin)
+            with self._lock:
+                self._ensure_room(identity.principal)
+                self._sessions[session.id] = session
+        except SqlError:
+            session.close()
+            raise
+        return session
+
+    def session(self, session_id: uuid.UUID, identity: Identity | None) -> Session:
+        """The session, which then acts for this log-in of its owner: clients of HTTP renew their tokens."""
+        session = _owned(self._sessions.get(session_id), identity)
+        if session is None or identity is None:
+            raise SessionNotFound()
+        session.renew(identity)
+        session.last_used = time.monotonic()
+        return session
+
+    def find_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> tuple[Session, Operation]:
+        """The operation and its session, whichever session of `identity` that is."""
+        session = _owned(self._owners.get(operation_id), identity)
+        operation = session.operation(operation_id) if session else None
+        if session and operation:
+            _ensure_may_read(identity)
+            session.last_used = time.monotonic()
+            return session, operation
+        raise OperationNotFound()
+
+    def linked_operation(self, operation_id: uuid.UUID, part: str = "", origin: Origin | None = None) -> Operation:
+        """An operation for the holder of a link to a part of its result; the caller has checked the signature."""
+        session = self._owners.get(operation_id)
+        _, operation = self.find_operation(operation_id, session.identity if session else None)
+        self._auditor.link_followed(operation, part, origin or Origin())
+        return operation
+
+    def retire_after(self, session: Session, operation: Operation) -> None:
+        """Let `session` go when `operation`, its only one, ends. The whole result must be held by then."""
+        operation.on_end(lambda: self._retire(session, operation))
+
+    def close_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> None:
+        """End and drop an operation, with its session if that was opened for it; an unknown one is no error."""
+        if _owned(self._owners.get(operation_id), identity):
+            self._drop_operation(operation_id)
+
+    def sessions(self) -> tuple[Session, ...]:
+        with self._lock:
+            return tuple(self._sessions.values())
+
+    def operations(self) -> tuple[Operation, ...]:
+        """All that were not closed, those of retired sessions too."""
+        return tuple(
+            operation
+            for operation_id, session in list(self._owners.items())
+            if (operation := session.operation(operation_id))
+        )
+
+    def statements(self, identity: Identity) -> Iterator[StatementInfo]:
+        """What `identity` is told of statements that run and of those that have ended, each newest first."""
+        running = sorted(self._running(), key=lambda info: info.created_ms, reverse=True)
+        for operation in self.operations():
+            self._history.note_rows(operation.id, operation.rows_held)
+        for info in (*running, *self._history):
+            if seen := as_seen_by(identity, info):
+                yield seen
+
+    def managed_sessions(self, identity: Identity) -> tuple[Session, ...]:
+        """Those that `identity` may see and end."""
+        return tuple(session for session in self.sessions() if may_manage(identity, session.identity))
+
+    def end_session(self, session_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
+        """As :meth:`close_session`, for administrators too, who are recorded; raises :class:`SessionNotFound`."""
+        session = self._sessions.get(session_id)
+        if session is None or not may_manage(identity, session.identity):
+            raise SessionNotFound()
+        is_own = session.identity.admits(identity)
+        if not is_own:
+            told = Ended(session=str(session_id))
+            self._auditor.ended("session.end", identity, origin or Origin(), session.identity, told)
+        self._drop_session(session_id, "client" if is_own else "administrator")
+
+    def end_operation(self, operation_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
+        """Cancel an operation of `identity`, or, recorded, as an administrator; raises :class:`OperationNotFound`."""
+        session = self._owners.get(operation_id)
+        operation = session.operation(operation_id) if session else None
+        if session is None or operation is None or not may_manage(identity, session.identity):
+            raise OperationNotFound()
+        with working_for(operation.call):
+            logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
+        if not session.identity.admits(identity):
+            told = Ended(session=str(session.id), statement=str(operation.id))
+            self._auditor.ended("statement.cancel", identity, origin or Origin(), session.identity, told)
+        operation.cancel()
+
+    def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
+        """Close it with all it runs; closing an unknown one does nothing."""
+        if _owned(self._sessions.get(session_id), identity):
+            self._drop_session(session_id, "client")
+
+    def drain(self, deadline_s: float) -> None:
+        """Refuse new work, wait for the running statements up to `deadline_s` seconds, then cancel and close all."""
+        self._draining.set()
+        end = time.monotonic() + deadline_s
+        while time.monotonic() < end and any(map(self._is_awaited, self.operations())):
+            time.sleep(0.02)
+        for session in self.sessions():
+            self._drop_session(session.id, "shutdown")
+        for operation in self.operations():
+            self._drop_operation(operation.id)
+        if not self._threads.close(self.limits.end_grace_s):
+            logger.warning("%d statements do not end, and are left to the end of Spark", self._threads.abandoned_count)
+        self._reaper.join(timeout=self.limits.reap_every_s + 1)
+
+    def _running(self) -> Iterator[StatementInfo]:
+        for operation_id, session in list(self._owners.items()):
+            operation = session.operation(operation_id)
+            if operation and not operation.state.is_terminal and not operation.is_call:
+                yield statement_info(operation, session.id, session.origin.wire)
+
+    def _drop_session(self, session_id: uuid.UUID, reason: str) -> None:
+        with self._lock:
+            session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
+        if session:
+            session.close()
+            self._auditor.session_closed(str(session.id), session.identity, session.origin, reason)
+
+    def _drop_operation(self, operation_id: uuid.UUID) -> None:
+        session = self._owners.get(operation_id)
+        operation = session.operation(operation_id) if session else None
+        if session and operation:
+            session.forget(operation)
+            if session.id in self._retired:
+                self._drop_session(session.id, "read")
+
+    def _make_room(self, user: str) -> None:
+        """Where there are as many sessions as may be, end the one whose client is most likely gone."""
+        sessions = self.sessions()
+        if len(sessions) < self.limits.sessions_max:
+            sessions = tuple(one for one in sessions if one.principal == user)
+            if len(sessions) < self._sessions_per_user_max:
+                return
+        since = time.monotonic() - self.limits.detached_idle_s
+        silent = [one for one in sessions if one.is_detached and one.is_idle() and one.last_used < since]
+        if silent:
+            oldest = min(silent, key=lambda session: session.last_used)
+            logger.info("session %s of %s makes room for a new one", oldest.id, oldest.principal)
+            self._drop_session(oldest.id, "room")
+
+    def _ensure_room(self, user: str) -> None:
+        if self._draining.is_set():
+            raise ServerDraining()
+        if len(self._sessions) >= self.limits.sessions_max:
+            raise TooManySessions(self.limits.sessions_max)
+        if sum(one.principal == user for one in self._sessions.values()) >= self._sessions_per_user_max:
+            raise TooManySessionsOfUser(user, self._sessions_per_user_max)
+
+    def _is_awaited(self, operation: Operation) -> bool:
+        """Whether it runs, or a client still fetches from it."""
+        return not operation.state.is_terminal or time.monotonic() - operation.last_used < self.limits.linger_s
+
+    def _retire(self, session: Session, operation: Operation) -> None:
+        with self._lock:
+            if self._sessions.pop(session.id, None) is None:
+                return  # closed by its client or by the shutdown
+            self._retired[session.id] = session, operation
+            dropped = self._take_excess()
+        session.retire()
+        for old in dropped:
+            old.close()
+            self._auditor.session_closed(str(old.id), old.identity, old.origin, "room")
+
+    def _take_excess(self) -> list[Session]:
+        """Remove retired sessions until the others keep within the limits: the oldest of the principal with the most.
+
+        So nobody's results go because somebody else asks for many. The newest result stays, however large it is.
+        """
+        dropped = []
+        while (owner := self._owner_of_excess()) is not None:
+            oldest = next(session for session, _ in self._retired.values() if session.principal == owner)
+            dropped.append(self._retired.pop(oldest.id)[0])
+        return dropped
+
+    def _owner_of_excess(self) -> str | None:
+        """Whose oldest retired session has to go; None where nobody's has to."""
+        kept = [(session.principal, operation.result_bytes) for session, operation in self._retired.values()]
+        user, movable = kept[-1][0], {user for user, _ in kept[:-1]}
+        counts, sizes = Counter(user for user, _ in kept), Counter[str]()
+        for owner, size in kept:
+            sizes[owner] += size
+        if user in movable and sizes[user] > self.limits.kept_bytes_per_user_max:
+            return user
+        is_large = sizes.total() > self.limits.kept_bytes_max
+        if not movable or not (is_large or len(kept) > self.limits.kept_max):
+            return None
+        return max(movable, key=(sizes if is_large else counts).__getitem__)
+
+    def _submit(self, operation: Operation) -> None:
+        if self._draining.is_set():
+            raise ServerDraining()
+        self._ensure_current(operation.identity)
+        if session := self._owners.get(operation.id):
+            self._remember_end(operation, session)
+            name, origin = str(session.id), session.origin
+            operation.call = replace(
+                operation.call, session_id=name, statement_id=str(operation.id), user=session.principal
+            )
+            operation.trace = self._auditor.trace()
+            if self.tracer and not operation.is_call:
+                operation.trace = self.tracer.follow(operation.trace)
+                operation.on_end(partial(self.tracer.statement_ended, operation))
+            operation.on_access = lambda access: self._auditor.statement_began(operation, access, name, origin)
+            operation.on_end(lambda: self._auditor.statement_ended(operation, name, origin))
+        try:
+            self._threads.submit(operation)
+        except SqlError as error:
+            operation.refuse(error)
+            raise
+
+    def _remember_end(self, operation: Operation, session: Session) -> None:
+        if not operation.is_call:
+            operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
+            operation.on_closed = lambda: self._history.note_rows(operation.id, operation.rows_held)
+            operation.on_end(lambda: self.totals.add(operation))
+            if self.limits.logs_statements:
+                operation.on_end(partial(_log_end, operation))
+
+    def _reap_loop(self) -> None:
+        while not self._draining.wait(self.limits.reap_every_s):
+            now = time.monotonic()
+            _try(self._threads.watch, "the threads of statements")
+            for operation in self.operations():
+                if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
+                    _try(partial(self._drop_operation, operation.id), f"statement {operation.id}")
+            for session in self.sessions():
+                may_expire = session.is_detached or session.is_idle()
+                if may_expire and now - session.last_used > self.limits.session_idle_s:
+                    logger.info("session %s of %s expired", session.id, session.principal)
+                    _try(partial(self._drop_session, session.id, "idle"), f"session {session.id}")
+
+
+def _log_end(operation: Operation) -> None:
+    ended_ms = operation.ended_ms or operation.created_ms
+    condition = f" [{operation.error.condition}]" if operation.error else ""
+    rows = operation.rows_total
+    with working_for(operation.call):
+        logger.info(
+            "%s statement %s%s after %.3f s%s",
+            operation.kind.name.lower(),
+            operation.state.name.lower().replace("_", " "),
+            condition,
+            (ended_ms - operation.created_ms) / 1000,
+            "" if rows is None else f", {rows} rows",
+        )
+
+
+def _try(step: Callable[[], None], what: str) -> None:
+    """The next round tries again what is still there."""
+    try:
+        step()
+    except Exception:
+        logger.exception("%s could not be looked after", what)
+
+
+def _ensure_may_read(identity: Identity | None) -> None:
+    """Let a result be read to its end a little longer than statements may be started."""
+    expires_ms = identity.expires_ms if identity else None
+    if expires_ms is not None and time.time() * 1000 >= expires_ms + READ_AFTER_EXPIRY_S * 1000:
+        raise LogInEnded()
+
+
+def _owned(session: Session | None, identity: Identity | None) -> Session | None:
+    """`session` if it is one of `identity`; None, which a client is that has not logged in, owns nothing."""
+    return session if session and identity and session.identity.admits(identity) else None

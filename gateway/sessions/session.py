@@ -1,0 +1,281 @@
+"""A session is a connection's state: who it is, its engine session and its open operations."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from catalog.errors import SqlError
+from engine.engine import EngineSession
+from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream, counts_as_row
+from engine.runtime.statement_class import StatementClass, class_of
+from engine.statements.base import Statement
+from engine.statements.volumes.statement import ChangeFile, GetFile
+from engine.storage.volume_files import FileTransfer
+from gateway.results.result_store import ResultStore
+from gateway.sessions.errors import NestedParameter, SessionNotFound, TooManyStatements
+from gateway.sessions.limits import Limits
+from gateway.sessions.open_statements import OpenStatements
+from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
+from gateway.sessions.origin import Origin
+
+_NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedResult:
+    """What a front end takes of a statement's result: its first rows alone (`row_limit`), none behind so many bytes
+    (`bytes_wanted`), those that are there while it computes the others (`streams`), a row of the counts of a DML
+    statement (`has_counts`), Databricks' column of SHOW VIEWS (`shows_materialized`), URLs for files of volumes that
+    its client transfers (`stage`).
+    """
+
+    row_limit: int | None = None
+    bytes_wanted: int | None = None
+    streams: bool = False
+    has_counts: bool = False
+    shows_materialized: bool = False
+    stage: Callable[[FileTransfer], str] | None = None
+
+
+_ALL_ROWS = WantedResult()
+
+
+class Session:
+    """Made by the registry; `close()` cancels and closes all its operations and its engine session.
+
+    `owners` is the registry's index of operations, which the session keeps true, and so `open_statements`.
+    `is_detached` says that no connection will end it when its client is gone: without a call it expires with what it
+    runs.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        engine_session: EngineSession,
+        submit: Callable[[Operation], None],
+        owners: dict[uuid.UUID, Session],
+        open_statements: OpenStatements,
+        limits: Limits,
+    ) -> None:
+        self.id = uuid.uuid4()
+        self.identity = identity
+        self.engine_session = engine_session
+        self.created = self.last_used = time.monotonic()
+        self.is_detached = False
+        self.origin = Origin()
+        self.store = ResultStore()
+        self._submit, self._owners, self._open = submit, owners, open_statements
+        self._limits = limits
+        self._operations: dict[uuid.UUID, Operation] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
+
+    def execute(
+        self,
+        text: str,
+        *,
+        parameters: Sequence[Parameter] = (),
+        timeout_s: float | None = None,
+        through: Callable[[ResultStream], ResultStream] | None = None,
+        wanted: WantedResult = _ALL_ROWS,
+    ) -> Operation:
+        """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
+
+        A front end that must know the whole result before it can answer gives `through`, which may cut the stream
+        short; the result is then pulled on the statement's own thread, while it still counts as running.
+        """
+
+        _ensure_flat(parameters)
+        if len(text) > TEXT_LENGTH_MAX:  # not even held until its turn
+            refused = self._operation(text[:TEXT_KEPT_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX)))
+            return self._start(refused, class_of(refused.text), timeout_s)
+
+        def run(context: StatementContext) -> ResultStream:
+            context = replace(
+                context,
+                rows_wanted=wanted.row_limit,
+                bytes_wanted=wanted.bytes_wanted,
+                shows_materialized=wanted.shows_materialized,
+                stage=wanted.stage,
+            )
+            if wanted.has_counts:
+                on_parsed = context.on_parsed
+                context = replace(context, on_parsed=lambda _: on_parsed(True))
+            stream = self.engine_session.execute(text, context, parameters)
+            stream = counts_as_row(stream) if wanted.has_counts else stream
+            stream = stream if wanted.row_limit is None else stream.limited(wanted.row_limit)
+            return through(stream) if through else stream
+
+        streams = wanted.streams and wanted.row_limit is None
+        operation = self._operation(text, run, whole=through is not None, streams=streams)
+        return self._start(operation, class_of(text), timeout_s)
+
+    def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
+        """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
+
+        def run(context: StatementContext) -> ResultStream:
+            stream = self.engine_session.run(statement, context)
+            return through(stream) if through else stream
+
+        return self._call(type(statement).__name__, run)
+
+    def transfer(self, statement: GetFile | ChangeFile, stage: Callable[[FileTransfer], str]) -> Operation:
+        """Starts a statement about a file of a volume, as a value; `stage` is called once it is authorized."""
+        text = f"GET '{statement.path}'" if isinstance(statement, GetFile) else _file_text(statement)
+        operation = self._operation(
+            text, lambda context: self.engine_session.run(statement, replace(context, stage=stage))
+        )
+        return self._start(operation, StatementClass.METADATA)
+
+    def may_transfer(self, statement: GetFile | ChangeFile) -> bool:
+        """Returns whether :meth:`transfer` would be allowed now; nothing is recorded."""
+        context = StatementContext(identity=self.identity, stage=lambda _: "")
+        try:
+            self.engine_session.run(statement, context).close()
+        except SqlError:
+            return False
+        return True
+
+    def answer(self, name: str, stream: ResultStream) -> Operation:
+        """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
+        return self._call(name, lambda _: stream)
+
+    def renew(self, identity: Identity) -> None:
+        """Act for a later log-in of the same owner, or of who acts for it, from the next statement on."""
+        if identity.owner != self.identity.owner:
+            identity = replace(self.identity, client_id=identity.client_id, expires_ms=identity.expires_ms)
+        self.identity = identity
+
+    def operations(self) -> tuple[Operation, ...]:
+        with self._lock:
+            return tuple(self._operations.values())
+
+    def forget(self, operation: Operation) -> None:
+        """Close `operation` and drop it."""
+        with self._lock:
+            self._operations.pop(operation.id, None)
+            self._drop(operation)
+        operation.close()
+
+    def operation(self, operation_id: uuid.UUID) -> Operation | None:
+        return self._operations.get(operation_id)
+
+    def is_idle(self) -> bool:
+        """Whether no operation is waiting or running."""
+        return all(operation.state.is_terminal for operation in self.operations())
+
+    def retire(self) -> None:
+        """Take no more statements and close the engine's session, but keep the operations for their results."""
+        with self._lock:
+            was_closed, self._closed = self._closed, True
+            for operation in self._operations.values():
+                self._open.remove(operation, self.principal)
+        if not was_closed:
+            self.engine_session.close()
+
+    def close(self) -> None:
+        with self._lock:
+            was_closed, self._closed = self._closed, True
+            operations = tuple(self._operations.values())
+            self._operations.clear()
+            for operation in operations:
+                self._drop(operation)
+        for operation in operations:
+            operation.close()
+        if not was_closed:
+            self.engine_session.close()
+
+    def _operation(
+        self,
+        text: str,
+        run: Callable[[StatementContext], ResultStream],
+        *,
+        whole: bool = False,
+        streams: bool = False,
+    ) -> Operation:
+        operation = Operation(
+            self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
+        )
+        operation.store = self.store
+        return operation
+
+    def _call(self, name: str, run: Callable[[StatementContext], ResultStream]) -> Operation:
+        operation = self._operation(name, run)
+        operation.is_call = True
+        return self._start(operation, StatementClass.METADATA)
+
+    def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
+        operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
+        if operation.call.trace_parent is None:
+            operation.call = replace(operation.call, trace_parent=self.engine_session.trace_parent)
+        with ExitStack() as unlocked, self._lock:
+            if self._closed:
+                raise SessionNotFound()
+            if done := self._make_room():
+                unlocked.callback(done.close)
+            if other := self._open.add(operation, self):
+                done, holder = other
+                unlocked.callback(holder.forget, done)
+            self._operations[operation.id] = operation
+            self._owners[operation.id] = self
+            self.last_used = time.monotonic()
+        own_s = self.engine_session.statement_timeout_s
+        limits = [limit for limit in (timeout_s, own_s, self._limits.statement_timeout_s) if limit]
+        if limits:
+            operation.start_timer(min(limits))
+        try:
+            self._submit(operation)
+        except SqlError:
+            self.forget(operation)
+            raise
+        return operation
+
+    def _make_room(self) -> Operation | None:
+        """Take out the oldest statement whose client is done with it, if there are as many as may be."""
+        if len(self._operations) < self._limits.statements_per_session_max:
+            return None
+        done = next((operation for operation in self._operations.values() if operation.is_read), None)
+        if done is None:
+            raise TooManyStatements(self._limits.statements_per_session_max)
+        self._operations.pop(done.id)
+        self._drop(done)
+        return done
+
+    def _drop(self, operation: Operation) -> None:
+        self._owners.pop(operation.id, None)
+        self._open.remove(operation, self.principal)
+
+
+def _refusal(error: SqlError) -> Callable[[StatementContext], ResultStream]:
+    def run(_: StatementContext) -> ResultStream:
+        raise error
+
+    return run
+
+
+def _ensure_flat(parameters: Sequence[Parameter]) -> None:
+    """Raises `NestedParameter` for a value of a nested type as text; arrays and maps have members."""
+    for position, parameter in enumerate(parameters, 1):
+        if parameter.members is not None:
+            _ensure_flat(parameter.members)
+        elif _NESTED_TYPE.match(parameter.sql_type):
+            raise NestedParameter(parameter.name or str(position), parameter.sql_type)
+
+
+def _file_text(statement: ChangeFile) -> str:
+    """The change as the history and the audit log show it."""
+    return f"{statement.operation} '{statement.path}'{' OVERWRITE' if statement.overwrite else ''}"

@@ -1,0 +1,206 @@
+"""The threads that run statements: so many places, and a thread for each statement that has one.
+
+A statement that was cancelled or ran out of time gives its place back at once, though its thread may go on: nothing can
+stop Spark's analyzer in the middle of a rule, or a call to a store that hangs. Such a thread is abandoned, and counted
+until it ends. Of each further one beyond `abandoned_max` the place stays taken, so there are never more threads than
+both limits together. A statement whose thread has ended counts as well while tasks of it run on in Spark. If a user,
+or a group of users, has as many for longer than cancelling takes as it may have, its statements are rejected; if all
+together reach `abandoned_max`, those of everybody are. Then `on_stuck` is called, which frees what hangs in Spark.
+Threads are daemons: none holds up the end of the process.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
+
+from gateway.observability.call_context import working_for
+from gateway.sessions.admission import Admission
+from gateway.sessions.admission_rules import GroupRules
+from gateway.sessions.errors import TooManyAbandoned, TooManyAbandonedOfOwner
+from gateway.sessions.limits import Limits
+from gateway.sessions.operation import Operation
+
+logger = logging.getLogger(__name__)
+
+_CANCELLED_MAX = 1000
+
+
+class StatementThreads:
+    """Thread-safe. `statements_running_max` statements have a place at once, further ones wait as `Admission` says."""
+
+    def __init__(
+        self, limits: Limits, on_stuck: Callable[[str], None], left_statements: Callable[[], Mapping[str, int]]
+    ) -> None:
+        """`left_statements` returns the ended statements whose tasks run on, by their ids, with seconds."""
+        self._limits, self._on_stuck, self._left_statements = limits, on_stuck, left_statements
+        self._lock = threading.RLock()
+        """Guards all below."""
+        self._has_taken, self._has_ended = threading.Condition(self._lock), threading.Condition(self._lock)
+        """What idle threads wait for, of which one is woken for each statement, and what the end waits for."""
+        self._admission = Admission(limits.admission)
+        self._taken: deque[Operation] = deque()
+        """Have a place, but no thread yet."""
+        self._running: set[Operation] = set()
+        self._abandoned: dict[Operation, float] = {}
+        self._cancelled: OrderedDict[str, tuple[str, GroupRules]] = OrderedDict()
+        """User and group of statements that were cancelled and whose threads have ended, the last ones."""
+        self._told = float("-inf")
+        self._known = 0
+        self._idle = 0
+        self._is_closed = False
+
+    @property
+    def abandoned_count(self) -> int:
+        """Statements that have ended, but not their threads or not all of their tasks."""
+        with self._lock:
+            return len(self._abandoned) + len(self._left_statements().keys() - _ids(self._abandoned))
+
+    def submit(self, operation: Operation) -> None:
+        """Run `operation` when there is a place.
+
+        Raises `TooManyAbandonedOfOwner`, `TooManyAbandoned`, `TooManyQueued`.
+        """
+        with self._lock:
+            if self._abandoned or self._cancelled:
+                self._ensure_few_stuck(*self._owners(operation))
+            self._admission.add(operation, time.monotonic())
+            self._give_places()
+        operation.on_end(lambda: self._release(operation))
+
+    def watch(self) -> None:
+        """Look for threads that hang, and for what has waited too long; to be called now and then."""
+        with self._lock:
+            stuck, now = self._stuck().total(), time.monotonic()
+            is_due = now - self._told > self._pause_s()
+            if is_due:
+                self._told = now
+            changed, self._known = stuck != self._known, stuck
+            expired = list(self._admission.expired(now))
+        for operation, error in expired:
+            operation.refuse(error)
+        if changed:
+            logger.warning("statements that were ended and run on: %d", stuck)
+        if is_due:
+            logger.error("%d statements that were ended do not end", stuck)
+            self._on_stuck(f"{stuck} statements in it that were ended do not end")
+
+    def close(self, grace_s: float) -> bool:
+        """Start nothing more, and wait for the threads; whether all ended in time."""
+        end = time.monotonic() + grace_s
+        with self._lock:
+            self._is_closed = True
+            self._admission.clear()
+            self._has_taken.notify_all()
+            self._has_ended.wait_for(lambda: not self._running and not self._abandoned, max(0, end - time.monotonic()))
+            return not self._running and not self._abandoned
+
+    def _give_places(self) -> None:
+        while (operation := self._admission.take(self._places())) is not None:
+            self._running.add(operation)
+            self._taken.append(operation)
+            if self._idle >= len(self._taken):
+                self._has_taken.notify()
+            else:
+                threading.Thread(target=self._work, name="statement", daemon=True).start()
+
+    def _places(self) -> int:
+        kept = max(0, len(self._abandoned) - self._limits.abandoned_max)
+        return self._limits.statements_running_max - self._admission.running - kept
+
+    def _stuck(self) -> Counter[tuple[str, GroupRules]]:
+        """Returns the number of statements, by user and group, that were abandoned for longer than cancelling takes."""
+        grace_s = self._limits.abandoned_grace_s
+        since = time.monotonic() - grace_s
+        stuck = Counter(self._owners(operation) for operation, began in self._abandoned.items() if began < since)
+        left = {id for id, seconds in self._left_statements().items() if seconds > grace_s} - _ids(self._abandoned)
+        stuck.update(self._cancelled[id] for id in left & self._cancelled.keys())
+        return stuck
+
+    def _owners(self, operation: Operation) -> tuple[str, GroupRules]:
+        identity = operation.identity
+        return identity.principal, self._limits.admission.group_of(identity, operation.kind)
+
+    def _ensure_few_stuck(self, user: str, group: GroupRules) -> None:
+        stuck = self._stuck()
+        of_user, user_max = _count(stuck, user=user), self._limits.abandoned_per_user_max
+        if user_max and of_user >= user_max:
+            raise TooManyAbandonedOfOwner(user, of_user)
+        of_group = _count(stuck, group=group)
+        if group.abandoned_max and of_group >= group.abandoned_max:
+            raise TooManyAbandonedOfOwner(f"the group {group.name}", of_group)
+        if stuck.total() >= self._limits.abandoned_max:
+            raise TooManyAbandoned(stuck.total())
+
+    def _pause_s(self) -> float:
+        """Seconds between two calls of `on_stuck`, infinite while there is no reason for one."""
+        limits, stuck = self._limits, self._stuck()
+        if stuck.total() >= limits.abandoned_max:
+            return limits.abandoned_told_every_s
+        for user, group in stuck:
+            user_is_full = 0 < limits.abandoned_per_user_max <= _count(stuck, user=user)
+            if user_is_full or 0 < group.abandoned_max <= _count(stuck, group=group):
+                return limits.abandoned_own_told_every_s
+        return math.inf
+
+    def _work(self) -> None:
+        while (operation := self._next()) is not None:
+            try:
+                with working_for(operation.call):
+                    operation.run()
+            except Exception:
+                logger.exception("statement %s ended by an error of ours", operation.id)
+            finally:
+                self._end(operation)
+
+    def _next(self) -> Operation | None:
+        """None where there are threads enough without this one."""
+        with self._lock:
+            if not self._taken and self._idle >= self._limits.statements_running_max:
+                return None
+            self._idle += 1
+            try:
+                self._has_taken.wait_for(lambda: self._taken or self._is_closed)
+            finally:
+                self._idle -= 1
+            return self._taken.popleft() if self._taken else None
+
+    def _end(self, operation: Operation) -> None:
+        with self._lock:
+            since = self._abandoned.pop(operation, None)
+            if operation.cancel_token.reason is not None:
+                self._cancelled[operation.id.hex] = self._owners(operation)
+                if len(self._cancelled) > _CANCELLED_MAX:
+                    self._cancelled.popitem(last=False)
+            self._running.discard(operation)
+            self._admission.remove(operation)
+            self._give_places()
+            self._has_ended.notify_all()
+        if since is not None:
+            with working_for(operation.call):
+                logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
+
+    def _release(self, operation: Operation) -> None:
+        """The operation ended for its client; its thread may be at work still."""
+        with self._lock:
+            if operation not in self._running:
+                self._admission.remove(operation)
+            if operation not in self._running or operation.is_on_this_thread or operation in self._taken:
+                return
+            self._running.discard(operation)
+            self._admission.remove(operation)
+            self._abandoned[operation] = time.monotonic()
+            self._give_places()
+
+
+def _ids(operations: Iterable[Operation]) -> set[str]:
+    return {operation.id.hex for operation in operations}
+
+
+def _count(stuck: Counter[tuple[str, GroupRules]], *, user: str | None = None, group: GroupRules | None = None) -> int:
+    """Statements of the user, or of the group."""
+    return sum(count for owner, count in stuck.items() if user == owner[0] or group == owner[1])
