@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from catalog.audit_table import SYSTEM_CATALOG
 from catalog.changes import (
     Change,
     CreateCatalog,
@@ -36,8 +35,9 @@ from catalog.changes import (
     SetViewProperties,
     apply,
 )
-from catalog.conditions import Condition, ensure_met
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
+from catalog.discovery.places import Places
+from catalog.discovery.roots import AllowedRoots, configured_location
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -59,16 +59,9 @@ from catalog.errors import (
     SqlError,
     TableAlreadyExists,
 )
-from catalog.named_policies import NamedPolicy
-from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
-from catalog.places import Places
-from catalog.policy_changes import SetColumnMask, SetRowFilter
-from catalog.privileges import Kind
-from catalog.rest.asked import AskedSources, NotAsked
-from catalog.rest.changes import change_elsewhere, recorded_elsewhere
-from catalog.rest.errors import RestCatalogNotChanged
-from catalog.rest.names import RestCatalogs, is_rest
-from catalog.right_changes import (
+from catalog.grants.conditions import Condition, ensure_met
+from catalog.grants.privileges import Kind
+from catalog.grants.right_changes import (
     ChangeGroup,
     CreateFunction,
     CreateGroup,
@@ -81,13 +74,20 @@ from catalog.right_changes import (
     Securable,
     SetOwner,
 )
-from catalog.right_differences import RightDifference, differences
-from catalog.roots import AllowedRoots, configured_location
+from catalog.grants.right_differences import RightDifference, differences
+from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
+from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.policy_changes import SetColumnMask, SetRowFilter
+from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
+from catalog.rest.asked import AskedSources, NotAsked
+from catalog.rest.changes import change_elsewhere, recorded_elsewhere
+from catalog.rest.errors import RestCatalogNotChanged
+from catalog.rest.names import RestCatalogs, is_rest
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
-from catalog.store import CatalogStore
-from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags
+from catalog.store.store import CatalogStore
+from catalog.system.audit_table import SYSTEM_CATALOG
 from catalog.view import CatalogView, NameSource
-from catalog.volume_changes import CreateVolume, DropVolume, RenameVolume, SetVolumeComment
+from catalog.volumes.changes import CreateVolume, DropVolume, RenameVolume, SetVolumeComment
 
 __all__ = ["Catalog", "CatalogView"]
 

@@ -25,17 +25,8 @@ from catalog.errors import (
     TableNotFound,
     ViewExpected,
 )
-from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part
-from catalog.policy_changes import (
-    PolicyChange,
-    SetColumnMask,
-    SetRowFilter,
-    apply_policy,
-    ensure_functions,
-    ensure_unused,
-)
-from catalog.privileges import group
-from catalog.right_changes import (
+from catalog.grants.privileges import group
+from catalog.grants.right_changes import (
     ChangeGroup,
     CreateFunction,
     CreateGroup,
@@ -49,9 +40,26 @@ from catalog.right_changes import (
     SetOwner,
     apply_right,
 )
+from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part
+from catalog.policies.policy_changes import (
+    PolicyChange,
+    SetColumnMask,
+    SetRowFilter,
+    apply_policy,
+    ensure_functions,
+    ensure_unused,
+)
+from catalog.policies.tag_changes import (
+    CreatePolicy,
+    DropPolicy,
+    SetTags,
+    TagChange,
+    apply_tags,
+    ensure_not_named,
+    ensure_stays,
+)
 from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
-from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags, TagChange, apply_tags, ensure_not_named, ensure_stays
-from catalog.volume_changes import CreateVolume, DropVolume, RenameVolume, SetVolumeComment, VolumeChange, apply_volume
+from catalog.volumes.changes import CreateVolume, DropVolume, RenameVolume, SetVolumeComment, VolumeChange, apply_volume
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 An entry holds only what no log holds: where a table lies, whose it is, who may use it, a view's text. Grants are a part
 of the entry and not of its name: an object that is renamed keeps them, and one that is dropped takes them along, so
 that another one of the same name begins without any. `extra` has the fields that this release does not know
-(:mod:`catalog.entry_json`).
+(:mod:`catalog.store.entry_json`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from catalog.named_policies import NamedPolicy
+from catalog.grants.privileges import Grant, Principal, PrincipalKind
 from catalog.names import DELTA, CatalogName, SchemaName, TableName, fold
-from catalog.policies import NO_POLICIES, Policies
-from catalog.privileges import Grant, Principal, PrincipalKind
-from catalog.tags import NO_TAGS, Tags
+from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.policies import NO_POLICIES, Policies
+from catalog.policies.tags import NO_TAGS, Tags
 
 JsonObject = Mapping[str, object]
 

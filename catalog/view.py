@@ -20,8 +20,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
-from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
+from catalog.discovery.places import Places
+from catalog.discovery.roots import is_at_or_below, overlap
+from catalog.discovery.table_folders import TableFolders
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -34,6 +36,9 @@ from catalog.entries import (
     VolumeEntry,
 )
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
+from catalog.grants.privileges import Privilege
+from catalog.grants.right_errors import InsufficientPermissions
+from catalog.grants.rights import Caller, Rights
 from catalog.names import (
     DEFAULT_CATALOG,
     DELTA,
@@ -45,16 +50,12 @@ from catalog.names import (
     fold,
     matches_all,
 )
-from catalog.places import Places
-from catalog.privileges import Privilege
 from catalog.rest.changes import COMMENT, LOCATION
 from catalog.rest.errors import RestCatalogNotAvailable
 from catalog.rest.names import RestNames, location_of
-from catalog.right_errors import InsufficientPermissions
-from catalog.rights import Caller, Rights
-from catalog.roots import is_at_or_below, overlap
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
-from catalog.system_views import (
+from catalog.system.audit_table import SYSTEM_CATALOG, is_audit_schema
+from catalog.system.system_views import (
     SCHEMAS_OF_SYSTEM,
     is_system_catalog,
     is_system_schema,
@@ -63,9 +64,8 @@ from catalog.system_views import (
     system_view,
     system_views,
 )
-from catalog.table_folders import TableFolders
-from catalog.volume_errors import PathInVolume, VolumeNotFound
-from catalog.volume_paths import VOLUMES_FOLDER
+from catalog.volumes.errors import PathInVolume, VolumeNotFound
+from catalog.volumes.paths import VOLUMES_FOLDER
 
 logger = logging.getLogger(__name__)
 

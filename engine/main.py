@@ -17,21 +17,21 @@ from functools import partial
 from pathlib import Path
 
 from catalog.catalog import Catalog
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
+from catalog.discovery.other_tables import OtherTablesFinder
+from catalog.discovery.roots import configured_location, is_local
 from catalog.errors import SchemaNotFound, SqlError, shortened
-from catalog.file_store import FileStore
-from catalog.interruption import interrupted_by
-from catalog.leftovers import remove_catalog_leftovers
-from catalog.memory_store import MemoryStore
+from catalog.grants.tokens import TokenStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
-from catalog.other_tables import OtherTablesFinder
-from catalog.remote import open_files, open_tree
 from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlaces
-from catalog.roots import configured_location, is_local
-from catalog.tokens import TokenStore
+from catalog.store.file_store import FileStore
+from catalog.store.interruption import interrupted_by
+from catalog.store.leftovers import remove_catalog_leftovers
+from catalog.store.memory_store import MemoryStore
+from catalog.store.remote import open_files, open_tree
 from engine.binding.sight import seen_by
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed

@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from typing import assert_never
 
 from catalog.errors import CatalogBusy, SqlError, TableAlreadyExists
-from catalog.remote import look_again, one_look
+from catalog.store.remote import look_again, one_look
 from engine.authorization.accesses import access_of
 from engine.authorization.authorize import authorize
 from engine.authorization.policies import hides_texts, hides_work

@@ -17,8 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from catalog.credentials import use_credentials
 from catalog.errors import SqlError
+from catalog.rest.credentials import use_credentials
 from engine.engine import Engine
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method

@@ -20,12 +20,12 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
-from catalog.interruption import pause_for
 from catalog.rest.connections import is_below
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
 from catalog.rest.transport import SILENT_S, Answer, AnswerTooLong, Json, NoAnswer, Transport
 from catalog.rest.vended import GivenCredentials, given_credentials
+from catalog.store.interruption import pause_for
 
 logger = logging.getLogger(__name__)
 

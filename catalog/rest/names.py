@@ -1,8 +1,8 @@
 """The names of a REST catalog as names of ours, and back.
 
-A namespace is a schema; those of several levels are one schema with dots, as deeper folders are (`catalog.discovery`).
-A namespace of which a part has a dot has no name here. Names are compared without case: an exactly spelled one wins,
-and otherwise it has to be the only one.
+A namespace is a schema; those of several levels are one schema with dots, as deeper folders are
+(`catalog.discovery.discovery`). A namespace of which a part has a dot has no name here. Names are compared without
+case: an exactly spelled one wins, and otherwise it has to be the only one.
 
 Where a table is, is an address of ours, `iceberg-rest://<catalog>/<namespace>/<table>`: what lies where is in its
 metadata, which the catalog gives out (`RestCatalogs.load`). The address of a table that is made may have the place for
@@ -20,19 +20,19 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from catalog.credentials import options_for
+from catalog.discovery.roots import overlap
 from catalog.entries import CatalogEntry, TableEntry, ViewEntry
 from catalog.errors import TableAmbiguous
-from catalog.interruption import held
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
 from catalog.rest.connections import RestPolicy, options_of
+from catalog.rest.credentials import options_for
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestOptionInvalid
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
 from catalog.rest.vended import LentOptions, StorageOptions, now_ms, storage_options
 from catalog.rest.views import listed_view, view_entry
-from catalog.roots import overlap
+from catalog.store.interruption import held
 
 logger = logging.getLogger(__name__)
 

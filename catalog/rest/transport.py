@@ -1,7 +1,7 @@
 """Requests to a REST catalog: JSON out, JSON in, within limits of time and size.
 
 A read, or the request for a token, is cut off where the statement that waits for it is cancelled
-(`catalog.interruption`), once it is connected.
+(`catalog.store.interruption`), once it is connected.
 No redirect is followed, since the token would be shown to where it leads. What failed without an answer is told apart
 from what was answered: of a request that changes something, nobody knows whether it was carried out.
 
@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from catalog.interruption import held, interruptible
-from catalog.no_redirect import NoRedirect
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
+from catalog.rest.no_redirect import NoRedirect
 from catalog.rest.options import RestOptions
+from catalog.store.interruption import held, interruptible
 
 ANSWER_BYTES_MAX = 256 << 20
 """Of metadata, which names every snapshot of a table."""

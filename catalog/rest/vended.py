@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-from catalog.interruption import held
+from catalog.discovery.roots import is_below
 from catalog.rest.errors import RestSigningNotSupported
 from catalog.rest.hadoop_access import HadoopAccess, abfs_access, s3_access
-from catalog.roots import is_below
+from catalog.store.interruption import held
 
 Config = Mapping[str, str]
 _EARLY_MS = 5 * 60_000

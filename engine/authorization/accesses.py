@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from catalog.entries import ServerEntry, TableEntry
-from catalog.rights import kind_of
+from catalog.grants.rights import kind_of
 from engine.binding.bound import (
     AuthorizedStatement,
     BoundChanges,

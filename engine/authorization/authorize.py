@@ -1,9 +1,9 @@
 """Authorize: the only maker of an :class:`~engine.binding.bound.AuthorizedStatement`.
 
 What a statement requires, and what it does to a table with a row filter or column masks, stands with its family.
-Whether somebody has the privileges is decided in `catalog.conditions`, on the generation that the statement was bound
-on. A change of the catalog carries the condition along and checks it again. If nobody logs in, privileges do not count
-and nothing is checked.
+Whether somebody has the privileges is decided in `catalog.grants.conditions`, on the generation that the statement was
+bound on. A change of the catalog carries the condition along and checks it again. If nobody logs in, privileges do not
+count and nothing is checked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from catalog.conditions import AnyNeed, Condition, ensure_met
+from catalog.grants.conditions import AnyNeed, Condition, ensure_met
 from engine.authorization.needs import definer_of, executions
 from engine.authorization.policies import ensure_hides
 from engine.authorization.policy_effects import Effect

@@ -1,9 +1,9 @@
 """Privileges that statements require: the rules that several families share, pure over what was bound.
 
 What each statement requires stands with its family (`engine.statements`). The rules are Databricks' where it has the
-statement. USE on the schema and catalog of each object comes with every need (`catalog.conditions`). Nothing here looks
-at who asks; what the principal may not know of was not found when the statement was bound, except for containers that
-statements name and binding does not look up: these are looked up here.
+statement. USE on the schema and catalog of each object comes with every need (`catalog.grants.conditions`). Nothing
+here looks at who asks; what the principal may not know of was not found when the statement was bound, except for
+containers that statements name and binding does not look up: these are looked up here.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from catalog.conditions import AnyNeed, Definer, Need
 from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, VolumeEntry, owner_of
+from catalog.grants.conditions import AnyNeed, Definer, Need
+from catalog.grants.privileges import Privilege, user
+from catalog.grants.rights import label_of
 from catalog.names import TableName, path_of
-from catalog.privileges import Privilege, user
-from catalog.rights import label_of
-from catalog.system_views import is_system_schema
+from catalog.system.system_views import is_system_schema
 from engine.binding.bound import (
     BoundChanges,
     BoundFiles,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from catalog.audit_table import AUDIT_COLUMNS, AUDIT_TABLE, audit_view, day_of, trail_files
+from catalog.system.audit_table import AUDIT_COLUMNS, AUDIT_TABLE, audit_view, day_of, trail_files
 from engine.binding.bound import BoundFiles, BoundView
 from engine.errors.statement_errors import NoAuditTrail
 from engine.sql.parser import parse_stored_query

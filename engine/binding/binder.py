@@ -13,17 +13,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from catalog.audit_table import is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import PathNotAllowed, SqlError, TableExpected
+from catalog.grants.privileges import Principal
+from catalog.grants.right_errors import ViewOwnerLacksPrivileges
+from catalog.grants.rights import label_of, owning
 from catalog.names import NAME_BYTES_MAX, Matcher, SchemaName, TableName, matches_all, path_format, path_of
-from catalog.privileges import Principal
 from catalog.rest.errors import RestViewNotReadable
-from catalog.right_errors import ViewOwnerLacksPrivileges
-from catalog.rights import label_of, owning
-from catalog.server_views import is_server_schema
-from catalog.system_views import is_system_schema
+from catalog.system.audit_table import is_audit_schema
+from catalog.system.server_views import is_server_schema
+from catalog.system.system_views import is_system_schema
 from catalog.view import CatalogView
 from engine.binding.audit_rows import audit_rows
 from engine.binding.bound import (

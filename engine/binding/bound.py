@@ -18,10 +18,10 @@ from typing import TypeAlias, assert_never
 import pyarrow as pa
 
 from catalog.catalog import CatalogView
-from catalog.conditions import Condition
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
+from catalog.grants.conditions import Condition
 from catalog.names import TableName
-from catalog.policies import NO_POLICIES, Policies
+from catalog.policies.policies import NO_POLICIES, Policies
 from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary

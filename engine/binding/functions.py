@@ -18,10 +18,10 @@ from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 from catalog.entries import FunctionEntry, owner_of
+from catalog.grants.privileges import Principal, group, user
+from catalog.grants.right_errors import FunctionNotFound, ViewOwnerLacksPrivileges
+from catalog.grants.rights import Login, caller_of, label_of, owning
 from catalog.names import SchemaName, TableName, quote
-from catalog.privileges import Principal, group, user
-from catalog.right_errors import FunctionNotFound, ViewOwnerLacksPrivileges
-from catalog.rights import Login, caller_of, label_of, owning
 from catalog.view import CatalogView
 from engine.binding.bound import BoundFunction, BoundRelation
 from engine.errors.function_errors import (

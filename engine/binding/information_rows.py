@@ -12,14 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cache, cached_property, partial
 
-from catalog.audit_table import SYSTEM_CATALOG
 from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.errors import SqlError
-from catalog.information_schema import RELATIONS
+from catalog.grants.rights import kind_of
+from catalog.grants.shown_grants import effective_grants
 from catalog.names import CatalogName, TableName, matches_all
-from catalog.policies import PolicyFunction
-from catalog.rights import kind_of
-from catalog.shown_grants import effective_grants
+from catalog.policies.policies import PolicyFunction
+from catalog.system.audit_table import SYSTEM_CATALOG
+from catalog.system.information_schema import RELATIONS
 from catalog.view import CatalogView
 from engine.binding.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
 from engine.binding.given_views import given_view, view_of_rows

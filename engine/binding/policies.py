@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from catalog.effective_policies import effective_policies, levels_of
 from catalog.entries import FunctionEntry, TableEntry
 from catalog.errors import SqlError
+from catalog.grants.privileges import Principal
 from catalog.names import fold, quote
-from catalog.policies import NO_POLICIES, Policies, PolicyArgument, PolicyFunction
-from catalog.privileges import Principal
+from catalog.policies.effective_policies import effective_policies, levels_of
+from catalog.policies.policies import NO_POLICIES, Policies, PolicyArgument, PolicyFunction
 from catalog.state import CatalogState
 from catalog.view import CatalogView
 from engine.binding.bound import BoundExpression, BoundPolicy, BoundRelation, BoundTable, tables_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, VolumeEntry
 from catalog.errors import PathNotAllowed, ViewExpected
+from catalog.grants.privileges import Kind
+from catalog.grants.right_errors import FunctionNotFound, LocationNotFound
 from catalog.names import CatalogName, TableName, path_of
-from catalog.privileges import Kind
-from catalog.right_errors import FunctionNotFound, LocationNotFound
-from catalog.volume_errors import VolumeNotFound
+from catalog.volumes.errors import VolumeNotFound
 from engine.binding.binder import Binder
 from engine.errors.function_errors import PersistentFunctionExpected
 from engine.statements.functions.statement import DropFunction

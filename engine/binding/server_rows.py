@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import matches_all
-from catalog.server_views import SERVER_RELATIONS
+from catalog.system.server_views import SERVER_RELATIONS
 from catalog.view import CatalogView
 from engine.binding.bound import BoundTable, BoundView
 from engine.binding.given_views import given_view, view_of_rows

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from catalog.names import fold
 from catalog.view import CatalogView
-from catalog.volume_paths import VolumePath, is_volume_path, names_volume_files, parse_volume_path
+from catalog.volumes.paths import VolumePath, is_volume_path, names_volume_files, parse_volume_path
 from engine.binding.bound import BoundFiles, BoundTable, PathOwner
 from engine.binding.sight import free_path_owners, volume_location, volume_of_path
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from catalog.catalog import Catalog
-from catalog.tokens import TokenStore
+from catalog.grants.tokens import TokenStore
 from engine.cache.result_cache import ResultCache
 from engine.concurrency.remembered import Remembered
 from engine.concurrency.table_locks import TableLocks

@@ -8,9 +8,9 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateView, SetViewProperties
 from catalog.entries import ViewEntry
 from catalog.errors import TableAlreadyExists
-from catalog.right_changes import CreateFunction
-from catalog.right_errors import FunctionAlreadyExists
-from catalog.volume_changes import CreateVolume
+from catalog.grants.right_changes import CreateFunction
+from catalog.grants.right_errors import FunctionAlreadyExists
+from catalog.volumes.changes import CreateVolume
 from engine.binding.bound import Outcome
 from engine.planning.plans.ddl import (
     CatalogPlan,

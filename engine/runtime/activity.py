@@ -1,7 +1,7 @@
 """The front ends' knowledge of sessions and statements, for the views of `system.gateway`, and of users, for GRANT.
 
 The engine asks an `ActivitySource` when a statement names such a view or a user; the gateway implements it. Rows have
-the fields of the columns in `catalog/server_views.py`, in their order. Times are milliseconds since the epoch.
+the fields of the columns in `catalog/system/server_views.py`, in their order. Times are milliseconds since the epoch.
 """
 
 from __future__ import annotations

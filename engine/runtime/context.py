@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from catalog.right_differences import RightDifference
+from catalog.grants.right_differences import RightDifference
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit, Lineage, StatementAccess

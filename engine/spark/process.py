@@ -25,7 +25,7 @@ from typing import Any
 from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
-from catalog.credentials import hadoop_settings
+from catalog.rest.credentials import hadoop_settings
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile, TaskCounts
 from engine.runtime.vitals import Vitals, read_jobs

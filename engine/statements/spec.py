@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, Protocol, TypeVar
 
-from catalog.conditions import AnyNeed
-from catalog.privileges import Privilege
+from catalog.grants.conditions import AnyNeed
+from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target
 from engine.authorization.policy_effects import Effect, PolicyEffect
 from engine.binding.binder import Binder

@@ -7,8 +7,8 @@ what is opened. Rights and policies hold for a table, so a log must not reach th
 - A relative path stays below the table's root: no segment of it is `..`. Paths are decoded once before they come here,
   so `%2e%2e` is `..`, and a path that was encoded twice names a folder called `%2e%2e`.
 - An absolute path is located below the table's root, or below a source of a shallow clone that the catalog has on
-  record (`catalog.other_tables`). The scheme is part of that comparison. Schemes that are spellings of one store
-  (`s3a`, `s3`) are equal.
+  record (`catalog.discovery.other_tables`). The scheme is part of that comparison. Schemes that are spellings of one
+  store (`s3a`, `s3`) are equal.
 - No path leads into a folder that belongs to another table of the catalog, even if that is below the table's root.
 
 Paths are compared as strings, which costs no request. What is checked where:
@@ -45,8 +45,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.other_tables import NO_OTHER_TABLES, OtherTables
-from catalog.roots import SAME_STORE
+from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
+from catalog.discovery.roots import SAME_STORE
 from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
 from engine.storage.errors import LogPathNotAllowed

@@ -20,7 +20,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from catalog.store_requests import list_s3
+from catalog.store.store_requests import list_s3
 
 Entries = Iterator[dict[str, Any]]
 

@@ -2,7 +2,7 @@
 
 A commit is a file that must appear whole, and for one writer only. A local file is a synced temporary file that is
 hard-linked to its name: `link` fails if the name exists. Object stores have conditional puts
-(:mod:`catalog.conditional_put`). Nothing is emulated by check-then-write; a scheme without either is not written.
+(:mod:`catalog.store.conditional_put`). Nothing is emulated by check-then-write; a scheme without either is not written.
 
 Three outcomes. True: the file is ours. False: a file of that name exists. `OSError`: *unknown*. And even False is not
 proof that another writer won: the clients of object stores repeat a request whose answer was lost, and the repetition
@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from catalog.conditional_put import CONDITIONS, put_file_if_absent, put_if_absent
+from catalog.store.conditional_put import CONDITIONS, put_file_if_absent, put_if_absent
 from engine.storage.errors import StorageNotWritable
 
 TEMPORARY_SUFFIX = ".tmp"

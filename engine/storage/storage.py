@@ -30,12 +30,12 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
-from catalog.client_errors import as_os_errors
-from catalog.conditional_put import open_file_system
-from catalog.credentials import options_for
-from catalog.other_tables import NO_OTHER_TABLES, OtherTables
-from catalog.remote import forget_listings
-from catalog.store_requests import (
+from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
+from catalog.rest.client_errors import as_os_errors
+from catalog.rest.credentials import options_for
+from catalog.store.conditional_put import open_file_system
+from catalog.store.remote import forget_listings
+from catalog.store.store_requests import (
     delete_file,
     delete_files,
     file_info,
@@ -192,7 +192,7 @@ class Storage(ABC):
         """Writes as `write`, for files that are not to be in memory: it appears when the block ends without an error.
 
         Without `replace`, raises `FileExistsError` for a name that exists, and `StorageNotWritable` where two such
-        writers could both succeed. See `catalog.conditional_put` for large files.
+        writers could both succeed. See `catalog.store.conditional_put` for large files.
         """
 
     @abstractmethod

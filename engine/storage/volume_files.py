@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO
 
-from catalog.volume_errors import VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty, VolumeNotFound
-from catalog.volume_paths import VolumePath
+from catalog.volumes.errors import VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty, VolumeNotFound
+from catalog.volumes.paths import VolumePath
 from engine.errors.disk_errors import storage_error
 from engine.errors.volume_errors import FileInStagingPathExists
 from engine.storage.errors import LogPathNotAllowed

@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import Any, NotRequired, Protocol, TypedDict, assert_never
 
 from catalog.errors import SqlError
-from catalog.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
+from catalog.grants.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.errors import AuditNotWritten

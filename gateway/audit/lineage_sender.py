@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from catalog.no_redirect import NoRedirect
-from catalog.secret_files import make_private_folder
+from catalog.rest.no_redirect import NoRedirect
+from catalog.rest.secret_files import make_private_folder
 
 SPOOLED_MAX = 10_000
 _PAUSE_S, _PAUSE_S_MAX, _TIMEOUT_S = 1.0, 60.0, 10.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from catalog.secret_files import read_secret
+from catalog.rest.secret_files import read_secret
 from gateway.audit.auditor import Auditor, NoAudit, TrailAuditor
 from gateway.audit.errors import LineageWithoutAudit
 from gateway.audit.heads import HeadSigner, private_key

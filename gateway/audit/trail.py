@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from catalog.audit_table import day_of, file_name, trail_files
+from catalog.system.audit_table import day_of, file_name, trail_files
 from gateway.audit.chain import GAP, Head, digest_of, follow, format_line, is_cut
 from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
 from gateway.audit.heads import HeadSigner

@@ -22,7 +22,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Protocol, assert_never
 
-from catalog.tokens import TOKEN_PREFIX
+from catalog.grants.tokens import TOKEN_PREFIX
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.acting import Acting
 from gateway.authenticators.certificates import Certificates

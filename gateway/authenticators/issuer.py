@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
 
-from catalog.no_redirect import NoRedirect
+from catalog.rest.no_redirect import NoRedirect
 from gateway.authenticators.errors import IssuerUnusable
 from gateway.authenticators.peer import Peer
 

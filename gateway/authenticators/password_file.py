@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from catalog.errors import SqlError
-from catalog.secret_errors import SecretUnusable
-from catalog.secret_files import locked, read_secret, stamp_of, write_secret
+from catalog.rest.secret_errors import SecretUnusable
+from catalog.rest.secret_files import locked, read_secret, stamp_of, write_secret
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name

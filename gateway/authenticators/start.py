@@ -13,8 +13,8 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from catalog.secret_files import ensure_private, make_private_folder, read_secret
-from catalog.tokens import TokenStore
+from catalog.grants.tokens import TokenStore
+from catalog.rest.secret_files import ensure_private, make_private_folder, read_secret
 from engine.runtime.identity import Method
 from gateway.authenticators.acting import Acting, ProxyRule
 from gateway.authenticators.anonymous import Anonymous

@@ -1,4 +1,4 @@
-"""The method `token`: personal access tokens (`catalog/tokens.py`).
+"""The method `token`: personal access tokens (`catalog/grants/tokens.py`).
 
 A token acts as its owner with the groups that the owner has now, so it ends with its owner. Where users have no
 password here (they log in at an identity provider), nobody can be asked, and the groups are those of the log-in that
@@ -7,7 +7,7 @@ made the token.
 
 from __future__ import annotations
 
-from catalog.tokens import TokenEntry, TokenStore
+from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.errors import CredentialsRefused
 from gateway.authenticators.users import UserDirectory

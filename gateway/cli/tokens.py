@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from catalog.errors import SqlError
-from catalog.tokens import TokenOwner, TokenRequest, TokenStore
+from catalog.grants.tokens import TokenOwner, TokenRequest, TokenStore
 from engine.runtime.identity import Method
 from gateway.authenticators.names import ensure_name
 

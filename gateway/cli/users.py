@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.errors import SqlError
-from catalog.tokens import TokenStore
+from catalog.grants.tokens import TokenStore
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.password_file import User, load_users, remove_user, store_user
 from gateway.authenticators.passwords import ensure_new_password, hash_password

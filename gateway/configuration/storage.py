@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from catalog.credentials import Credential
+from catalog.rest.credentials import Credential
 from gateway.configuration.fields import Rule, setting
 from gateway.configuration.secrets import find_secret, is_reference
 from gateway.process.start_errors import CredentialInvalid

@@ -11,7 +11,7 @@ from flask import Flask, Response, jsonify, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
-from catalog.tokens import TokenStore
+from catalog.grants.tokens import TokenStore
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints

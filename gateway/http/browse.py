@@ -27,7 +27,7 @@ from functools import partial
 import pyarrow as pa
 from flask import Blueprint, request
 
-from catalog.audit_table import SYSTEM_CATALOG
+from catalog.system.audit_table import SYSTEM_CATALOG
 from engine.runtime.results import sql_type_of
 from engine.statements.base import Statement
 from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeTable

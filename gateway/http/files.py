@@ -25,7 +25,7 @@ from typing import BinaryIO
 
 from flask import Blueprint, Response, g, request
 
-from catalog.volume_errors import VolumeFileNotFound
+from catalog.volumes.errors import VolumeFileNotFound
 from engine.runtime.identity import Identity
 from engine.statements.volumes.statement import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from catalog.tokens import TokenEntry, TokenStore
+from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.runtime.identity import Identity
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
 from gateway.http.callers import Callers, json_content, origin_of_request

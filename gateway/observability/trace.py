@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 
-from catalog.right_differences import RightDifference
+from catalog.grants.right_differences import RightDifference
 from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.context import StatementContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from catalog.secret_files import read_secret
+from catalog.rest.secret_files import read_secret
 from gateway.configuration.config import TracingSection
 from gateway.observability.tracing import SpanExporter, StatementTracer
 from gateway.process.start_errors import TracingNotInstalled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto
 
-from catalog.files import Files
+from catalog.store.files import Files
 
 
 class Crash(BaseException):

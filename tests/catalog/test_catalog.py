@@ -21,15 +21,15 @@ from catalog.changes import (
     DropView,
     RenameTable,
 )
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.errors import CatalogBusy, LakeNotAvailable, LocationOverlap, PathNotAllowed, SqlError
-from catalog.file_store import FileStore
-from catalog.files import LocalFiles, LocalTree
-from catalog.memory_store import MemoryStore
+from catalog.grants.rights import NOBODY
 from catalog.names import CatalogName, SchemaName, TableName, jdbc_matcher, like_matcher
-from catalog.rights import NOBODY
 from catalog.state import CatalogState
+from catalog.store.file_store import FileStore
+from catalog.store.files import LocalFiles, LocalTree
+from catalog.store.memory_store import MemoryStore
 from tests.catalog.lakes import make_tables
 
 SPARK = CatalogName("spark_catalog")

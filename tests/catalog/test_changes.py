@@ -22,7 +22,7 @@ from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry, Vo
 from catalog.errors import SqlError
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.state import INITIAL_STATE, CatalogState
-from catalog.volume_changes import CreateVolume, DropVolume
+from catalog.volumes.changes import CreateVolume, DropVolume
 
 
 def schema(name: str, catalog: str = "spark_catalog") -> SchemaName:

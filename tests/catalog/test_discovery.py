@@ -10,11 +10,10 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from catalog import discovery
-from catalog.discovery import DEPTH_MAX, ServedFolder
+from catalog.discovery.discovery import DEPTH_MAX, ServedFolder, discovery
 from catalog.errors import LakeNotAvailable, TableAmbiguous
-from catalog.files import UNLISTED_MARK, Child, LocalTree, Tree
-from catalog.remote import LISTING_KEPT_S, RemoteTree, open_tree
+from catalog.store.files import UNLISTED_MARK, Child, LocalTree, Tree
+from catalog.store.remote import LISTING_KEPT_S, RemoteTree, open_tree
 from engine.delta.spec.paths import LogFileKind, parse_log_path
 from tests.catalog.lakes import FIRST_VERSION
 from tests.catalog.lakes import make_tables as table

@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 
 from catalog.changes import apply
-from catalog.effective_policies import effective_policies
 from catalog.entries import FunctionEntry, GroupEntry, SchemaEntry, TableEntry
-from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.errors import SqlError
-from catalog.named_policies import ColumnMatch, NamedPolicy, PolicyKind
+from catalog.grants.privileges import EVERYBODY, Kind, Principal, group, user
+from catalog.grants.right_changes import DropFunction, DropGroup, Securable
 from catalog.names import CatalogName, SchemaName, TableName
-from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
-from catalog.privileges import EVERYBODY, Kind, Principal, group, user
-from catalog.right_changes import DropFunction, DropGroup, Securable
+from catalog.policies.effective_policies import effective_policies
+from catalog.policies.named_policies import ColumnMatch, NamedPolicy, PolicyKind
+from catalog.policies.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
+from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
+from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagPairs, is_met, shown
 from catalog.state import INITIAL_STATE, CatalogState
-from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags
-from catalog.tags import AllOf, AnyOf, HasTag, NoneOf, TagPairs, is_met, shown
+from catalog.store.entry_json import MalformedEntry, from_json, to_json
 
 CATALOG, SCHEMA = CatalogName("spark_catalog"), SchemaName("spark_catalog", "shop")
 TABLE, F, G = TableName(*SCHEMA.parts, "t"), TableName(*SCHEMA.parts, "f"), TableName(*SCHEMA.parts, "g")

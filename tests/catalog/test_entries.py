@@ -21,9 +21,9 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.entry_json import MalformedEntry, from_json, to_json
+from catalog.grants.privileges import Grant, PrincipalKind, Privilege, group, user
 from catalog.names import CatalogName, SchemaName, TableName
-from catalog.privileges import Grant, PrincipalKind, Privilege, group, user
+from catalog.store.entry_json import MalformedEntry, from_json, to_json
 
 ORDERS = TableName("spark_catalog", "Shop", "Orders")
 GRANTS = (Grant(user("ann"), Privilege.SELECT, "ada"), Grant(group("Staff"), Privilege.ALL))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.remote import open_files
+from catalog.store.remote import open_files
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077, 0])

@@ -23,17 +23,17 @@ from catalog.errors import (
     StoreSchemeNotSupported,
     TableAlreadyExists,
 )
-from catalog.file_store import GENERATIONS_KEPT, FileStore
-from catalog.files import Files, LocalFiles
-from catalog.named_policies import NamedPolicy, PolicyKind
+from catalog.grants.privileges import EVERYBODY, Kind, Privilege
+from catalog.grants.right_changes import CreateFunction, GrantPrivileges, RevokePrivileges, Securable
 from catalog.names import SchemaName, TableName
-from catalog.policies import PolicyFunction
-from catalog.policy_changes import SetRowFilter
-from catalog.privileges import EVERYBODY, Kind, Privilege
-from catalog.remote import open_files
-from catalog.right_changes import CreateFunction, GrantPrivileges, RevokePrivileges, Securable
+from catalog.policies.named_policies import NamedPolicy, PolicyKind
+from catalog.policies.policies import PolicyFunction
+from catalog.policies.policy_changes import SetRowFilter
+from catalog.policies.tag_changes import CreatePolicy, SetTags
 from catalog.state import INITIAL_STATE, CatalogState
-from catalog.tag_changes import CreatePolicy, SetTags
+from catalog.store.file_store import GENERATIONS_KEPT, FileStore
+from catalog.store.files import Files, LocalFiles
+from catalog.store.remote import open_files
 from tests.catalog.faulty_files import Crash, Fault, FaultyFiles
 from tests.paths import ROOT
 
@@ -455,9 +455,9 @@ import sys
 from catalog.catalog import Catalog
 from catalog.changes import CreateTable
 from catalog.entries import TableEntry
-from catalog.file_store import FileStore
+from catalog.store.file_store import FileStore
 from catalog.names import TableName
-from catalog.remote import open_files
+from catalog.store.remote import open_files
 folder, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 catalog = Catalog(FileStore(open_files(folder)), allowed_roots=["/data"])
 print("ready", flush=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.files import Files
-from catalog.remote import open_files
+from catalog.store.files import Files
+from catalog.store.remote import open_files
 
 
 @pytest.fixture(params=["local", "fsspec"])

@@ -20,11 +20,11 @@ import pytest
 from catalog.catalog import Catalog
 from catalog.changes import CreateSchema
 from catalog.entries import SchemaEntry, TableEntry, ViewEntry
-from catalog.entry_json import from_json
-from catalog.file_store import GENERATIONS_KEPT, FileStore
-from catalog.files import LocalFiles
 from catalog.names import SchemaName, TableName
 from catalog.state import CatalogState
+from catalog.store.entry_json import from_json
+from catalog.store.file_store import GENERATIONS_KEPT, FileStore
+from catalog.store.files import LocalFiles
 from tests.chosen import some
 from tests.paths import ROOT
 
@@ -35,8 +35,8 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateTable, CreateView, DropTable, DropView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
-from catalog.file_store import FileStore
-from catalog.files import LocalFiles
+from catalog.store.file_store import FileStore
+from catalog.store.files import LocalFiles
 from catalog.names import SchemaName, TableName
 folder, me, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 catalog, shop = Catalog(FileStore(LocalFiles(folder)), allowed_roots=["/data"]), SchemaName("spark_catalog", "shop")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from catalog import other_tables
 from catalog.catalog import Catalog
 from catalog.changes import CreateSchema, CreateTable, DropTable, ForgetClone, RecordClone
+from catalog.discovery import other_tables
+from catalog.discovery.other_tables import OtherTables, OtherTablesFinder
 from catalog.entries import CloneEntry, SchemaEntry, TableEntry
-from catalog.memory_store import MemoryStore
 from catalog.names import SchemaName, TableName
-from catalog.other_tables import OtherTables, OtherTablesFinder
+from catalog.store.memory_store import MemoryStore
 
 
 def _name(table: str) -> TableName:

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.errors import PathNotAllowed, StorageNotAvailable
-from catalog.rest.errors import RestTableInLake
-from catalog.rest.places import RestPlaces
-from catalog.roots import (
+from catalog.discovery.roots import (
     AllowedRoots,
     canonical_location,
     configured_location,
@@ -19,6 +16,9 @@ from catalog.roots import (
     may_be_below,
     overlap,
 )
+from catalog.errors import PathNotAllowed, StorageNotAvailable
+from catalog.rest.errors import RestTableInLake
+from catalog.rest.places import RestPlaces
 
 
 @pytest.fixture

@@ -22,14 +22,14 @@ from catalog.changes import (
     apply,
 )
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
-from catalog.entry_json import to_json
 from catalog.errors import TableAlreadyExists
-from catalog.file_store import GENERATIONS_KEPT, FileStore
-from catalog.memory_store import MemoryStore
 from catalog.names import CatalogName, SchemaName, TableName
-from catalog.remote import open_files
 from catalog.state import INITIAL_STATE, CatalogState
-from catalog.store import CatalogStore
+from catalog.store.entry_json import to_json
+from catalog.store.file_store import GENERATIONS_KEPT, FileStore
+from catalog.store.memory_store import MemoryStore
+from catalog.store.remote import open_files
+from catalog.store.store import CatalogStore
 
 Reopen = Callable[[], CatalogStore]
 SHOP = SchemaName("spark_catalog", "Shop")

@@ -22,7 +22,7 @@ from databricks.sdk import WorkspaceClient
 from databricks.sdk.errors import DatabricksError
 from databricks.sql.exc import Error
 
-from catalog.volume_paths import parse_volume_path
+from catalog.volumes.paths import parse_volume_path
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver

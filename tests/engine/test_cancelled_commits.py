@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catalog.file_store import FileStore
+from catalog.store.file_store import FileStore
 from engine.delta.commit import transaction
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext

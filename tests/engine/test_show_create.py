@@ -16,11 +16,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from catalog.catalog import Catalog
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
 from catalog.errors import SqlError
-from catalog.files import LocalTree
-from catalog.memory_store import MemoryStore
 from catalog.names import quote
+from catalog.store.files import LocalTree
+from catalog.store.memory_store import MemoryStore
 from engine.binding.sources import Sources
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from catalog.tokens import TokenStore
+from catalog.grants.tokens import TokenStore
 from engine.pipeline import parse_statement
 from engine.runtime.identity import Identity, Method, Scope
 from engine.statements.tokens.statement import CreateToken, RevokeToken, ShowTokens

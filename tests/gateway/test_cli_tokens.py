@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.tokens import TokenOwner, TokenStore
+from catalog.grants.tokens import TokenOwner, TokenStore
 from gateway.__main__ import main
 from gateway.authenticators.tokens import Tokens
 

@@ -10,9 +10,9 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from catalog.credentials import Credential, hadoop_settings, options_for, use_credentials
 from catalog.errors import SqlError
-from catalog.remote import open_files
+from catalog.rest.credentials import Credential, hadoop_settings, options_for, use_credentials
+from catalog.store.remote import open_files
 from engine.storage.storage import open_storage
 from gateway.configuration.loader import load_config
 from gateway.configuration.storage import open_credentials

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from catalog.other_tables import OtherTables
+from catalog.discovery.other_tables import OtherTables
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeAlias
 
-from catalog.other_tables import OtherTables
+from catalog.discovery.other_tables import OtherTables
 from engine.storage.confinement import Confinement
 from engine.storage.storage import FileStatus, FolderListing, Storage
 

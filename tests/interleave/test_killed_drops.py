@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from catalog.catalog import Catalog
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
 from catalog.entries import TableEntry
 from catalog.errors import CatalogNotWritable, SqlError, TableNotFound
-from catalog.file_store import FileStore
-from catalog.files import LocalFiles, LocalTree
 from catalog.names import SchemaName
+from catalog.store.file_store import FileStore
+from catalog.store.files import LocalFiles, LocalTree
 from engine.binding.sources import Sources
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.errors.definition_errors import DropByPath, SchemaNotRemovable, TableNotRemovable

@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 from catalog.catalog import Catalog
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
 from catalog.entries import TableEntry
 from catalog.errors import CatalogNotWritable, DiscoveredObject, TableAlreadyExists, TableNotFound
-from catalog.file_store import FileStore
-from catalog.files import LocalFiles, LocalTree
 from catalog.names import TableName
 from catalog.state import CatalogState
+from catalog.store.file_store import FileStore
+from catalog.store.files import LocalFiles, LocalTree
 from engine.binding.bound import Outcome
 from engine.binding.sources import Sources
 from engine.concurrency.retry import RetryPolicy

@@ -10,12 +10,12 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateTable, RenameTable
 from catalog.entries import TableEntry
 from catalog.errors import SqlError, TableAmbiguous
-from catalog.memory_store import MemoryStore
 from catalog.names import TableName
 from catalog.rest.client import RestClient
 from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.names import RestCatalogs, RestNames, location_of
 from catalog.rest.options import RestOptions
+from catalog.store.memory_store import MemoryStore
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer
 

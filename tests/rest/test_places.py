@@ -11,13 +11,13 @@ from deltalake import write_deltalake
 
 from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.errors import LocationOverlap
+from catalog.grants.right_changes import CreateFunction
 from catalog.names import ICEBERG, SchemaName, TableName
-from catalog.policies import PolicyArgument, PolicyFunction
-from catalog.policy_changes import SetRowFilter
+from catalog.policies.policies import PolicyArgument, PolicyFunction
+from catalog.policies.policy_changes import SetRowFilter
 from catalog.rest.names import RestNames
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace
-from catalog.right_changes import CreateFunction
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.runtime.identity import Identity
 from tests.rest.conftest import RestServer

@@ -13,11 +13,11 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateTable, CreateView, DropView
 from catalog.entries import TableEntry, ViewColumn, ViewEntry
 from catalog.errors import TableAlreadyExists
-from catalog.memory_store import MemoryStore
 from catalog.names import SchemaName, TableName
 from catalog.rest.names import RestCatalogs, location_of
 from catalog.rest.new_views import creation
 from catalog.rest.views import view_entry
+from catalog.store.memory_store import MemoryStore
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from catalog.entries import FunctionEntry
+from catalog.grants.right_changes import CreateFunction
+from catalog.grants.right_differences import RightDifference
 from catalog.names import DEFAULT_CATALOG, SchemaName, TableName
-from catalog.right_changes import CreateFunction
-from catalog.right_differences import RightDifference
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
 from tests.security.guarded_lake import GuardedLake, Reached

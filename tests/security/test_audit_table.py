@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from catalog.audit_table import AUDIT_COLUMNS, file_name
+from catalog.system.audit_table import AUDIT_COLUMNS, file_name
 from engine.planning.reads.listed_choice import ListedChoice
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver

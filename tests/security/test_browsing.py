@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
-from catalog.policies import PolicyArgument, PolicyFunction
-from catalog.policy_changes import SetRowFilter
-from catalog.right_changes import CreateFunction
+from catalog.policies.policies import PolicyArgument, PolicyFunction
+from catalog.policies.policy_changes import SetRowFilter
 from engine.delta.snapshot.column_statistics import write_distinct_counts
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.pruning.distinct_counts import DistinctCount

@@ -10,10 +10,10 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
-from catalog.policies import PolicyArgument, PolicyFunction
-from catalog.policy_changes import SetRowFilter
-from catalog.right_changes import CreateFunction
+from catalog.policies.policies import PolicyArgument, PolicyFunction
+from catalog.policies.policy_changes import SetRowFilter
 from engine.authorization.policies import ensure_hides
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundStatement, BoundTable

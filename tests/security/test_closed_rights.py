@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from catalog.entries import FunctionEntry
+from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
-from catalog.right_changes import CreateFunction
 from tests.security.guarded_lake import GuardedLake
 
 

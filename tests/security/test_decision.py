@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.entries import CatalogEntry, GroupEntry, SchemaEntry, SecurableEntry, TableEntry, ViewEntry
+from catalog.grants.privileges import DATA, PRIVILEGES, Grant, Kind, Principal, PrincipalKind, Privilege, group, user
+from catalog.grants.rights import Login, Rights, caller_of, kind_of
 from catalog.names import CatalogName, SchemaName, TableName
-from catalog.privileges import DATA, PRIVILEGES, Grant, Kind, Principal, PrincipalKind, Privilege, group, user
-from catalog.rights import Login, Rights, caller_of, kind_of
 from catalog.state import INITIAL_STATE, CatalogState
 
 USERS = ("ann", "bob", "eve")

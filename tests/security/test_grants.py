@@ -9,9 +9,9 @@ import pytest
 
 from catalog.changes import CreateView
 from catalog.entries import FunctionEntry, FunctionParameter, ViewEntry
+from catalog.grants.privileges import Privilege
+from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
-from catalog.privileges import Privilege
-from catalog.right_changes import CreateFunction
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables

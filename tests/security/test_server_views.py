@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.entries import TableEntry
-from catalog.server_views import SERVER_RELATIONS
+from catalog.system.server_views import SERVER_RELATIONS
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundTable
 from engine.main import LakeEngine

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from catalog.changes import CreateView
-from catalog.effective_policies import effective_policies
 from catalog.entries import FunctionEntry, FunctionParameter, TableEntry, ViewColumn, ViewEntry
-from catalog.entry_json import from_json, to_json
-from catalog.named_policies import NamedPolicy, PolicyKind
+from catalog.grants.privileges import EVERYBODY, Kind
+from catalog.grants.right_changes import CreateFunction, Securable
 from catalog.names import SchemaName, TableName
-from catalog.policies import PolicyArgument
-from catalog.privileges import EVERYBODY, Kind
-from catalog.right_changes import CreateFunction, Securable
-from catalog.tag_changes import CreatePolicy
-from catalog.tags import Tags
+from catalog.policies.effective_policies import effective_policies
+from catalog.policies.named_policies import NamedPolicy, PolicyKind
+from catalog.policies.policies import PolicyArgument
+from catalog.policies.tag_changes import CreatePolicy
+from catalog.policies.tags import Tags
+from catalog.store.entry_json import from_json, to_json
 from tests.security.guarded_lake import GuardedLake
 
 HIDE = "CREATE POLICY hide ON SCHEMA shop COLUMN MASK shop.hide TO `account users` EXCEPT ann, GROUP audit FOR TABLES "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.tokens import TokenStore
+from catalog.grants.tokens import TokenStore
 from gateway.authenticators.password_file import User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.hs2.gen import ttypes as t

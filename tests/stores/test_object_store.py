@@ -9,9 +9,9 @@ import pytest
 
 from catalog.changes import CreateTable, apply
 from catalog.entries import TableEntry
-from catalog.file_store import FileStore
 from catalog.names import TableName
-from catalog.remote import open_files
+from catalog.store.file_store import FileStore
+from catalog.store.remote import open_files
 from engine.pipeline import parse_statement, run_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity

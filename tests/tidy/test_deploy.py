@@ -8,9 +8,9 @@ from dataclasses import asdict
 
 import pytest
 
-from catalog.discovery import DEPTH_MAX
-from catalog.file_store import GENERATIONS_KEPT
-from catalog.remote import LISTING_KEPT_S
+from catalog.discovery.discovery import DEPTH_MAX
+from catalog.store.file_store import GENERATIONS_KEPT
+from catalog.store.remote import LISTING_KEPT_S
 from gateway.configuration.config import Config
 from tests.paths import ROOT
 

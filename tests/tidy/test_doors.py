@@ -16,7 +16,7 @@ DOORS = {
     "cryptography": r"gateway/audit/heads\.py$",
     "ldap3": r"gateway/authenticators/ldap\.py$",
     "argon2": r"gateway/authenticators/passwords\.py$",
-    "opentelemetry": r"gateway/open_telemetry\.py$",
+    "opentelemetry": r"gateway/observability/open_telemetry\.py$",
     "sqlglot": r"engine/sql/",
     "pyspark": r"engine/spark/",
     "py4j": r"engine/spark/",
@@ -24,7 +24,7 @@ DOORS = {
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
     "fastavro": r"engine/iceberg/manifests/avro\.py$",
-    "fsspec": r"catalog/conditional_put\.py$",
+    "fsspec": r"catalog/store/conditional_put\.py$",
 }
 # Comes with a library that is declared.
 OPTIONAL = {"opentelemetry": "otel"}

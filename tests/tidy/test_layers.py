@@ -114,7 +114,7 @@ def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
         "engine.storage",
         "engine.tables",
         "catalog.errors",
-        "catalog.files",
+        "catalog.store.files",
     )
     others = [
         f"{module.path}:{line} imports {name}"

@@ -20,11 +20,11 @@ from dataclasses import replace
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateTable, DropTable, SetFormat
+from catalog.discovery.roots import is_local
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists, TableNotFound
-from catalog.files import LOG_FOLDER, is_version
 from catalog.rest.names import is_rest, without_place
-from catalog.roots import is_local
+from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.conflict_errors import (

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 
+from catalog.discovery.roots import AllowedRoots, canonical_location
 from catalog.errors import TableAlreadyExists
 from catalog.rest.errors import RestConflict
 from catalog.rest.names import RestCatalogs, is_rest, table_at, without_place
-from catalog.roots import AllowedRoots, canonical_location
 from engine.formats.iceberg.rest_creation import NewRestTable, staged_address
 from engine.formats.iceberg.rest_store import RestMetadataStore
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from catalog.errors import SqlError
-from catalog.files import LOG_FOLDER, is_version
+from catalog.store.files import LOG_FOLDER, is_version
 from engine.errors.conflict_errors import CommitOutcomeUnknown, CommittedWhileConverted, ConcurrentDrop
 from engine.iceberg.commit.fold import apply, new_metadata, unmet
 from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from catalog.files import LOG_FOLDER, is_version
+from catalog.store.files import LOG_FOLDER, is_version
 from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable, FolderOfTwoTables
 from engine.errors.table_errors import PartitionValueNotCastable
 from engine.iceberg.definition.columns import ID, spark_columns

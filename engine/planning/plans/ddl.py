@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.changes import Change
-from catalog.conditions import Condition
 from catalog.entries import FunctionEntry, TableEntry, ViewEntry
 from catalog.errors import SqlError
+from catalog.grants.conditions import Condition
 from catalog.names import SchemaName, TableName
 from engine.binding.bound import BoundTable
 from engine.planning.plans.expression_checks import ExpressionCheckPlan, RowChecks

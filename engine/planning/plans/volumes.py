@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.conditions import Condition
 from catalog.errors import SqlError
+from catalog.grants.conditions import Condition
 from catalog.names import TableName
-from catalog.volume_paths import VolumePath
+from catalog.volumes.paths import VolumePath
 from engine.statements.volumes.statement import FileStatement
 
 

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from catalog.errors import TooManyNameParts
 from catalog.names import DELTA, ICEBERG
-from catalog.volume_paths import names_volume_files
+from catalog.volumes.paths import names_volume_files
 from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
 from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
 from engine.statements.select.statement import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from catalog.privileges import Kind
+from catalog.grants.privileges import Kind
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
 from engine.sql.query.names import read_table

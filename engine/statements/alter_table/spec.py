@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from catalog.conditions import AnyNeed, Need
+from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.privileges import Privilege
 from catalog.names import PATH_SCHEMA, TableName, path_of
-from catalog.privileges import Privilege
 from engine.authorization.needs import on_target, schema_of
 from engine.authorization.policy_effects import Effect, PolicyEffect
 from engine.binding.binder import Binder

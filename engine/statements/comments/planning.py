@@ -5,7 +5,7 @@ from __future__ import annotations
 from catalog.changes import SetComment, SetViewProperties
 from catalog.names import CatalogName, SchemaName, TableName, fold
 from catalog.rest.errors import RestCatalogNotChanged
-from catalog.volume_changes import SetVolumeComment
+from catalog.volumes.changes import SetVolumeComment
 from engine.binding.bound import BoundStatement
 from engine.errors.column_errors import ColumnNotFound
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan

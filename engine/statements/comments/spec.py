@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from catalog.conditions import AnyNeed, Need
 from catalog.entries import ViewEntry
+from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName, TableName, path_of
-from catalog.privileges import Privilege
-from catalog.system_views import is_system_schema
+from catalog.system.system_views import is_system_schema
 from engine.authorization.needs import managed_schema, on_securable, on_target
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder

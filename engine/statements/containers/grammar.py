@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from catalog.privileges import Kind
+from catalog.grants.privileges import Kind
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema
 from engine.statements.base import Statement

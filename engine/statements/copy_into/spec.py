@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from catalog.conditions import AnyNeed
-from catalog.privileges import Privilege
+from catalog.grants.conditions import AnyNeed
+from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target, reads
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder

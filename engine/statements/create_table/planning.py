@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
-from catalog.policies import NO_POLICIES, Policies
+from catalog.policies.policies import NO_POLICIES, Policies
 from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.definition_errors import (
     ClusteredAndPartitioned,

@@ -14,7 +14,7 @@ from typing import Any
 
 from catalog.entries import ViewEntry
 from catalog.names import quote
-from catalog.policies import Policies, PolicyFunction
+from catalog.policies.policies import Policies, PolicyFunction
 from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
 from engine.binding.sight import visible_keys
 from engine.errors.table_errors import UnsupportedDataType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from catalog.conditions import AnyNeed
+from catalog.grants.conditions import AnyNeed
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catalog.errors import TooManyNameParts
-from catalog.policies import PolicyArgument
+from catalog.policies.policies import PolicyArgument
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.statements.policies.statement import NewPolicy

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from catalog.entries import RETURNS_TABLE, FunctionColumn, FunctionEntry, FunctionParameter
+from catalog.grants.right_changes import CreateFunction as CreateFunctionChange
+from catalog.grants.right_changes import DropFunction as DropFunctionChange
+from catalog.grants.right_errors import FunctionAlreadyExists, FunctionNotFound
 from catalog.names import TableName, ensure_new_part
-from catalog.right_changes import CreateFunction as CreateFunctionChange
-from catalog.right_changes import DropFunction as DropFunctionChange
-from catalog.right_errors import FunctionAlreadyExists, FunctionNotFound
 from engine.binding.bound import BoundFunction, BoundStatement
 from engine.binding.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
 from engine.errors.function_errors import FunctionTooDeep, RepeatedColumn

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.conditions import AnyNeed, NameNeed, Need
+from catalog.grants.conditions import AnyNeed, NameNeed, Need
+from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from catalog.privileges import Privilege
 from engine.authorization.needs import definer_of, on_securable, reads, schema_of
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from catalog.privileges import Kind, PrincipalKind, Privilege
-from catalog.right_errors import PrivilegeUnknown
+from catalog.grants.privileges import Kind, PrincipalKind, Privilege
+from catalog.grants.right_errors import PrivilegeUnknown
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.names import read_catalog, read_schema, read_table, take_pattern

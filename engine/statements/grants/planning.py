@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from catalog.entries import GroupEntry, LocationEntry, SecurableEntry, ServerEntry
-from catalog.privileges import PRIVILEGES, Principal, Privilege
-from catalog.right_changes import (
+from catalog.grants.privileges import PRIVILEGES, Principal, Privilege
+from catalog.grants.right_changes import (
     ChangeGroup,
     GrantPrivileges,
     RevokePrivileges,
@@ -17,18 +17,18 @@ from catalog.right_changes import (
     SetOwner,
     principal_of,
 )
-from catalog.right_changes import CreateGroup as CreateGroupChange
-from catalog.right_changes import CreateLocation as CreateLocationChange
-from catalog.right_changes import DropGroup as DropGroupChange
-from catalog.right_changes import DropLocation as DropLocationChange
-from catalog.right_errors import (
+from catalog.grants.right_changes import CreateGroup as CreateGroupChange
+from catalog.grants.right_changes import CreateLocation as CreateLocationChange
+from catalog.grants.right_changes import DropGroup as DropGroupChange
+from catalog.grants.right_changes import DropLocation as DropLocationChange
+from catalog.grants.right_errors import (
     GroupAlreadyExists,
     LocationAlreadyExists,
     LocationNotFound,
     PrincipalNotFound,
     PrivilegeNotOfKind,
 )
-from catalog.rights import kind_of
+from catalog.grants.rights import kind_of
 from engine.binding.bound import BoundStatement
 from engine.planning.plans.ddl import CatalogPlan
 from engine.statements.grants.planning_principals import named_principal

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
 from catalog.entries import FunctionEntry, ServerEntry, ViewEntry
-from catalog.privileges import Privilege
-from catalog.right_changes import principal_of
+from catalog.grants.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
+from catalog.grants.privileges import Privilege
+from catalog.grants.right_changes import principal_of
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.privileges import Kind, PrincipalKind, Privilege
+from catalog.grants.privileges import Kind, PrincipalKind, Privilege
 from engine.statements.base import Statement
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.conditions import AnyNeed
-from catalog.privileges import Privilege
+from catalog.grants.conditions import AnyNeed
+from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target, reads
 from engine.authorization.policy_effects import Effect, PolicyEffect
 from engine.binding.binder import Binder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.conditions import AnyNeed
+from catalog.grants.conditions import AnyNeed
 from catalog.names import Matcher, any_matcher, fold, jdbc_matcher, matches_all
 from engine.authorization.needs import reads
 from engine.authorization.policy_effects import PolicyEffect

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from catalog.effective_policies import Level, levels_of
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
-from catalog.named_policies import NamedPolicy
-from catalog.privileges import Principal
-from catalog.right_errors import PolicyNotFound, PolicyOnKind
-from catalog.rights import kind_of, label_of
-from catalog.tags import AllOf, shown
+from catalog.grants.privileges import Principal
+from catalog.grants.right_errors import PolicyNotFound, PolicyOnKind
+from catalog.grants.rights import kind_of, label_of
+from catalog.policies.effective_policies import Level, levels_of
+from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.tags import AllOf, shown
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.execution import key_of

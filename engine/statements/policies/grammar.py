@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from catalog.named_policies import ColumnMatch, PolicyKind
+from catalog.grants.privileges import Kind
 from catalog.names import fold, quote
-from catalog.policies import PolicyArgument
-from catalog.privileges import Kind
-from catalog.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs
+from catalog.policies.named_policies import ColumnMatch, PolicyKind
+from catalog.policies.policies import PolicyArgument
+from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from catalog.grants.right_errors import FunctionNotFound
 from catalog.names import TableName, fold
-from catalog.policies import NO_POLICIES, Policies, PolicyFunction
-from catalog.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
-from catalog.right_errors import FunctionNotFound
+from catalog.policies.policies import NO_POLICIES, Policies, PolicyFunction
+from catalog.policies.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
 from engine.binding.bound import BoundExpression, BoundStatement, BoundTable, FreeName
 from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuited
 from engine.errors.column_errors import ColumnNotFound

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import assert_never
 
 from catalog.entries import FunctionEntry, ServerEntry, TableEntry, ViewEntry
-from catalog.named_policies import NamedPolicy, PolicyKind
+from catalog.grants.right_changes import Securable
+from catalog.grants.right_errors import FunctionNotFound, PolicyNotFound
+from catalog.grants.rights import kind_of
 from catalog.names import TableName, fold
-from catalog.right_changes import Securable
-from catalog.right_errors import FunctionNotFound, PolicyNotFound
-from catalog.rights import kind_of
-from catalog.tag_changes import CreatePolicy as CreatePolicyChange
-from catalog.tag_changes import DropPolicy as DropPolicyChange
-from catalog.tag_changes import SetTags
+from catalog.policies.named_policies import NamedPolicy, PolicyKind
+from catalog.policies.tag_changes import CreatePolicy as CreatePolicyChange
+from catalog.policies.tag_changes import DropPolicy as DropPolicyChange
+from catalog.policies.tag_changes import SetTags
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.binding.policies import NOT_DETERMINISTIC
 from engine.errors.column_errors import ColumnNotFound
@@ -26,7 +26,7 @@ from engine.types.sql_types import same_sql_type
 
 def plan_tags(bound: BoundStatement, statement: TagStatement) -> CatalogPlan:
     """Raises `ColumnNotFound`, `FunctionNotFound`, `PolicyNotPossible`; what is amiss for a single table only, makes
-    that table unreadable (`catalog.effective_policies`).
+    that table unreadable (`catalog.policies.effective_policies`).
     """
     entry = bound.securable
     assert entry is not None

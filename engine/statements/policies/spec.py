@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from catalog.conditions import AnyNeed, Need
 from catalog.entries import ViewEntry
+from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from catalog.privileges import Privilege
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundRelation, BoundStatement, BoundTable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.named_policies import ColumnMatch, PolicyKind
-from catalog.policies import PolicyArgument
-from catalog.tags import AllOf, TagCondition, TagPairs
+from catalog.policies.named_policies import ColumnMatch, PolicyKind
+from catalog.policies.policies import PolicyArgument
+from catalog.policies.tags import AllOf, TagCondition, TagPairs
 from engine.statements.base import Statement
 from engine.statements.grants.statement import PrincipalName, SecurableName
 from engine.statements.select.statement import Query

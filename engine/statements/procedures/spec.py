@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from catalog.conditions import AnyNeed
+from catalog.grants.conditions import AnyNeed
+from catalog.grants.privileges import Privilege
 from catalog.names import DEFAULT_SCHEMA, ICEBERG, CatalogName, SchemaName, path_of
-from catalog.privileges import Privilege
 from engine.authorization.needs import new_table, on_owner, on_target, places_of, reads
 from engine.authorization.policy_effects import Effect, PolicyEffect
 from engine.binding.binder import Binder

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.conditions import AnyNeed, Need
+from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName
-from catalog.privileges import Privilege
 from catalog.state import DEFAULT_SCHEMA_NAME
-from catalog.system_views import is_system_schema
+from catalog.system.system_views import is_system_schema
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.bound import BoundStatement
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from catalog.errors import TableExpected
 from catalog.names import quote
-from catalog.system_views import is_system_schema
+from catalog.system.system_views import is_system_schema
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
 from engine.binding.sight import visible_keys
 from engine.runtime.results import string_rows

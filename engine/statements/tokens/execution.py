@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import assert_never
 
-from catalog.tokens import TokenEntry, TokenStore
+from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.binding.bound import Outcome
 from engine.planning.plans.tokens import TokenPlan
 from engine.runtime.identity import Scope

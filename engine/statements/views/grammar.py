@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from catalog.privileges import Kind
+from catalog.grants.privileges import Kind
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
 from engine.sql.query.file_formats import file_format, file_kind

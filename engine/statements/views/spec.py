@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from catalog.conditions import AnyNeed, NameNeed, Need
+from catalog.grants.conditions import AnyNeed, NameNeed, Need
+from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from catalog.privileges import Privilege
-from catalog.system_views import is_system_schema
+from catalog.system.system_views import is_system_schema
 from engine.authorization.needs import definer_of, reads, schema_of
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder

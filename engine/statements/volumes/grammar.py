@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from catalog.privileges import Kind
+from catalog.grants.privileges import Kind
 from engine.errors.volume_errors import EmptyLocalFile
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedStatement

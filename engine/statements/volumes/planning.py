@@ -8,10 +8,10 @@ from typing import assert_never
 from catalog.entries import VolumeEntry
 from catalog.names import TableName, ensure_new_part
 from catalog.rest.errors import RestCatalogNotChanged
-from catalog.volume_changes import CreateVolume as CreateVolumeChange
-from catalog.volume_changes import RenameVolume as RenameVolumeChange
-from catalog.volume_errors import VolumeAlreadyExists, VolumeNotFound
-from catalog.volume_paths import parse_volume_path
+from catalog.volumes.changes import CreateVolume as CreateVolumeChange
+from catalog.volumes.changes import RenameVolume as RenameVolumeChange
+from catalog.volumes.errors import VolumeAlreadyExists, VolumeNotFound
+from catalog.volumes.paths import parse_volume_path
 from engine.binding.bound import BoundStatement
 from engine.errors.volume_errors import VolumeWithoutFolder
 from engine.planning.plans.ddl import CatalogPlan

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.conditions import AnyNeed, Need
+from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from catalog.privileges import Privilege
-from catalog.volume_paths import parse_volume_path
+from catalog.volumes.paths import parse_volume_path
 from engine.authorization.needs import on_securable, on_volume, places_of, schema_of
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder

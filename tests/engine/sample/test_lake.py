@@ -11,8 +11,8 @@ import deltalake
 import pyarrow as pa
 import pytest
 
-from catalog.discovery import ServedFolder
-from catalog.files import LocalTree
+from catalog.discovery.discovery import ServedFolder
+from catalog.store.files import LocalTree
 from engine.delta import load_snapshot
 from engine.sample import lake as sample_lake
 from engine.sample.data import make_sample_rows

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError, TooManyNameParts
-from catalog.privileges import Kind, PrincipalKind
+from catalog.grants.privileges import Kind, PrincipalKind
 from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
 from engine.sql.dialect.errors import (
     EmptyStatement,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catalog.other_tables import NO_OTHER_TABLES, OtherTables
+from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
 from engine.delta.log.commit_reader import make_adds
 from engine.delta.snapshot.deletion_vectors import read_deletion_vector
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot

@@ -12,7 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from catalog.other_tables import OtherTables
+from catalog.discovery.other_tables import OtherTables
 from engine.storage.storage import FileStatus, FsspecStorage, LocalStorage, Storage, _status, open_storage
 
 FOLDERS = ["plain", "with space", "[brackets]*", "50%25"]

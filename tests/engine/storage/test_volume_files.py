@@ -12,8 +12,8 @@ import pytest
 
 from catalog.errors import SqlError
 from catalog.names import TableName
-from catalog.volume_errors import VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty
-from catalog.volume_paths import VolumePath
+from catalog.volumes.errors import VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty
+from catalog.volumes.paths import VolumePath
 from engine.errors.volume_errors import FileInStagingPathExists
 from engine.storage.volume_files import VolumeFile
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import TableNotFound
-from catalog.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
+from catalog.grants.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
 from engine.runtime.accesses import (
     Access,
     ColumnLineage,

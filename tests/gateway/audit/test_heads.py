@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from catalog.audit_table import trail_files
 from catalog.errors import SqlError
+from catalog.system.audit_table import trail_files
 from gateway.audit.chain import Head, follow, format_line
 from gateway.audit.heads import HeadSigner, private_key, public_key, read_heads
 from gateway.audit.trail import Trail

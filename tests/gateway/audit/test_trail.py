@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.audit_table import trail_files
+from catalog.system.audit_table import trail_files
 from gateway.audit import trail as trail_module
 from gateway.audit.chain import GAP, verify
 from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse

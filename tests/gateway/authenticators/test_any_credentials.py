@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError
-from catalog.tokens import TokenStore
+from catalog.grants.tokens import TokenStore
 from engine.runtime.identity import Identity
 from gateway.authenticators import throttle
 from gateway.authenticators.chain import Chain, Methods

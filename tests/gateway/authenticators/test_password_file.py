@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from catalog.secret_errors import SecretReadable, SecretUnusable
+from catalog.rest.secret_errors import SecretReadable, SecretUnusable
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.errors import CredentialsRefused, PasswordInvalid, TooManyLogIns, UserNameInvalid
 from gateway.authenticators.names import ensure_name

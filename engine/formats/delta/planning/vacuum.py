@@ -7,7 +7,7 @@ unless the session has switched the check off; statements of this server lose no
 
 from __future__ import annotations
 
-from catalog.roots import canonical_location
+from catalog.discovery.roots import canonical_location
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
 from engine.errors.maintenance_errors import RetentionNegative, RetentionTooShort

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
-from catalog.files import LOG_FOLDER, is_version
+from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable, Outcome
 from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock

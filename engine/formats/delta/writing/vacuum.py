@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from catalog.entries import TableEntry
-from catalog.files import METADATA_FOLDER, is_metadata
 from catalog.names import matches_all
+from catalog.store.files import METADATA_FOLDER, is_metadata
 from catalog.view import CatalogView
 from engine.binding.bound import Outcome
 from engine.binding.sources import Sources

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from catalog.discovery.roots import canonical_location
 from catalog.rest.names import is_rest
-from catalog.roots import canonical_location
 from engine.binding.bound import BoundStatement, BoundTable, BoundView
 from engine.errors.procedure_errors import WrongArgument
 from engine.errors.statement_errors import StatementNotSupported

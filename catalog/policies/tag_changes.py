@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from catalog.effective_policies import Level
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
-from catalog.named_policies import NamedPolicy
-from catalog.names import TableName
-from catalog.privileges import Principal
-from catalog.right_changes import Securable, recorded, with_entry
-from catalog.right_errors import (
+from catalog.grants.privileges import Principal
+from catalog.grants.right_changes import Securable, recorded, with_entry
+from catalog.grants.right_errors import (
     FunctionNotFound,
     GroupUsedByPolicy,
     PoliciesOfSchema,
@@ -20,9 +17,12 @@ from catalog.right_errors import (
     PolicyNotFound,
     PolicyOnKind,
 )
-from catalog.rights import label_of
+from catalog.grants.rights import label_of
+from catalog.names import TableName
+from catalog.policies.effective_policies import Level
+from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.tags import TagPairs
 from catalog.state import CatalogState
-from catalog.tags import TagPairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Two views of a folder. :class:`Files` is for the store: small files that are written once and never changed, so there is
 one way to write, put-if-absent. :class:`Tree` is for discovery: which folders lie in a folder, and which are tables.
-Other schemes are in :mod:`catalog.remote`.
+Other schemes are in :mod:`catalog.store.remote`.
 
 Put-if-absent must be atomic, or two servers lose each other's changes. A temporary file that is hard-linked to its name
 is: `link` fails where the name exists, and the file appears whole or not at all. (Opening with O_EXCL is not, because a

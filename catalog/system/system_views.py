@@ -7,11 +7,18 @@ Their names are reserved. `information_schema` is in every catalog and in `syste
 
 from __future__ import annotations
 
-from catalog.audit_table import AUDIT_SCHEMA, AUDIT_TABLE, SYSTEM_CATALOG, audit_schema, audit_view, is_audit_schema
 from catalog.entries import SchemaEntry, ViewEntry
-from catalog.information_schema import RELATIONS, information_schema, information_view, is_information_schema
 from catalog.names import CatalogName, SchemaName, TableName, fold
-from catalog.server_views import SERVER_RELATIONS, SERVER_SCHEMA, is_server_schema, server_schema, server_view
+from catalog.system.audit_table import (
+    AUDIT_SCHEMA,
+    AUDIT_TABLE,
+    SYSTEM_CATALOG,
+    audit_schema,
+    audit_view,
+    is_audit_schema,
+)
+from catalog.system.information_schema import RELATIONS, information_schema, information_view, is_information_schema
+from catalog.system.server_views import SERVER_RELATIONS, SERVER_SCHEMA, is_server_schema, server_schema, server_view
 
 SCHEMAS_OF_SYSTEM = (AUDIT_SCHEMA, SERVER_SCHEMA, information_schema(SYSTEM_CATALOG).name)
 """Those of the catalog `system`, by name."""

@@ -13,7 +13,7 @@ the folder itself      `default`   its own name: serving one table's folder serv
 - A folder whose `_delta_log` holds a version is a Delta table, and one whose `metadata` holds a metadata file, or a
   hint at one, an Iceberg table; where both are, Delta's log counts. Nothing below a table is looked at. Only the served
   folder itself may be a table with others below it: a log that somebody wrote to the wrong place must not hide all
-  tables. The server's log says so, and nobody makes tables below it (:mod:`catalog.places`).
+  tables. The server's log says so, and nobody makes tables below it (:mod:`catalog.discovery.places`).
 - A folder with a mark (:data:`catalog.files.UNLISTED_MARK`) is not listed: a CREATE is under way there, or a DROP, or
   a server was killed during one. No table is made inside it either.
 - Folders that begin with `_` or `.` are hidden, and those with `=` are partitions of something that is no Delta table.
@@ -35,11 +35,11 @@ import logging
 from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 
+from catalog.discovery.roots import AllowedRoots
 from catalog.entries import TableEntry
 from catalog.errors import TableAmbiguous
-from catalog.files import LOG_FOLDER, Child, Tree
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, TableName, fold
-from catalog.roots import AllowedRoots
+from catalog.store.files import LOG_FOLDER, Child, Tree
 
 logger = logging.getLogger(__name__)
 

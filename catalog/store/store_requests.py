@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
-from catalog.client_errors import as_os_errors
+from catalog.rest.client_errors import as_os_errors
 
 _TAIL_BYTES = 1 << 20
 """How much of the end of a file is read when it is opened: all of a small one, and the footer of a Parquet file."""

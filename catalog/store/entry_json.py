@@ -34,11 +34,11 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
+from catalog.grants.privileges import Grant, Principal, PrincipalKind, Privilege
 from catalog.names import CatalogName, SchemaName, TableName
-from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
-from catalog.privileges import Grant, Principal, PrincipalKind, Privilege
-from catalog.tag_json import TAG_KEYS, TagFields, tags_from_json, tags_json
-from catalog.tags import Tags
+from catalog.policies.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
+from catalog.policies.tag_json import TAG_KEYS, TagFields, tags_from_json, tags_json
+from catalog.policies.tags import Tags
 
 
 class MalformedEntry(ValueError):

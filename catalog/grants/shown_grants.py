@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from catalog.entries import SecurableEntry
-from catalog.privileges import PRIVILEGES, Grant, Privilege
-from catalog.rights import NOBODY, Rights, kind_of
+from catalog.grants.privileges import PRIVILEGES, Grant, Privilege
+from catalog.grants.rights import NOBODY, Rights, kind_of
 from catalog.view import CatalogView
 
 

@@ -8,11 +8,11 @@ from typing import assert_never
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableExpected, TableNotFound
+from catalog.grants.right_errors import FunctionNotFound, FunctionUsedByPolicy
 from catalog.names import SchemaName, TableName
-from catalog.policies import Policies, PolicyFunction
-from catalog.right_errors import FunctionNotFound, FunctionUsedByPolicy
+from catalog.policies.policies import Policies, PolicyFunction
+from catalog.policies.tag_changes import levels
 from catalog.state import CatalogState
-from catalog.tag_changes import levels
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from catalog.audit_table import SYSTEM_CATALOG
 from catalog.entries import SchemaEntry, ViewColumn, ViewEntry
 from catalog.names import SchemaName, TableName, fold
+from catalog.system.audit_table import SYSTEM_CATALOG
 
 SERVER_SCHEMA = SchemaName(SYSTEM_CATALOG, "gateway")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from catalog.discovery.roots import overlap
 from catalog.entries import VolumeEntry
 from catalog.errors import LocationOverlap, SchemaNotFound
 from catalog.names import TableName, ensure_valid_part
-from catalog.roots import overlap
 from catalog.state import CatalogState
-from catalog.volume_errors import VolumeAlreadyExists, VolumeNotFound, VolumeStaysInSchema
+from catalog.volumes.errors import VolumeAlreadyExists, VolumeNotFound, VolumeStaysInSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from catalog.errors import SqlError
-from catalog.secret_errors import SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
-from catalog.secret_files import locked, read_secret, stamp_of, write_secret
+from catalog.rest.secret_errors import SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
+from catalog.rest.secret_files import locked, read_secret, stamp_of, write_secret
 
 logger = logging.getLogger(__name__)
 

@@ -31,8 +31,19 @@ from catalog.entries import (
     VolumeEntry,
     owner_of,
 )
+from catalog.grants.privileges import (
+    DATA,
+    EVERYBODY,
+    NOT_IN_ALL,
+    PRIVILEGES,
+    USE,
+    Kind,
+    Principal,
+    Privilege,
+    group,
+    user,
+)
 from catalog.names import CatalogName, SchemaName
-from catalog.privileges import DATA, EVERYBODY, NOT_IN_ALL, PRIVILEGES, USE, Kind, Principal, Privilege, group, user
 from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
 
 

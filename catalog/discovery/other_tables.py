@@ -17,9 +17,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import InitVar, dataclass, field
 
-from catalog.discovery import ServedFolder
+from catalog.discovery.discovery import ServedFolder
+from catalog.discovery.roots import configured_location, in_store, is_at_or_below
 from catalog.entries import TableEntry
-from catalog.roots import configured_location, in_store, is_at_or_below
 from catalog.state import CatalogState
 
 

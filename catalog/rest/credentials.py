@@ -1,7 +1,7 @@
 """What the server shows to storages of others: keys by URL, for this process and for Spark.
 
 A credential is for URLs by their beginnings: a store and its bucket, and a path in it where a key is for a part alone.
-The longest beginning counts. The two doors to storages (`catalog/remote.py`, `engine/storage`) ask here with each
+The longest beginning counts. The two doors to storages (`catalog/store/remote.py`, `engine/storage`) ask here with each
 folder that they open; Spark is given its part when it starts. Clients name no credentials: which one is used follows
 from where a table lies, and whether they may reach that is up to external locations.
 """

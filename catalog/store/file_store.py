@@ -53,11 +53,11 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.errors import CatalogOutcomeUnknown, CatalogUnreadable
-from catalog.files import Files
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.state import INITIAL_STATE, CatalogState
+from catalog.store.entry_json import MalformedEntry, from_json, to_json
+from catalog.store.files import Files
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from catalog.entries import CloneEntry, Entry, GroupEntry, ServerEntry, owner_of
-from catalog.privileges import Principal
-from catalog.rights import kind_of
+from catalog.grants.privileges import Principal
+from catalog.grants.rights import kind_of
 from catalog.state import CatalogState
 
 

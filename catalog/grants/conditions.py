@@ -23,10 +23,15 @@ from catalog.entries import (
     VolumeEntry,
 )
 from catalog.errors import SqlError
+from catalog.grants.privileges import Principal, PrincipalKind, Privilege
+from catalog.grants.right_errors import (
+    AdministratorNeeded,
+    InsufficientPermissions,
+    OwnerNotYours,
+    ViewOwnerLacksPrivileges,
+)
+from catalog.grants.rights import Login, Rights, caller_of, label_of, owning
 from catalog.names import TableName
-from catalog.privileges import Principal, PrincipalKind, Privilege
-from catalog.right_errors import AdministratorNeeded, InsufficientPermissions, OwnerNotYours, ViewOwnerLacksPrivileges
-from catalog.rights import Login, Rights, caller_of, label_of, owning
 from catalog.state import CatalogState
 
 

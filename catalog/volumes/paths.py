@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from catalog.names import NAME_BYTES_MAX, TableName, fold
-from catalog.volume_errors import InvalidVolumePath
+from catalog.volumes.errors import InvalidVolumePath
 
 VOLUMES_ROOT = "/Volumes"
 VOLUMES_FOLDER = ".volumes"

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, assert_never
 
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
-from catalog.named_policies import ColumnMatch, NamedPolicy, PolicyKind
+from catalog.grants.privileges import Principal, PrincipalKind
 from catalog.names import TableName
-from catalog.policies import PolicyArgument
-from catalog.privileges import Principal, PrincipalKind
-from catalog.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs, Tags
+from catalog.policies.named_policies import ColumnMatch, NamedPolicy, PolicyKind
+from catalog.policies.policies import PolicyArgument
+from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs, Tags
 
 TAG_KEYS = ("tags", "named_policies")
 

@@ -3,7 +3,7 @@
 A table owns its folder: readers of the outer one may take the inner one's files for theirs, and VACUUM removes them. So
 a place is refused if a folder above it is a table, or one below it; and so are the served folder itself, what lies in a
 log, and the folder of the catalog's own files. Places are compared as they really are on disk, links followed
-(:mod:`catalog.roots`).
+(:mod:`catalog.discovery.roots`).
 
 The look and the write are two steps: two servers that make a table and one inside of it at the same moment can both
 succeed.
@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from catalog.discovery import DEPTH_MAX, FOLDERS_MAX, ServedFolder
+from catalog.discovery.discovery import DEPTH_MAX, FOLDERS_MAX, ServedFolder
+from catalog.discovery.roots import AllowedRoots, configured_location, is_at_or_below, is_local, may_be_below, overlap
 from catalog.errors import FilesNotReadable, LocationOverlap
-from catalog.files import LOG_FOLDER, Tree
-from catalog.remote import open_tree
 from catalog.rest.places import RestPlaces
-from catalog.roots import AllowedRoots, configured_location, is_at_or_below, is_local, may_be_below, overlap
-from catalog.volume_errors import PathInVolume
-from catalog.volume_paths import is_managed_volume
+from catalog.store.files import LOG_FOLDER, Tree
+from catalog.store.remote import open_tree
+from catalog.volumes.errors import PathInVolume
+from catalog.volumes.paths import is_managed_volume
 
 
 class Places:

@@ -1,7 +1,7 @@
 """Policies of CREATE POLICY, as values. Pure.
 
 Such a policy hangs on a catalog, a schema or a table, and filters rows, or masks columns, of all tables in there whose
-tags say so, for some principals (:mod:`catalog.effective_policies`).
+tags say so, for some principals (:mod:`catalog.policies.effective_policies`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
+from catalog.grants.privileges import Principal
 from catalog.names import TableName, fold
-from catalog.policies import PolicyArgument
-from catalog.privileges import Principal
-from catalog.tags import AllOf, TagCondition
+from catalog.policies.policies import PolicyArgument
+from catalog.policies.tags import AllOf, TagCondition
 
 
 class PolicyKind(StrEnum):

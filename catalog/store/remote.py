@@ -1,6 +1,6 @@
 """Folders and files of the catalog on schemes other than the local file system, through fsspec.
 
-:mod:`catalog.conditional_put` says which schemes can be written.
+:mod:`catalog.store.conditional_put` says which schemes can be written.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from catalog.client_errors import as_os_errors
-from catalog.conditional_put import CONDITIONS, open_file_system, put_if_absent
-from catalog.credentials import options_for
+from catalog.discovery.roots import configured_location, is_local
 from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
-from catalog.files import (
+from catalog.names import DELTA, ICEBERG
+from catalog.rest.client_errors import as_os_errors
+from catalog.rest.credentials import options_for
+from catalog.store.conditional_put import CONDITIONS, open_file_system, put_if_absent
+from catalog.store.files import (
     LOG_FOLDER,
     METADATA_FOLDER,
     UNLISTED_MARK,
@@ -31,9 +33,7 @@ from catalog.files import (
     is_metadata,
     is_version,
 )
-from catalog.names import DELTA, ICEBERG
-from catalog.roots import configured_location, is_local
-from catalog.store_requests import delete_file, is_s3, list_s3, modified_s, read_file
+from catalog.store.store_requests import delete_file, is_s3, list_s3, modified_s, read_file
 
 LISTING_KEPT_S = 5.0
 """Object stores have no modification time of a folder, so what was listed is believed for this long."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from catalog.discovery.roots import overlap
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -23,9 +24,8 @@ from catalog.entries import (
     VolumeEntry,
 )
 from catalog.errors import CatalogNotFound, SchemaNotFound, SqlError, TableNotFound
-from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part, fold
-from catalog.privileges import EVERYBODY, Grant, Kind, Principal, PrincipalKind, Privilege, group
-from catalog.right_errors import (
+from catalog.grants.privileges import EVERYBODY, Grant, Kind, Principal, PrincipalKind, Privilege, group
+from catalog.grants.right_errors import (
     FunctionAlreadyExists,
     FunctionNotFound,
     GroupAlreadyExists,
@@ -36,9 +36,9 @@ from catalog.right_errors import (
     PrincipalAmbiguous,
     PrincipalNotFound,
 )
-from catalog.roots import overlap
+from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part, fold
 from catalog.state import CatalogState
-from catalog.volume_errors import VolumeNotFound
+from catalog.volumes.errors import VolumeNotFound
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
-from catalog.named_policies import NamedPolicy, PolicyKind
+from catalog.grants.privileges import Principal
+from catalog.grants.right_errors import PoliciesConflict, PolicyNotClear
 from catalog.names import fold
-from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
-from catalog.privileges import Principal
-from catalog.right_errors import PoliciesConflict, PolicyNotClear
+from catalog.policies.named_policies import NamedPolicy, PolicyKind
+from catalog.policies.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
+from catalog.policies.tags import TagCondition, is_met
 from catalog.state import CatalogState
-from catalog.tags import TagCondition, is_met
 
 Level = CatalogEntry | SchemaEntry | TableEntry
 

@@ -1,0 +1,1 @@
+"""Tables that are found in folders, and where tables may lie."""

@@ -1,0 +1,1 @@
+"""Privileges, owners, groups, and personal access tokens."""

@@ -1,0 +1,1 @@
+"""Row filters, column masks, and tags."""

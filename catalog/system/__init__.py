@@ -1,0 +1,1 @@
+"""The relations of `information_schema` and `system`."""

@@ -1,0 +1,1 @@
+"""Volumes: their paths, changes and errors."""
