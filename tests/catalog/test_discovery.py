@@ -10,7 +10,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from catalog.discovery.discovery import DEPTH_MAX, ServedFolder, discovery
+from catalog.discovery import discovery
+from catalog.discovery.discovery import DEPTH_MAX, ServedFolder
 from catalog.errors import LakeNotAvailable, TableAmbiguous
 from catalog.store.files import UNLISTED_MARK, Child, LocalTree, Tree
 from catalog.store.remote import LISTING_KEPT_S, RemoteTree, open_tree
