@@ -32,6 +32,7 @@ from catalog.store.interruption import interrupted_by
 from catalog.store.leftovers import remove_catalog_leftovers
 from catalog.store.memory_store import MemoryStore
 from catalog.store.remote import open_files, open_tree
+from engine.attempts import run_statement
 from engine.binding.sight import seen_by
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
@@ -49,7 +50,7 @@ from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.formats.iceberg.planning.planner import IcebergPlanner
 from engine.formats.iceberg.procedures.writer import IcebergWriter
 from engine.iceberg.commit.metadata_files import metadata_times
-from engine.pipeline import EngineSources, parse_statement, run_statement
+from engine.pipeline import EngineSources, parse_statement
 from engine.runtime.activity import ActivitySource
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity

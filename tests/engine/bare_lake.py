@@ -12,8 +12,9 @@ from deltalake import DeltaTable, write_deltalake
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from engine.attempts import run_statement
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import EngineSources, parse_statement, run_statement
+from engine.pipeline import EngineSources, parse_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState

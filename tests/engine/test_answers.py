@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from engine.attempts import run_statement
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import EngineSources, run_statement
+from engine.pipeline import EngineSources
 from engine.planning.plans.reads import AnswerPlan, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity

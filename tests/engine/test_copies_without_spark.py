@@ -15,11 +15,11 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
+from engine.attempts import run_statement
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import run_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState

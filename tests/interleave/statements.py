@@ -20,12 +20,13 @@ from typing import Any
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from engine.attempts import run_statement
 from engine.binding.sources import Sources
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import parse_statement, run_statement
+from engine.pipeline import parse_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState

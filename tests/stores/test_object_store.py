@@ -12,7 +12,8 @@ from catalog.entries import TableEntry
 from catalog.names import TableName
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
-from engine.pipeline import parse_statement, run_statement
+from engine.attempts import run_statement
+from engine.pipeline import parse_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.storage.storage import open_storage

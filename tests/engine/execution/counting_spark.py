@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from engine.attempts import run_statement
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import parse_statement, run_statement
+from engine.pipeline import parse_statement
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.accesses import Access, StatementAccess
 from engine.runtime.context import StatementContext
