@@ -126,7 +126,7 @@ def _format(value: PartitionValue, data_type: DataType) -> str:
             return value.isoformat()
         case DecimalType(), Decimal() | int():
             return f"{Decimal(value):f}"
-        case _:
+        case _:  # any other pair of a type and a value
             raise TypeError("the value is not of the column's type")
 
 

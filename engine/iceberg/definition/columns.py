@@ -186,7 +186,7 @@ class ColumnReader:
                 return self._simple(new, path)
             case ((PrimitiveType() | DecimalType()), SimpleType()):
                 return self._promoted(old, new, path)
-            case _:
+            case _:  # any other pair of types
                 raise IcebergColumnChangeRefused(".".join(path), f"Another type than {type_name(old) if old else ''}")
 
     def _part(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from engine.iceberg.definition.column_types import TOO_EXACT, default_sql, quoted, table_type
 from engine.iceberg.spec.types import IcebergField, Kind, ListType, MapOfType, SimpleType, StructOfType
@@ -111,8 +112,10 @@ def _rebuilt(expression: str, field: IcebergField, of: _Of, depth: int) -> str |
             return _rebuilt_map(expression, key, value, of, depth)
         case StructOfType(fields):
             return _rebuilt_struct(expression, fields, of, depth)
-        case _:
+        case SimpleType():
             return None
+        case _:
+            assert_never(field.type)
 
 
 def _rebuilt_map(expression: str, key: IcebergField, value: IcebergField, of: _Of, depth: int) -> str | None:
