@@ -148,8 +148,14 @@ def shown_value_sql(expression: str, kind: Kind) -> str | None:
             return _since_epoch(_whole_micros(expression))
         case Kind.TIMESTAMPTZ_NS:
             return f"timestamp_micros({_whole_micros(expression)})"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING | Kind.BINARY:
             return None
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return None
+        case Kind.FIXED | Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return None
+        case _:
+            assert_never(kind)
 
 
 def _since_epoch(micros: str) -> str:
@@ -170,8 +176,14 @@ def _stored_simple(expression: str, kind: Kind) -> str | None:
             return f"(({_micros_ntz(expression)}) * 1000L)"
         case Kind.TIMESTAMPTZ_NS:
             return f"(unix_micros({expression}) * 1000L)"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING | Kind.BINARY:
             return None
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return None
+        case Kind.FIXED | Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return None
+        case _:
+            assert_never(kind)
 
 
 def _time_micros(text: str) -> str:
@@ -202,5 +214,9 @@ def _storable_simple(expression: str, type_: SimpleType) -> str | None:
             return f"{expression} BETWEEN TIMESTAMP'{_NANOS[0]}Z' AND TIMESTAMP'{_NANOS[1]}Z'"
         case Kind.GEOMETRY | Kind.GEOGRAPHY:
             return f"hex(substring({expression}, 1, 5)) RLIKE '{_WKB}'"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING | Kind.BINARY:
             return None
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return None
+        case _:
+            assert_never(type_.kind)
