@@ -72,7 +72,7 @@ def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
             return (*set_properties({TYPE_WIDENING.key: "false"}), *_forgotten_types(snapshot))
         case "v2Checkpoint":
             return set_properties({CHECKPOINT_POLICY.key: "classic"})
-        case _:
+        case _:  # the name of any other feature
             return ()
 
 
