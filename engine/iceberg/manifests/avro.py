@@ -183,7 +183,7 @@ def _decompressed(block: bytes, codec: str, source: str) -> bytes:
         case "zstandard":
             stream = pa.CompressedInputStream(pa.BufferReader(block), "zstd")
             return bytes(stream.read(_BLOCK_BYTES_MAX))
-        case _:
+        case _:  # text from a file
             raise MalformedIcebergFile(source, f"its codec {codec!r} is not known")
 
 

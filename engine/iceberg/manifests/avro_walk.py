@@ -125,7 +125,7 @@ def _column(name: str, kind: Any, null: int, names: dict[str, Any]) -> Column:
             raise NotWalked()
         case str() if isinstance(names.get(kind), dict) and names[kind]["type"] == "fixed":
             return Column(name, Op.FIXED, null, names[kind]["size"])
-        case _:
+        case _:  # JSON from a file
             raise NotWalked()
 
 
