@@ -24,7 +24,7 @@ from engine.authorization.authorize import authorize
 from engine.authorization.policies import hides_texts, hides_work
 from engine.binding.bind import bind
 from engine.binding.binder import Binder
-from engine.binding.bound import AuthorizedStatement, BoundStatement, BoundTable, FreeName, Outcome
+from engine.binding.bound import AuthorizedStatement, BoundStatement, BoundTable, FreeName, Outcome, TakenName
 from engine.binding.sources import Sources
 from engine.binding.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
@@ -347,15 +347,18 @@ def _format_of(statement: Statement, binder: Binder, bound: BoundStatement | Non
     """
     if isinstance(statement, ConvertTable):
         return None
-    match None if bound is None else bound.target:
+    target = None if bound is None else bound.target
+    match target:
         case BoundTable(entry=entry):
             return entry.format
         case FreeName(own=own):
             return own.name
-        case _:
+        case TakenName() | None:
             made = statement.provider if isinstance(statement, CreateTable) else None
             formats = {made.lower()} if made is not None else binder.formats_met
             return next(iter(formats)) if len(formats) == 1 else None
+        case _:
+            assert_never(target)
 
 
 def _planned(statement: Statement, way: _Way) -> Plan:

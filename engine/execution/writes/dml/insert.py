@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import assert_never
 
 from engine.binding.bound import Outcome
 from engine.enforcement.identity import moved_high_water_marks, with_values_taken
@@ -124,8 +125,10 @@ def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
             yield SourceRows(
                 read=plan.source, parameters=run.parameters, deleted=lambda new: equal_to(table, columns, new)
             )
-        case _:
+        case KeepAll() | ReplaceAll() | ReplaceMatching() | ReplaceTouched() | ReplaceRows():
             yield SourceRows(read=plan.source, parameters=run.parameters)
+        case _:
+            assert_never(plan.replacement)
 
 
 @contextmanager
