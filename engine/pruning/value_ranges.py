@@ -240,6 +240,8 @@ def _double_of(value: bool | int | float | Decimal, column_type: DataType) -> fl
             return float(value) if abs(value) <= exact_max else None
         case Decimal():
             return float(value)
+        case _:
+            assert_never(value)
 
 
 def _probe_on_grid(value: int | Decimal, column_type: DataType) -> Probe:

@@ -173,6 +173,8 @@ class _Run:
                 self._keep(cursor.fetch(statement, self._road, self._scopes))
             case CloseCursor():
                 cursor.close()
+            case _:
+                assert_never(statement)
 
     def _find_cursor(self, parts: Names) -> tuple[int, OpenableCursor]:
         """The innermost cursor of that name, and the index of its block."""

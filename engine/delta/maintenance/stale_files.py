@@ -162,6 +162,8 @@ def _fits(found: Any, wanted: DataType) -> bool:
             return bool(pa.types.is_timestamp(found))
         case PrimitiveType():
             return wanted not in _WIDENED_TO or bool(found == arrow_type(wanted))
+        case _:
+            assert_never(wanted)
 
 
 _WIDENED_TO = frozenset({PrimitiveType.SHORT, PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.DOUBLE})

@@ -91,6 +91,8 @@ def storable_sql(expression: str, field: IcebergField, depth: int = 0) -> str | 
             inner = _both([_all_storable(values, part, depth) for values, part in parts])
         case StructOfType(fields):
             inner = _both([storable_sql(f"{expression}.{quoted(each.name)}", each, depth) for each in fields])
+        case _:
+            assert_never(field.type)
     return None if inner is None else f"({expression} IS NULL OR ({inner}))"
 
 

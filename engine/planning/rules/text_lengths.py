@@ -38,6 +38,8 @@ def respelled(data_type: DataType, characters: Mapping[Path, str], path: Path = 
             return f"struct<{','.join(named)}>"
         case PrimitiveType() | DecimalType():
             return characters.get(path) or format_sql_type(data_type)
+        case _:
+            assert_never(data_type)
 
 
 def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Iterator[DefinitionChange]:

@@ -249,6 +249,8 @@ class _Walker:
                     ensure_function(node)
                     if node.name.lower() not in ALLOWED_FUNCTIONS or isinstance(node.parent, exp.Dot):
                         self.calls.append(node.meta.get(CALL_AT, -1))
+                case _:  # sqlglot's tree
+                    pass
             stack.extend(node.iter_expressions())
 
     def _column(self, node: exp.Column, scope: _Scope | None) -> None:

@@ -132,6 +132,8 @@ def _described(path: tuple[str, ...], field: StructField, position: Position | N
             described["position"] = f"AFTER {column}"
         case None:
             pass
+        case _:
+            assert_never(position)
     return described
 
 
@@ -159,3 +161,5 @@ def _type_name(field: StructField) -> str:
             return "map"
         case PrimitiveType() | DecimalType():
             return str(format_data_type(field.data_type))
+        case _:
+            assert_never(field.data_type)

@@ -137,11 +137,8 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
     match plan.replacement:
         case KeepAll():
             yield None
-            return
         case ReplaceAll():
             yield Remainder(removed=plan.table.snapshot.files)
-            return
-    match plan.replacement:
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
@@ -157,6 +154,8 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
                 return
             with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
                 yield remainder
+        case _:
+            assert_never(plan.replacement)
 
 
 @contextmanager

@@ -146,6 +146,8 @@ def ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> 
             return written.get(COLUMN_MAPPING_MODE.key) == NO_MAPPING
         case UnsetProperties(keys=keys):
             return COLUMN_MAPPING_MODE.key in map(canonical_key, keys)
+        case _:
+            assert_never(change)
 
 
 def _unmapped(

@@ -56,7 +56,8 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
             return (*_forgotten_types(snapshot), dropped)
         case "columnMapping":
             return (RemoveMapping(), dropped)
-    return (dropped,)
+        case _:  # the name of any other feature
+            return (dropped,)
 
 
 def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
