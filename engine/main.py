@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 from catalog.catalog import Catalog
 from catalog.discovery.discovery import ServedFolder
@@ -70,6 +71,7 @@ from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
 from engine.statements.base import Statement
+from engine.statements.insert.statement import MultiInsert
 from engine.statements.registry import may_answer_rows
 from engine.statements.scripting.statement import (
     Executable,
@@ -381,9 +383,11 @@ class LakeSession:
                 return execute_immediate(immediate, self._road(context), (), parameters).result
             case NamedByExpressions() as named:
                 return self._execute(*with_names(named, self._road(context), (), parameters), context)
-            case statement:
+            case Statement() | MultiInsert() as statement:
                 context.on_parsed(may_answer_rows(statement))
                 return self._take(statement, (), parameters, context).result
+            case _:
+                assert_never(parsed)
 
     def run(self, statement: Statement | ChangeFile, context: StatementContext) -> ResultStream:
         """Run a statement that did not come as text."""

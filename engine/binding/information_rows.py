@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
+from typing import assert_never
 
 from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.errors import SqlError
@@ -153,6 +154,8 @@ def _table_row(view: CatalogView, entry: Relation) -> Row:
         case ViewEntry():
             alterations = (entry.altered_ms or entry.created_ms, entry.altered_by or entry.created_by)
             return *entry.name.parts, "VIEW", "NO", *common, *alterations, None, None
+        case _:
+            assert_never(entry)
 
 
 def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, VolumeEntry
 from catalog.errors import PathNotAllowed, ViewExpected
 from catalog.grants.privileges import Kind
@@ -42,6 +44,8 @@ def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
             if name.kind is Kind.VIEW and isinstance(relation, TableEntry):
                 raise ViewExpected(str(relation.name))
             return relation
+        case _:
+            assert_never(name.kind)
 
 
 def bind_described_function(parts: tuple[str, ...], binder: Binder) -> FunctionEntry:

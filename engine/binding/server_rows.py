@@ -46,8 +46,10 @@ def server_rows(
             return view_of_rows(entry, columns, lambda: _queries(activity.queries(identity)), is_volatile=True)
         case "tables":
             return given_view(entry, _tables(columns, view, look))
-        case _:
+        case "metrics":
             return view_of_rows(entry, columns, lambda: _metrics(activity.metrics()), is_volatile=True)
+        case _:  # the name of a relation that has no rows here
+            raise KeyError(entry.name.table)
 
 
 def _values(row: SessionRow | QueryRow) -> _Row:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
 from catalog.names import quote
 from engine.enforcement.errors import NotNullViolated
@@ -67,6 +68,8 @@ def _inside(
             yield from _each(item, contains_null, f"{shown}.value", f"map_values({value})", depth, optional_parents)
         case PrimitiveType() | DecimalType():
             return
+        case _:
+            assert_never(data_type)
 
 
 def _each(

@@ -150,6 +150,8 @@ def _stored(value: PlainValue, data_type: DataType) -> PlainValue:
             return _stored(_date(value), data_type)
         case date() if data_type is PrimitiveType.DATE and value.year >= _YEAR_MIN:
             return value
+        case _:  # any other pair of a literal and a type
+            pass
     raise _NotPlain
 
 

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from catalog.errors import SqlError
 from catalog.names import quote
@@ -125,6 +126,8 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
                 sampled=along.sampled,
             )
             return replace(rules, rebalanced=True, file_bytes=along.target_bytes, curve=curve)
+        case _:
+            assert_never(plan.arrangement)
 
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:

@@ -9,7 +9,7 @@ planner asks the format of the statement's table for these, through one `FormatP
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, assert_never
 
 from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.errors.statement_errors import StatementNotSupported
@@ -84,3 +84,5 @@ def _format(bound: BoundStatement) -> str:
             return own.name
         case TakenName() | None:  # it fails or does nothing, whatever the format
             return DEFAULT_FORMAT
+        case _:
+            assert_never(bound.target)

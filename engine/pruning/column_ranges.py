@@ -21,7 +21,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from engine.pruning.value_ranges import (
     floating_keys,
 )
 from engine.types.arrow_types import arrow_type
-from engine.types.schema import DataType, DecimalType, PrimitiveType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 _DAY_US = 86_400_000_000
 _DAYS_MAX = 2**63 // _DAY_US - 2
@@ -173,7 +173,7 @@ def cast_bounds(bounds: Bounds, target: DataType) -> Bounds | None:
             return _as_floating(bounds, target)
         case PrimitiveType(), PrimitiveType():
             return _in_time(bounds, source, target)
-        case _:
+        case _:  # any other pair of types
             return None
 
 
@@ -245,8 +245,10 @@ def _integers(array: pa.Array, data_type: DataType, missing: int) -> Integers:
             array = array.view(pa.int32())
         case PrimitiveType.TIMESTAMP | PrimitiveType.TIMESTAMP_NTZ:
             array = array.view(pa.int64())
+        case PrimitiveType() | StructType() | ArrayType() | MapType():
+            pass  # integers, or a type that has no bounds
         case _:
-            pass
+            assert_never(data_type)
     filled: Integers = array.fill_null(pa.scalar(missing, array.type)).to_numpy(zero_copy_only=False)
     return filled
 

@@ -148,7 +148,7 @@ def _bound(value: Any) -> Bound:
             return (value - _EPOCH).days
         case Decimal():
             return str(value)
-        case _:
+        case _:  # Arrow's other minimums and maximums are whole numbers
             return int(value)
 
 

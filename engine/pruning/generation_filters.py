@@ -308,7 +308,7 @@ def _limit(generated: _Generated, moment: datetime, lower: bool) -> Predicate | 
             start = _shift(_truncate(moment, unit) if lower else moment, away)
             shifted = None if start is None else _shift(start, -_PARTITION_SLACK if lower else _PARTITION_SLACK)
             return None if shifted is None else _bound(column, shifted.replace(tzinfo=UTC), lower)
-        case _:
+        case _:  # any other pair of an expression and a type
             return None
 
 

@@ -263,10 +263,16 @@ def push_down_not(predicate: Predicate, *, negate: bool = False) -> Predicate:
         case Or(children=children):
             parts = tuple(push_down_not(child, negate=negate) for child in children)
             return And(parts) if negate else Or(parts)
-        case _ if not negate:
-            return predicate
+        case Compare() | In() | StartsWith() | IsNull() | IsNotNull() | Constant() | Unknown():
+            return _opposite(predicate) if negate else predicate
+        case _:
+            assert_never(predicate)
+
+
+def _opposite(leaf: Compare | In | StartsWith | IsNull | IsNotNull | Constant | Unknown) -> Predicate:
+    match leaf:
         case Compare(operator=operator) if operator in NEGATED:
-            return Compare(NEGATED[operator], predicate.operand, predicate.literal)
+            return Compare(NEGATED[operator], leaf.operand, leaf.literal)
         case IsNull(column=column):
             return IsNotNull(column)
         case IsNotNull(column=column):
@@ -274,6 +280,6 @@ def push_down_not(predicate: Predicate, *, negate: bool = False) -> Predicate:
         case Constant(value=value):
             return Constant(None if value is None else not value)
         case Compare() | In() | StartsWith() | Unknown():
-            return Not(predicate)
+            return Not(leaf)
         case _:
-            assert_never(predicate)
+            assert_never(leaf)

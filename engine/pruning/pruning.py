@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from threading import Lock
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,22 @@ import pyarrow.compute as pc
 from engine.pruning.column_ranges import bounds_of_statistics
 from engine.pruning.evaluation import KnownColumn, evaluate
 from engine.pruning.partition_columns import PartitionColumn, partition_column
-from engine.pruning.predicates import ALWAYS, And, Not, Or, Path, Predicate, Unknown, columns_of
+from engine.pruning.predicates import (
+    ALWAYS,
+    And,
+    Compare,
+    Constant,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Or,
+    Path,
+    Predicate,
+    StartsWith,
+    Unknown,
+    columns_of,
+)
 from engine.pruning.table_columns import TableColumn, TableColumns
 from engine.pruning.three_valued_logic import ANY, FALSE, NULL, TRUE, Mask, Truths, can_be, conjoin
 
@@ -143,8 +158,10 @@ def _paths(predicate: Predicate) -> frozenset[Path]:
             return _paths(child)
         case Unknown():
             return frozenset()
-        case _:
+        case Compare() | In() | StartsWith() | IsNull() | IsNotNull() | Constant():
             return columns_of(predicate) or frozenset()
+        case _:
+            assert_never(predicate)
 
 
 class _Files:

@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 
 from engine.pruning.predicates import Literal, Operator
 from engine.pruning.three_valued_logic import Mask
-from engine.types.schema import DataType, DecimalType, PrimitiveType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 Integers: TypeAlias = npt.NDArray[Any]
 """Signed integers of any width, or Python's (dtype object) for exact decimals beyond 64 bits."""
@@ -193,8 +193,10 @@ class NumericBounds(OrderedBounds[Probe]):
                 if isinstance(value, bool | float):
                     return None
                 return _probe_between_doubles(value) if self.approximate else _probe_on_grid(value, self.data_type)
-            case _:
+            case PrimitiveType() | StructType() | ArrayType() | MapType():
                 return Probe.at(int(value)) if literal.type == self.data_type else None
+            case _:
+                assert_never(self.data_type)
 
     def some_below(self, probe: Probe) -> Mask:
         return np.asarray(self.low < probe.below, dtype=bool)
@@ -238,6 +240,8 @@ def _double_of(value: bool | int | float | Decimal, column_type: DataType) -> fl
             return float(value) if abs(value) <= exact_max else None
         case Decimal():
             return float(value)
+        case _:
+            assert_never(value)
 
 
 def _probe_on_grid(value: int | Decimal, column_type: DataType) -> Probe:

@@ -195,5 +195,5 @@ def _stat(value: Any) -> Any:
             return value.isoformat()
         case Decimal():
             return float(value)
-        case _:
+        case _:  # any other value of JSON
             return value

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from catalog.errors import SqlError
 from engine.errors.cursor_errors import CursorNoMoreRows, CursorNotFound
@@ -23,6 +24,8 @@ from engine.script.cursors import OpenableCursor
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate, only_value
 from engine.script.road import Road, Scopes
+from engine.statements.base import Statement
+from engine.statements.insert.statement import MultiInsert
 from engine.statements.scripting.statement import (
     CASE_SCOPE,
     CASE_VALUE,
@@ -151,8 +154,10 @@ class _Run:
                 self._blocks[-1].cursors[name.lower()] = OpenableCursor(name, query)
             case OpenCursor() | FetchCursor() | CloseCursor():
                 self._cursor(part)
-            case _:
+            case Statement() | MultiInsert():
                 self._take(part, self._parameters)
+            case _:
+                assert_never(part)
 
     def _named(self, statement: NamedByExpressions) -> None:
         made, parameters = with_names(statement, self._road, self._scopes, self._parameters)
@@ -168,6 +173,8 @@ class _Run:
                 self._keep(cursor.fetch(statement, self._road, self._scopes))
             case CloseCursor():
                 cursor.close()
+            case _:
+                assert_never(statement)
 
     def _find_cursor(self, parts: Names) -> tuple[int, OpenableCursor]:
         """The innermost cursor of that name, and the index of its block."""

@@ -88,7 +88,7 @@ def _predicate(tree: Any) -> Predicate:
             return _starts_with(value, prefix)
         case [str(kind), left, right] if kind in _OPERATORS:
             return _compare(_OPERATORS[kind], left, right)
-        case _:
+        case _:  # JSON from Spark
             return _UNKNOWN
 
 
@@ -119,7 +119,7 @@ def _operand(tree: Any) -> Operand | None:
         case ["cast", ["column", *path], str(name)]:
             data_type = _type(name)
             return None if data_type is None else Cast(Column(tuple(path)), data_type)
-        case _:
+        case _:  # JSON from Spark
             return None
 
 
@@ -128,7 +128,7 @@ def _literal(tree: Any) -> Literal | None:
         case ["literal", str(name), value]:
             data_type = _type(name)
             return None if data_type is None else Literal(_value(value, data_type), data_type)
-        case _:
+        case _:  # JSON from Spark
             return None
 
 

@@ -130,5 +130,5 @@ def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
             return pa.map_(pa.string() if key == "void" else arrow_type(key), arrow_type(value))
         case {"type": "struct", "fields": fields}:
             return pa.struct([pa.field(field["name"], arrow_type(field["type"])) for field in fields])
-        case _:
+        case _:  # JSON from Spark
             raise TypeError(f"no Arrow type for {spark_type}")

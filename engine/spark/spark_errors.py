@@ -215,7 +215,7 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return FunctionNotAvailable(f"{kind} {subject}")
         case "expression" if subject in _MARKERS:
             return ParameterNotBound()
-        case _:
+        case _:  # text from Spark
             return PlanRefused(f"{kind} {subject}")
 
 

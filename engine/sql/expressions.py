@@ -100,7 +100,7 @@ def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
                 sides = [_path(side.unnest()) for side in (one, other)]
                 if sides[0] and sides[1]:
                     found.append((sides[0], sides[1]))
-            case _:
+            case _:  # sqlglot's tree
                 pass
     return found
 
@@ -118,7 +118,7 @@ def queried_columns(text: str) -> list[tuple[tuple[str, ...], Span]]:
                 span = _query_after(text, column.parts[-1].meta["end"] + 1 - len(_HEAD))
                 if span is not None:
                     found.append((path, span))
-            case _:
+            case _:  # sqlglot's tree
                 pass
     return found
 

@@ -77,7 +77,7 @@ def _generation(node: exp.Expression) -> GenerationExpression | None:
         case exp.Anonymous(this=str(name)):
             make = _FUNCTIONS.get(name.lower())
             return None if make is None else make(name.lower(), node.expressions)
-        case _:
+        case _:  # sqlglot's tree
             return None
 
 
@@ -129,7 +129,7 @@ def _with_text(arguments: list[exp.Expression]) -> tuple[Path | None, str | None
     match arguments:
         case [exp.Column() as column, exp.Literal(this=str(text), is_string=True)]:
             return _path(column), text
-        case _:
+        case _:  # sqlglot's trees
             return None, None
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Context, Decimal, InvalidOperation
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from engine.errors.table_errors import PartitionValueNotCastable
 from engine.types.float_text import java_float
@@ -85,6 +85,8 @@ def _parse(text: str, data_type: DataType, time_zone: tzinfo) -> PartitionValue:
             return _parse_decimal(text.strip(), precision, scale)
         case PrimitiveType.VARIANT | PrimitiveType.VOID | ArrayType() | MapType() | StructType():
             raise ValueError("no type of a partition column")
+        case _:
+            assert_never(data_type)
 
 
 def _parse_integer(text: str, bits: int) -> int:
@@ -126,7 +128,7 @@ def _format(value: PartitionValue, data_type: DataType) -> str:
             return value.isoformat()
         case DecimalType(), Decimal() | int():
             return f"{Decimal(value):f}"
-        case _:
+        case _:  # any other pair of a type and a value
             raise TypeError("the value is not of the column's type")
 
 

@@ -197,7 +197,7 @@ def parse_data_type(value: Any, depth: int = 0) -> DataType:
             return MapType(key_type, value_type, _flag(rest, "valueContainsNull"))
         case {"type": "udt", "sqlType": stored}:  # a user-defined type is stored as the type beneath it
             return parse_data_type(stored, below)
-        case _:
+        case _:  # JSON from the log
             raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no type")
 
 

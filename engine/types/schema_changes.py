@@ -110,8 +110,10 @@ def replace_inner_type(data_type: DataType, inside: Path, new: DataType) -> Data
             return replace(data_type, key_type=replace_inner_type(key, rest, new))
         case MapType(_, value) if part == "value":
             return replace(data_type, value_type=replace_inner_type(value, rest, new))
-        case _:
+        case StructType() | ArrayType() | MapType() | PrimitiveType() | DecimalType():
             raise ParentNotStruct(part)
+        case _:
+            assert_never(data_type)
 
 
 def _is_inside(schema: StructType, parent: Path) -> bool:
@@ -140,8 +142,10 @@ def _type_at(data_type: DataType, path: Path, whole: Path) -> DataType:
             return _type_at(element, tuple(rest), whole)
         case MapType(key, value) if part in ("key", "value"):
             return _type_at(key if part == "key" else value, tuple(rest), whole)
-        case _:
+        case ArrayType() | MapType() | PrimitiveType() | DecimalType():
             raise ParentNotStruct(".".join(whole))
+        case _:
+            assert_never(data_type)
 
 
 def _change_fields(schema: StructType, parent: Path, change: Callable[[Fields], Fields]) -> StructType:

@@ -7,9 +7,19 @@ it is written down; a query makes one by a NULL without a type, which nobody may
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import assert_never
 
 from engine.errors.column_errors import NestedVoid, VoidColumnAdded
-from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, walk_fields
+from engine.types.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    walk_fields,
+)
 
 VOID_COLUMNS_ALLOWED = "gateway.allowVoidColumns"
 """The table property with which queries may bring columns of type void."""
@@ -36,8 +46,10 @@ def _is_void(data_type: DataType) -> bool:
             return _is_void(element)
         case MapType(key, value):
             return _is_void(key) or _is_void(value)
-        case _:
+        case PrimitiveType() | DecimalType() | StructType():
             return data_type is PrimitiveType.VOID
+        case _:
+            assert_never(data_type)
 
 
 def ensure_no_nested_void(schema: StructType, before: StructType | None = None) -> None:
@@ -68,5 +80,7 @@ def _has_void(data_type: DataType) -> bool:
             return _has_void(element)
         case MapType(key, value):
             return _has_void(key) or _has_void(value)
-        case _:
+        case PrimitiveType() | DecimalType():
             return data_type is PrimitiveType.VOID
+        case _:
+            assert_never(data_type)

@@ -30,5 +30,5 @@ def is_widening(old: DataType, new: DataType) -> bool:
             return old in _INTEGER_DIGITS and precision - scale >= _INTEGER_DIGITS[old]
         case DecimalType(old_precision, old_scale), DecimalType(precision, scale):
             return old != new and scale >= old_scale and precision - scale >= old_precision - old_scale
-        case _:
+        case _:  # any other pair of types
             return False

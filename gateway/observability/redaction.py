@@ -162,6 +162,8 @@ def _without_assigned_values(text: str) -> str:
                 is_variable = False
             case _, "BEGIN":
                 is_script = True
+            case _:  # any other pair of words
+                pass
         if kind == "mark" and part == ";":
             statement, is_variable, is_value = "", False, False
         is_value = is_value or (is_variable and (word == "DEFAULT" or (not kind and "=" in part)))

@@ -1,6 +1,6 @@
 """A lake of its own for each module that writes, and the real engine over it; a lake over which statements are planned.
 
-No test changes a table of `plan/tables.py`; others are a test's own.
+No test changes a table of `planning/tables.py`; others are a test's own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
-from tests.catalog.lakes import make_tables
 from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.tables import make_tables
 
 
 @pytest.fixture(scope="module")

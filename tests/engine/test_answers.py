@@ -24,10 +24,7 @@ from engine.runtime.identity import Identity
 from engine.spark.session import ExecSession
 from engine.statements.parse import parse
 from engine.tables.scan import TableRead
-from tests.catalog.lakes import make_tables
-from tests.engine.delta.checkpoint.test_checkpoint_reader import STATE
-from tests.engine.enforcement.write_plans import plan
-from tests.engine.planning.reads.test_answers import ANSWERED, GROUPED, strip_statistics
+from tests.engine.planning.reads.test_answers import ANSWERED, GROUPED, STATE, make_tables, plan, strip_statistics
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import pyarrow.compute as pc
 
@@ -211,6 +211,8 @@ def _appended_files(contest: Contest) -> ConcurrentModification | None:
                 return None
         case IsolationLevel.SERIALIZABLE:
             pass
+        case _:
+            assert_never(contest.level)
     for batch in contest.winner.actions.adds.batches:
         row = contest.staged.read_set.first_match(batch)
         if row is not None:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -143,6 +143,8 @@ def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
                 yield _Leaf((*path, field.name), has_bounds=False, below=_OF_VARIANT)
             case PrimitiveType() | DecimalType() as leaf:
                 yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS, is_float=leaf in _FLOATS)
+            case _:
+                assert_never(field.data_type)
 
 
 def _extremes(footer: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:

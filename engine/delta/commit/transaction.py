@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -238,6 +238,8 @@ class Transaction:
                     self._set_transactions.append(action)
                 case DomainMetadata():
                     self._domains.append(action)
+                case _:
+                    assert_never(action)
 
     def stage_adds(self, files: RecordBatch, *, data_change: bool = True) -> None:
         """Files as a batch of `FILES_SCHEMA`, for many."""

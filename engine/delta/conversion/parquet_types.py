@@ -144,6 +144,8 @@ def _merged_type(known: DataType, found: DataType, path: str, name: str) -> Data
         case MapType(), MapType():
             key = _merged_type(known.key_type, found.key_type, path, name)
             return MapType(key, _merged_type(known.value_type, found.value_type, path, name))
+        case _:  # any other pair of types
+            pass
     if known == found:
         return known
     if known in _WHOLE_NUMBERS and found in _WHOLE_NUMBERS:

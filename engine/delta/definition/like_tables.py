@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import assert_never
 
 from catalog.errors import SqlError
 from engine.delta.definition.clustering import CLUSTERING, clustering_columns
@@ -99,6 +100,8 @@ def _type(data_type: DataType) -> DataType:
             return replace(data_type, key_type=_type(key), value_type=_type(value))
         case PrimitiveType() | DecimalType():
             return data_type
+        case _:
+            assert_never(data_type)
 
 
 def creating_properties(label: str, config: TableConfig) -> list[tuple[str, str]]:

@@ -45,7 +45,7 @@ def is_readable_with(old: TableConfig, new: TableConfig, *, without_dropped: boo
                 return reads(before.element_type, after.element_type)
             case MapType(), MapType():
                 return reads(before.key_type, after.key_type) and reads(before.value_type, after.value_type)
-            case _:
+            case _:  # any other pair of types
                 return before == after or is_widening(before, after)
 
     return reads_struct(old.schema, new.schema)

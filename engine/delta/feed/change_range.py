@@ -45,8 +45,8 @@ def resolve_range(times: CommitTimes, start: Bound, end: Bound | None, *, allow_
         if allow_outside:
             return range(first, first)
         raise StartAfterLatest(table, first, latest)
-    match start, end:
-        case AtTime(begin), AtTime(finish) if begin <= finish and last == first - 1:
+    if isinstance(start, AtTime) and isinstance(end, AtTime) and start.timestamp_ms <= end.timestamp_ms:
+        if last == first - 1:
             return range(first, first)
     if last < first:
         raise RangeBackwards(table, first, last)

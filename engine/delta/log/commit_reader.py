@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, assert_never
 
 import msgspec
 import numpy as np
@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA, TOMBSTONES_SCHEMA, make_batch, map_array
 from engine.delta.spec.actions import (
+    Action,
     Add,
     AddCdcFile,
     CheckpointMetadata,
@@ -197,7 +198,7 @@ class CommitParser:
             raise MalformedLogEntry(kind, f"it is not reconciled: it has two actions {kind} {subject}".rstrip())
         self._said.add((kind, subject))
 
-    def _take(self, action: Any) -> None:
+    def _take(self, action: Action) -> None:
         match action:
             case Metadata() | Protocol():
                 self._say_once(action.WIRE_NAME, "")
@@ -207,6 +208,10 @@ class CommitParser:
                 self._say_once(action.WIRE_NAME, action.domain)
             case Sidecar():
                 self._say_once(action.WIRE_NAME, action.path)
+            case Add() | Remove() | AddCdcFile() | CommitInfo() | CheckpointMetadata():
+                pass
+            case _:
+                assert_never(action)
         match action:
             case Add():
                 self._adds.append(action, self._next())
@@ -228,6 +233,8 @@ class CommitParser:
                 self._cdc.append(action, self._next())
             case CheckpointMetadata():
                 pass  # says no more than the name of its file
+            case _:
+                assert_never(action)
 
 
 def parse_commits(commits: Iterable[tuple[str, bytes]]) -> LogActions:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from engine.delta.spec.errors import (
     DeltaTableNotFound,
@@ -205,6 +206,8 @@ class _Listing:
                     self.checkpoints.setdefault(file.version, []).append(Checkpoint(file.version, (file,)))
                 case LogFileKind.CHECKPOINT_PART:
                     parts.setdefault((file.version, file.parts), {})[file.part] = file
+                case _:
+                    assert_never(file.kind)
         incomplete = []
         for (version, count), found in parts.items():
             if len(found) == count:

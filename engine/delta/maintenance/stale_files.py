@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -128,8 +128,10 @@ def _exceeds(found: Any, known: DataType) -> bool:
             return _exceeds(found.value_type, element)
         case MapType(key, value) if pa.types.is_map(found):
             return _exceeds(found.key_type, key) or _exceeds(found.item_type, value)
-        case _:
+        case StructType() | ArrayType() | MapType() | PrimitiveType() | DecimalType():  # or the file has another type
             return False
+        case _:
+            assert_never(known)
 
 
 def _has_types(storage: Storage, path: str, columns: Iterable[StructField]) -> bool:
@@ -160,6 +162,8 @@ def _fits(found: Any, wanted: DataType) -> bool:
             return bool(pa.types.is_timestamp(found))
         case PrimitiveType():
             return wanted not in _WIDENED_TO or bool(found == arrow_type(wanted))
+        case _:
+            assert_never(wanted)
 
 
 _WIDENED_TO = frozenset({PrimitiveType.SHORT, PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.DOUBLE})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import assert_never
 
 from engine.tables.column_metadata import COLUMN_ID
 from engine.tables.scan import FIELD_ID, FileLayout
@@ -91,6 +92,8 @@ def _with_ids(data_type: DataType, mode: str) -> DataType:
             return MapType(_with_ids(key, mode), _with_ids(value, mode))
         case PrimitiveType() | DecimalType():
             return data_type
+        case _:
+            assert_never(data_type)
 
 
 def _with_id(field: StructField, mode: str) -> StructField:

@@ -73,7 +73,7 @@ def _steps(old: DataType, new: DataType, path: tuple[str, ...]) -> list[dict[str
             return None if keys is None or values is None else keys + values
         case StructType(), _:
             return None
-        case _:
+        case _:  # any other pair of types
             if not is_widening(old, new):
                 return None
             step = {"fromType": format_data_type(old), "toType": format_data_type(new)}

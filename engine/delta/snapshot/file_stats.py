@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 import numpy as np
@@ -139,6 +139,8 @@ def _bounds_fields(struct: StructType) -> Iterable[Any]:
             case PrimitiveType() | DecimalType() as leaf:
                 if leaf not in _NO_BOUNDS:
                     yield pa.field(field.name, arrow_type(leaf))
+            case _:
+                assert_never(field.data_type)
 
 
 def _count_fields(struct: StructType) -> Iterable[Any]:

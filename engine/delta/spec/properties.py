@@ -313,7 +313,7 @@ def format_default(known: Property[object]) -> str | None:
             return str(value).lower()
         case int(value) if known.parse is parse_interval_ms:
             return f"interval {value // DAY_MS} days"
-        case value:
+        case value:  # of any other type
             return str(value)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import assert_never
 
 import pyarrow as pa
 
@@ -60,3 +61,5 @@ def _parts(bins: Sequence[pa.Table], arrangement: Arrangement) -> list[tuple[pa.
             return [*parts, (bins[0].slice(0, 0), "")] if len(bins) > 1 else parts
         case FilePerPartition() | AlongCurve() | InOrder() | LiteralRows():
             return [(pa.concat_tables(bins), "")]
+        case _:
+            assert_never(arrangement)

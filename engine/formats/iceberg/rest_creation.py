@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from catalog.rest.client import RestTable
 from catalog.rest.errors import RestCatalogNotAvailable, RestConflict, RestOutcomeUnknown
@@ -28,9 +29,22 @@ from engine.iceberg.commit.updates import (
     AddSpec,
     AssignUuid,
     Json,
+    RemovePartitionSpecs,
+    RemovePartitionStatistics,
+    RemoveProperties,
+    RemoveSchemas,
+    RemoveSnapshotRef,
+    RemoveSnapshots,
+    RemoveStatistics,
     Requirement,
+    SetCurrentSchema,
+    SetDefaultSortOrder,
+    SetDefaultSpec,
     SetLocation,
+    SetPartitionStatistics,
     SetProperties,
+    SetSnapshotRef,
+    SetStatistics,
     Update,
     UpgradeFormatVersion,
 )
@@ -72,8 +86,18 @@ def creation_request(at: RestAddress, updates: Sequence[Update]) -> Json:
                 request["write-order"] = order
             case SetProperties(properties):
                 request["properties"] |= properties
-            case _:
+            case AssignUuid() | SetLocation():  # the catalog chooses these
                 pass
+            case SetCurrentSchema() | SetDefaultSpec() | SetDefaultSortOrder():  # those of the request
+                pass
+            case AddSnapshot() | SetSnapshotRef() | RemoveSnapshotRef() | RemoveSnapshots() | RemoveProperties():
+                pass
+            case SetStatistics() | RemoveStatistics() | SetPartitionStatistics() | RemovePartitionStatistics():
+                pass
+            case RemovePartitionSpecs() | RemoveSchemas():
+                pass
+            case _:
+                assert_never(update)
     return request
 
 

@@ -11,6 +11,7 @@ changes".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 from uuid import uuid4
 
 from engine.iceberg.commit.updates import (
@@ -103,6 +104,8 @@ def _holds(requirement: Requirement, metadata: Json | None) -> bool:
             return bool(metadata.get("default-spec-id", 0) == spec_id)
         case AssertDefaultSortOrderId(order_id):
             return bool(metadata.get("default-sort-order-id", 0) == order_id)
+        case _:
+            assert_never(requirement)
 
 
 def ref_snapshot_id(metadata: Json, name: str) -> int | None:
@@ -214,29 +217,14 @@ class _Fold:
                 self._remove("partition-specs", "spec-id", ids, metadata["default-spec-id"])
             case RemoveSchemas(ids):
                 self._remove("schemas", "schema-id", ids, metadata["current-schema-id"])
-            case _:
-                self._apply_to_snapshots(update)
-
-    def _apply_to_snapshots(
-        self,
-        update: AddSnapshot
-        | SetSnapshotRef
-        | RemoveSnapshotRef
-        | RemoveSnapshots
-        | SetStatistics
-        | RemoveStatistics
-        | SetPartitionStatistics
-        | RemovePartitionStatistics,
-    ) -> None:
-        match update:
             case AddSnapshot(snapshot):
                 self._add_snapshot(snapshot)
             case SetSnapshotRef(reference):
                 self._set_reference(reference.name, reference_json(reference))
             case RemoveSnapshotRef(name):
-                self._metadata["refs"].pop(name, None)
+                metadata["refs"].pop(name, None)
                 if name == MAIN:
-                    self._metadata |= {"current-snapshot-id": NO_SNAPSHOT, "snapshot-log": []}
+                    metadata |= {"current-snapshot-id": NO_SNAPSHOT, "snapshot-log": []}
             case RemoveSnapshots(ids):
                 self._remove_snapshots(frozenset(ids))
             case SetStatistics(statistics):
@@ -247,6 +235,8 @@ class _Fold:
                 self._set_statistics("partition-statistics", statistics["snapshot-id"], [statistics])
             case RemovePartitionStatistics(snapshot_id):
                 self._set_statistics("partition-statistics", snapshot_id, [])
+            case _:
+                assert_never(update)
 
     def _chosen(self, key: str, id_key: str, id: int) -> int:
         """The id of one that is there; of the last that was added for `LAST_ADDED`."""

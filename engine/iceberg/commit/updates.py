@@ -266,19 +266,6 @@ def update_json(update: Update) -> Json:
             return {"action": "set-properties", "updates": dict(updates)}
         case RemoveProperties(removals):
             return {"action": "remove-properties", "removals": list(removals)}
-        case _:
-            return _rare_update_json(update)
-
-
-def _rare_update_json(
-    update: SetStatistics
-    | RemoveStatistics
-    | SetPartitionStatistics
-    | RemovePartitionStatistics
-    | RemovePartitionSpecs
-    | RemoveSchemas,
-) -> Json:
-    match update:
         case SetStatistics(statistics):
             return {"action": "set-statistics", "snapshot-id": statistics["snapshot-id"], "statistics": statistics}
         case RemoveStatistics(snapshot_id):

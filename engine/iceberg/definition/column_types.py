@@ -176,18 +176,24 @@ def _inner_parts(type_: IcebergType, path: str) -> Iterator[tuple[str, IcebergFi
 
 def _parquet_type(type_: IcebergType) -> str | None:
     """What `IdentifiedWriteSupport` calls a type that Spark does not have."""
-    match type_:
-        case SimpleType(kind=Kind.UUID | Kind.TIME | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS as kind):
-            return str(kind.value)
-        case SimpleType(kind=Kind.FIXED):
+    if not isinstance(type_, SimpleType):
+        return None
+    match type_.kind:
+        case Kind.UUID | Kind.TIME | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS:
+            return str(type_.kind.value)
+        case Kind.FIXED:
             return f"fixed {type_.length}"
-        case SimpleType(kind=Kind.GEOMETRY):
+        case Kind.GEOMETRY:
             return f"geometry {type_.parameters or _CRS}"
-        case SimpleType(kind=Kind.GEOGRAPHY):
+        case Kind.GEOGRAPHY:
             crs, _, algorithm = type_.parameters.partition(",")
             return f"geography {(algorithm.strip() or _EDGES).upper()} {crs.strip() or _CRS}"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING | Kind.BINARY:
             return None
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return None
+        case _:
+            assert_never(type_.kind)
 
 
 def file_type(type_: IcebergType, names: Mapping[int, str] | None = None) -> DataType:
@@ -313,15 +319,11 @@ def default_text(type_: IcebergType, value: Any) -> str:
     if not isinstance(type_, SimpleType):
         return default_sql(type_, value)
     default_sql(type_, value)  # for its error
-    match type_.kind:
-        case Kind.BOOLEAN | Kind.INT | Kind.LONG:
-            return str(value).lower()
-        case Kind.STRING if "\\" not in value:
-            return "'" + str(value).replace("'", "''") + "'"
-        case Kind.DATE:
-            return f"DATE'{value}'"
-        case _:
-            return default_sql(type_, value)
+    if type_.kind in (Kind.BOOLEAN, Kind.INT, Kind.LONG):
+        return str(value).lower()
+    if type_.kind is Kind.STRING and "\\" not in value:
+        return "'" + str(value).replace("'", "''") + "'"
+    return f"DATE'{value}'" if type_.kind is Kind.DATE else default_sql(type_, value)
 
 
 def _time_text(text: str) -> str:

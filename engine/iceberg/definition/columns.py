@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, assert_never
 
 from engine.errors.column_errors import AddedColumnNotNull
 from engine.iceberg.definition.column_types import CURRENT_DEFAULT, default_text, table_type
@@ -88,6 +88,8 @@ def _spark_type(type_: IcebergType) -> DataType:
             return spark_columns(type_)
         case SimpleType():
             return table_type(type_)
+        case _:
+            assert_never(type_)
 
 
 @dataclass(slots=True)
@@ -186,7 +188,7 @@ class ColumnReader:
                 return self._simple(new, path)
             case ((PrimitiveType() | DecimalType()), SimpleType()):
                 return self._promoted(old, new, path)
-            case _:
+            case _:  # any other pair of types
                 raise IcebergColumnChangeRefused(".".join(path), f"Another type than {type_name(old) if old else ''}")
 
     def _part(

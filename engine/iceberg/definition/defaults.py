@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal, InvalidOperation
-from typing import Any
+from typing import Any, assert_never
 from uuid import UUID
 
 from engine.iceberg.spec.errors import IcebergDefaultRefused
@@ -74,8 +74,10 @@ def _value(type_: SimpleType, literal: str) -> Any:
         case Kind.TIMESTAMPTZ:
             moment = datetime.fromisoformat(_quoted(literal, "TIMESTAMP", "TIMESTAMP_LTZ"))
             return moment.astimezone(UTC).isoformat(timespec="microseconds") if moment.tzinfo is not None else _no()
-        case _:
+        case Kind.UNKNOWN | Kind.VARIANT | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS | Kind.GEOMETRY | Kind.GEOGRAPHY:
             return _no()
+        case _:
+            assert_never(type_.kind)
 
 
 def _no() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import assert_never
 
 from engine.iceberg.definition.changes import change_definition, define_table
 from engine.iceberg.definition.definition import IcebergDefinition
@@ -11,7 +12,7 @@ from engine.iceberg.definition.properties import GC_ENABLED, NAME_MAPPING
 from engine.iceberg.spec.errors import IcebergChangeNotSupported
 from engine.iceberg.spec.partitions import TransformKind
 from engine.iceberg.spec.sort_orders import UNSORTED
-from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, StructOfType
+from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, SimpleType, StructOfType
 from engine.tables.definition_changes import DefinitionChange, SetDescription, set_properties
 from engine.tables.details import TableDetails
 from engine.tables.rules import Constraint
@@ -55,8 +56,10 @@ def _new_type(type_: IcebergType) -> IcebergType:
             return ListType(_new(element))
         case MapOfType(key, value):
             return MapOfType(_new(key), _new(value))
-        case _:
+        case SimpleType():
             return type_
+        case _:
+            assert_never(type_)
 
 
 def define_like_other(

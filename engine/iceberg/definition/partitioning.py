@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from engine.iceberg.spec.errors import IcebergPartitioningRefused
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transform, TransformKind
@@ -182,8 +183,12 @@ def _name(term: PartitionTerm, transform: Transform, width: str) -> str:
             return path
         case TransformKind.TRUNCATE:
             return f"{path}_trunc{width}"
-        case _:
+        case TransformKind.YEAR | TransformKind.MONTH | TransformKind.DAY | TransformKind.HOUR:
             return f"{path}_{transform.kind.value}{width}"
+        case TransformKind.BUCKET | TransformKind.VOID | TransformKind.UNKNOWN:
+            return f"{path}_{transform.kind.value}{width}"
+        case _:
+            assert_never(transform.kind)
 
 
 def ensure_distinct(table: str, schema: IcebergSchema, spec: PartitionSpec) -> None:

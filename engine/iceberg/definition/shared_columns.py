@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from engine.iceberg.definition.changes import define_table
 from engine.iceberg.definition.column_types import CURRENT_DEFAULT
 from engine.iceberg.definition.columns import DEFAULTS_SINCE, ID
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import FORMAT_VERSION, NAME_MAPPING
-from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, StructOfType
+from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, SimpleType, StructOfType
 from engine.tables.definition_changes import set_properties
 from engine.tables.scan import FIELD_ID
 from engine.tables.shared_files import STORED_NAMES, SharedFiles
@@ -67,8 +67,10 @@ def _inner_mapping(type_: IcebergType) -> dict[str, Any]:
             return {"fields": name_mapping([element])}
         case MapOfType(key=key, value=value):
             return {"fields": name_mapping([key, value])}
-        case _:
+        case SimpleType():
             return {}
+        case _:
+            assert_never(type_)
 
 
 def stored_fields(fields: Sequence[IcebergField], schema: StructType) -> tuple[IcebergField, ...]:
@@ -95,5 +97,5 @@ def _stored_type(type_: IcebergType, data_type: DataType) -> IcebergType:
                 replace(key, type=_stored_type(key.type, key_type)),
                 replace(value, type=_stored_type(value.type, value_type)),
             )
-        case _:
+        case _:  # any other pair of types
             return type_

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from engine.iceberg.definition.column_types import TOO_EXACT, default_sql, quoted, table_type
 from engine.iceberg.spec.types import IcebergField, Kind, ListType, MapOfType, SimpleType, StructOfType
@@ -90,6 +91,8 @@ def storable_sql(expression: str, field: IcebergField, depth: int = 0) -> str | 
             inner = _both([_all_storable(values, part, depth) for values, part in parts])
         case StructOfType(fields):
             inner = _both([storable_sql(f"{expression}.{quoted(each.name)}", each, depth) for each in fields])
+        case _:
+            assert_never(field.type)
     return None if inner is None else f"({expression} IS NULL OR ({inner}))"
 
 
@@ -111,8 +114,10 @@ def _rebuilt(expression: str, field: IcebergField, of: _Of, depth: int) -> str |
             return _rebuilt_map(expression, key, value, of, depth)
         case StructOfType(fields):
             return _rebuilt_struct(expression, fields, of, depth)
-        case _:
+        case SimpleType():
             return None
+        case _:
+            assert_never(field.type)
 
 
 def _rebuilt_map(expression: str, key: IcebergField, value: IcebergField, of: _Of, depth: int) -> str | None:
@@ -145,8 +150,14 @@ def shown_value_sql(expression: str, kind: Kind) -> str | None:
             return _since_epoch(_whole_micros(expression))
         case Kind.TIMESTAMPTZ_NS:
             return f"timestamp_micros({_whole_micros(expression)})"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING | Kind.BINARY:
             return None
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return None
+        case Kind.FIXED | Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return None
+        case _:
+            assert_never(kind)
 
 
 def _since_epoch(micros: str) -> str:
@@ -167,8 +178,14 @@ def _stored_simple(expression: str, kind: Kind) -> str | None:
             return f"(({_micros_ntz(expression)}) * 1000L)"
         case Kind.TIMESTAMPTZ_NS:
             return f"(unix_micros({expression}) * 1000L)"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING | Kind.BINARY:
             return None
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return None
+        case Kind.FIXED | Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return None
+        case _:
+            assert_never(kind)
 
 
 def _time_micros(text: str) -> str:
@@ -199,5 +216,9 @@ def _storable_simple(expression: str, type_: SimpleType) -> str | None:
             return f"{expression} BETWEEN TIMESTAMP'{_NANOS[0]}Z' AND TIMESTAMP'{_NANOS[1]}Z'"
         case Kind.GEOMETRY | Kind.GEOGRAPHY:
             return f"hex(substring({expression}, 1, 5)) RLIKE '{_WKB}'"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING | Kind.BINARY:
             return None
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return None
+        case _:
+            assert_never(type_.kind)

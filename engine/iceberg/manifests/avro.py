@@ -183,7 +183,7 @@ def _decompressed(block: bytes, codec: str, source: str) -> bytes:
         case "zstandard":
             stream = pa.CompressedInputStream(pa.BufferReader(block), "zstd")
             return bytes(stream.read(_BLOCK_BYTES_MAX))
-        case _:
+        case _:  # text from a file
             raise MalformedIcebergFile(source, f"its codec {codec!r} is not known")
 
 
@@ -231,7 +231,7 @@ def _renamed(schema: Any, in_partition: bool = False) -> Any:
             return {"type": "fixed", "name": schema["name"], "size": schema["size"], **decimal}
         case "enum":
             return {"type": "enum", "name": schema["name"], "symbols": schema["symbols"]}
-        case inner:
+        case inner:  # JSON from a file
             return _renamed(inner, in_partition)
 
 
@@ -269,6 +269,8 @@ def decimal_fields(schema: Any) -> frozenset[str]:
             case {"type": "record", "fields": fields}:
                 for each in fields:
                     visit(each["type"], each["name"])
+            case _:  # JSON from a file
+                pass
 
     visit(schema, "")
     return frozenset(found)

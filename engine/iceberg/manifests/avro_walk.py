@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -125,7 +125,7 @@ def _column(name: str, kind: Any, null: int, names: dict[str, Any]) -> Column:
             raise NotWalked()
         case str() if isinstance(names.get(kind), dict) and names[kind]["type"] == "fixed":
             return Column(name, Op.FIXED, null, names[kind]["size"])
-        case _:
+        case _:  # JSON from a file
             raise NotWalked()
 
 
@@ -193,6 +193,8 @@ class _Walker:
             case Op.NUMBERS | Op.NUMBER_TO_BYTES:
                 found.starts[rows] = at
                 at = self._items(column, at)
+            case _:
+                assert_never(column.op)
         found.ends[rows] = at
         return at
 

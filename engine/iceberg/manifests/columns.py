@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -51,3 +52,5 @@ class Values:
                 return pa.array(rows.copy().view("<f4")[:, 0].astype(np.float64), mask=missing)
             case Kind.DOUBLE:
                 return pa.array(rows.copy().view("<f8")[:, 0], mask=missing)
+            case _:
+                assert_never(column.kind)

@@ -223,5 +223,5 @@ def _partition_values(values: Sequence[Any]) -> pa.Array:
             return pa.array(values, pa.int64())
         case float():
             return pa.array(values, pa.float64())
-        case _:
+        case _:  # a value of any other type of Avro
             return pa.array(values, pa.binary())

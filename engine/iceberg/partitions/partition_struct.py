@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from engine.iceberg.definition.column_types import table_type
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
@@ -33,6 +33,8 @@ def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | No
             return found if isinstance(found, SimpleType) else None
         case TransformKind.VOID | TransformKind.UNKNOWN:
             return None
+        case _:
+            assert_never(field.transform.kind)
 
 
 def partition_fields(metadata: TableMetadata) -> Mapping[int, tuple[PartitionField, SimpleType]]:

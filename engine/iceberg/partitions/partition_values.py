@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Context, Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 from uuid import UUID
 
 import numpy as np
@@ -133,8 +133,12 @@ def json_value(value: Any, type_: SimpleType) -> Any:
             return _timestamp(_whole(value) // _MICRO_NS, type_)
         case Kind.TIMESTAMPTZ_NS:
             return _instant(_whole(value) // _MICRO_NS, type_)
-        case _:
+        case Kind.DECIMAL | Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.STRING:
             return _CONSTANTS.get(type_.kind, _text)(value, type_)
+        case Kind.UNKNOWN | Kind.VARIANT | Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return _CONSTANTS.get(type_.kind, _text)(value, type_)
+        case _:
+            assert_never(type_.kind)
 
 
 def _time(micros: int) -> str:
@@ -151,5 +155,11 @@ def partition_sql(name: str, type_: SimpleType) -> str:
             return shown_value_sql(f"unhex(substring({name}, 2))", type_.kind) or "NULL"
         case Kind.TIME | Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS:
             return shown_value_sql(f"CAST({name} AS BIGINT)", type_.kind) or "NULL"
-        case _:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG | Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL | Kind.STRING:
             return "NULL"
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.UNKNOWN | Kind.VARIANT:
+            return "NULL"
+        case Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return "NULL"
+        case _:
+            assert_never(type_.kind)

@@ -7,7 +7,7 @@ Source: Iceberg table specification, "Partition Transforms".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -53,8 +53,16 @@ def shown_partition(value: Any, field: PartitionField, kind: SimpleType) -> str 
                 return str(np.datetime64(value, "M"))
             case TransformKind.HOUR:
                 return str(np.datetime64(value, "h")).replace("T", "-")
+            case TransformKind.IDENTITY | TransformKind.BUCKET | TransformKind.TRUNCATE | TransformKind.DAY:
+                return _shown_value(value, kind)
+            case TransformKind.VOID | TransformKind.UNKNOWN:
+                return _shown_value(value, kind)
             case _:
-                shown = json_value(value, kind)
-                return str(shown).lower() if isinstance(shown, bool) else str(shown)
+                assert_never(field.transform.kind)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _shown_value(value: Any, kind: SimpleType) -> str:
+    shown = json_value(value, kind)
+    return str(shown).lower() if isinstance(shown, bool) else str(shown)

@@ -95,7 +95,7 @@ class _Schema:
                 return pa.null()
             case str():
                 return self._again(kind, space)
-            case _:
+            case _:  # JSON from a file
                 raise ValueError("its schema has a type that Avro has not")
 
     def _again(self, name: str, space: str) -> pa.DataType:

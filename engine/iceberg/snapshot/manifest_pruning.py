@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import assert_never
 
 import numpy as np
 import pyarrow.compute as pc
@@ -166,9 +167,17 @@ def _value(field: PartitionField, data: bytes | None, type_: SimpleType) -> Valu
             return None if form is None else float(struct.unpack(form, data)[0])
         case Kind.BOOLEAN:
             return data != b"\0" if len(data) == 1 else None
+        case Kind.INT | Kind.LONG | Kind.DATE | Kind.TIME | Kind.TIMESTAMP | Kind.TIMESTAMPTZ | Kind.TIMESTAMP_NS:
+            return _integer(data, kind)
+        case Kind.TIMESTAMPTZ_NS | Kind.UNKNOWN | Kind.VARIANT | Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return _integer(data, kind)
         case _:
-            is_number = len(data) in _INTEGER_BYTES.get(kind, (8,))
-            return int.from_bytes(data, "little", signed=True) if is_number else None
+            assert_never(kind)
+
+
+def _integer(data: bytes, kind: Kind) -> int | None:
+    is_number = len(data) in _INTEGER_BYTES.get(kind, (8,))
+    return int.from_bytes(data, "little", signed=True) if is_number else None
 
 
 def _may_have_bucket(

@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,23 @@ from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleT
 from engine.pruning.column_ranges import bounds_of_statistics
 from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
 from engine.pruning.evaluation import KnownColumn, evaluate
-from engine.pruning.predicates import Column, Compare, In, Literal, Operator, Path, Predicate
+from engine.pruning.predicates import (
+    And,
+    Column,
+    Compare,
+    Constant,
+    In,
+    IsNotNull,
+    IsNull,
+    Literal,
+    Not,
+    Operator,
+    Or,
+    Path,
+    Predicate,
+    StartsWith,
+    Unknown,
+)
 from engine.pruning.pruning import FilePruning, PartitionMask
 from engine.pruning.table_columns import TableColumns
 from engine.pruning.three_valued_logic import FALSE, NULL, TRUE, Mask, Truths, can_be
@@ -198,8 +214,12 @@ def serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
                 return None
             scaled = decimal.Decimal(value).scaleb(type_.scale, _EXACT)
             return int(scaled) if scaled == scaled.to_integral_value(context=_EXACT) else None
-        case _:
+        case Kind.BOOLEAN | Kind.FLOAT | Kind.DOUBLE | Kind.TIME | Kind.UNKNOWN | Kind.VARIANT:
             return None
+        case Kind.GEOMETRY | Kind.GEOGRAPHY:
+            return None
+        case _:
+            assert_never(type_.kind)
 
 
 def _nanos(micros: int) -> int | None:
@@ -288,8 +308,10 @@ def _equalities(predicate: Predicate) -> tuple[Sequence[Literal], Path | None]:
             return (literal,), path
         case In(operand=Column(path=path), literals=literals):
             return tuple(each for each in literals if each.value is not None), path
-        case _:
+        case Compare() | In() | StartsWith() | IsNull() | IsNotNull() | And() | Or() | Not() | Constant() | Unknown():
             return (), None
+        case _:
+            assert_never(predicate)
 
 
 def distinct_counts(metadata: TableMetadata, info: SnapshotInfo | None, schema: IcebergSchema) -> DistinctCounts:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from engine.iceberg.spec.partitions import Transform, TransformKind
 from engine.iceberg.spec.types import Kind, SimpleType
@@ -57,6 +57,8 @@ def apply(transform: Transform, type_: SimpleType, value: Value) -> Value | None
             return _unit(transform.kind, type_, value)
         case TransformKind.VOID | TransformKind.UNKNOWN:
             return None
+        case _:
+            assert_never(transform.kind)
 
 
 def hash_of(type_: SimpleType, value: Value) -> int | None:
@@ -152,6 +154,8 @@ def bounds_of(transform: Transform, type_: SimpleType, value: Value) -> tuple[Va
             return _unit_bounds(transform.kind, type_, value)
         case TransformKind.BUCKET | TransformKind.VOID | TransformKind.UNKNOWN:
             return None, None
+        case _:
+            assert_never(transform.kind)
 
 
 def _truncated_from(width: int, type_: SimpleType, value: Value) -> tuple[Value | None, Value | None]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.json_values import JsonObject
@@ -128,6 +128,8 @@ def children(type_: IcebergType) -> tuple[IcebergField, ...]:
             return (key, value)
         case SimpleType():
             return ()
+        case _:
+            assert_never(type_)
 
 
 def type_name(type_: IcebergType) -> str:
@@ -147,6 +149,8 @@ def type_name(type_: IcebergType) -> str:
             return "map"
         case StructOfType():
             return "struct"
+        case _:
+            assert_never(type_)
 
 
 def schema_json(schema: IcebergSchema) -> dict[str, Any]:
@@ -191,6 +195,8 @@ def _type_json(type_: IcebergType) -> Any:
                 "value": _type_json(value.type),
                 "value-required": value.required,
             }
+        case _:
+            assert_never(type_)
 
 
 def read_schema(value: JsonObject, source: str) -> IcebergSchema:
@@ -245,7 +251,7 @@ def _read_type(value: Any, holder: JsonObject, source: str, depth: int) -> Icebe
         case "map":
             key = _read_part(inner, "key", source, depth, always=True)
             return MapOfType(key, _read_part(inner, "value", source, depth))
-        case other:
+        case other:  # JSON from a file
             raise inner.error(f"is {str(other)[:40]!r}, which is no type")
 
 

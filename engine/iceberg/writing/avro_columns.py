@@ -59,7 +59,7 @@ def encode(schema: Any, column: pa.Array) -> Pieces:
         case "record":
             fields = [encode(each["type"], pc.struct_field(column, each["name"])) for each in schema["fields"]]
             return _interleaved(fields, len(column))
-        case _:
+        case _:  # any other type of Avro
             raise ValueError(f"{str(schema)[:60]} is no type of manifests")
 
 

@@ -46,22 +46,20 @@ def avro_type(type_: SimpleType, field_id: int) -> Any:
     A name may be defined once in a schema, and not every reader resolves a name that is used again: each field has a
     type of its own.
     """
-    match type_.kind:
-        case Kind.DECIMAL:
-            return {
-                "type": "fixed",
-                "size": decimal_bytes(type_.precision),
-                "logicalType": "decimal",
-                "precision": type_.precision,
-                "scale": type_.scale,
-                "name": f"decimal_{type_.precision}_{type_.scale}_{field_id}",
-            }
-        case Kind.FIXED:
-            return {"type": "fixed", "size": type_.length, "name": f"fixed_{type_.length}_{field_id}"}
-        case Kind.UUID:
-            return {"type": "fixed", "size": 16, "logicalType": "uuid", "name": f"uuid_fixed_{field_id}"}
-        case _:
-            return _PLAIN[type_.kind]
+    if type_.kind is Kind.DECIMAL:
+        return {
+            "type": "fixed",
+            "size": decimal_bytes(type_.precision),
+            "logicalType": "decimal",
+            "precision": type_.precision,
+            "scale": type_.scale,
+            "name": f"decimal_{type_.precision}_{type_.scale}_{field_id}",
+        }
+    if type_.kind is Kind.FIXED:
+        return {"type": "fixed", "size": type_.length, "name": f"fixed_{type_.length}_{field_id}"}
+    if type_.kind is Kind.UUID:
+        return {"type": "fixed", "size": 16, "logicalType": "uuid", "name": f"uuid_fixed_{field_id}"}
+    return _PLAIN[type_.kind]
 
 
 def decimal_bytes(precision: int) -> int:

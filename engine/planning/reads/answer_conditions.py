@@ -89,7 +89,7 @@ def _as(column: TableColumn, literal: Literal) -> Literal | None:
             return parse_date(text)
         case Literal(type=given) if given == kind and kind in (PrimitiveType.STRING, PrimitiveType.DATE):
             return literal
-        case _:
+        case _:  # a literal of another type
             return None
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import assert_never
 
 from engine.tables.given_rows import GivenRows, fixed_rows
 from engine.tables.snapshot import MetadataTable
-from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import ddl_type
 
 _TEXT = "value"
@@ -58,8 +59,10 @@ def _paired(kind: DataType) -> DataType:
             return StructType(tuple(StructField(field.name, _paired(field.data_type)) for field in fields))
         case ArrayType(element):
             return ArrayType(_paired(element))
-        case _:
+        case PrimitiveType() | DecimalType():
             return kind
+        case _:
+            assert_never(kind)
 
 
 def _replaced(kind: DataType, replace: Callable[[DataType], DataType]) -> DataType:
@@ -69,8 +72,10 @@ def _replaced(kind: DataType, replace: Callable[[DataType], DataType]) -> DataTy
             return StructType(tuple(StructField(each.name, _replaced(each.data_type, replace)) for each in fields))
         case ArrayType(element):
             return ArrayType(_replaced(element, replace))
-        case _:
+        case PrimitiveType() | DecimalType() | MapType():
             return replace(kind)
+        case _:
+            assert_never(kind)
 
 
 def _shown(field: StructField, around: str = "") -> str:
@@ -82,5 +87,7 @@ def _shown(field: StructField, around: str = "") -> str:
         case StructType(fields) if any(isinstance(each.data_type, MapType) for each in fields):
             inner = ", ".join(f"{_shown(each, f'{path}.')} AS {_quoted(each)}" for each in fields)
             return f"CASE WHEN {path} IS NOT NULL THEN struct({inner}) END"
-        case _:
+        case StructType() | ArrayType() | PrimitiveType() | DecimalType():
             return path
+        case _:
+            assert_never(field.data_type)

@@ -50,14 +50,12 @@ def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:
 
 def weakened(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
     """What is true of all rows of which a plain condition is; nothing where its values are not compared as they are."""
-    match condition:
-        case Compare(operand=Column(path=path), operator=operator, literal=literal):
-            column = columns.resolve(path)
-            if column is not None and column.data_type in _INSTANTS:
-                yield from _in_any_zone(path, operator, literal, column.data_type)
-                return
-        case _:
-            pass
+    if isinstance(condition, Compare) and isinstance(condition.operand, Column):
+        path = condition.operand.path
+        column = columns.resolve(path)
+        if column is not None and column.data_type in _INSTANTS:
+            yield from _in_any_zone(path, condition.operator, condition.literal, column.data_type)
+            return
     typed = typed_condition(condition, columns)
     if not isinstance(typed, NoAnswer):
         yield typed
@@ -82,5 +80,5 @@ def _local_us(literal: Literal) -> int | None:
         case Literal(value=str() as text, type=PrimitiveType.STRING):
             found = parse_local_time(text)
             return found.value if found is not None and isinstance(found.value, int) else None
-        case _:
+        case _:  # a literal of another type
             return None

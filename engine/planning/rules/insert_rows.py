@@ -66,11 +66,9 @@ def _ensure_clauses_fit(statement: Insert) -> None:
 
 def _own_condition(table: BoundTable, statement: Insert) -> Expression | None:
     """That of REPLACE WHERE."""
-    match statement.replace:
-        case ReplaceWhere(condition=condition):
-            return own_condition(table, REPLACE_WHERE, condition)
-        case _:
-            return None
+    if not isinstance(statement.replace, ReplaceWhere):
+        return None
+    return own_condition(table, REPLACE_WHERE, statement.replace.condition)
 
 
 def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> WritePlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from engine.planning.plans.reads import QueryColumn
 from engine.types.schema import (
@@ -38,3 +39,5 @@ def table_type(data_type: DataType) -> DataType:
             return MapType(table_type(key), table_type(value))
         case PrimitiveType() | DecimalType():
             return data_type
+        case _:
+            assert_never(data_type)

@@ -12,6 +12,7 @@ delta-spark: DeltaAnalysis, DeltaInsertCastSupport.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from catalog.names import fold
 from engine.enforcement.columns import match_columns
@@ -19,7 +20,7 @@ from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.write_plan import WritePlan
 from engine.statements.insert.statement import Insert
 from engine.tables.rules import Capability, TableRules
-from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.widening import is_widening
 
 
@@ -54,8 +55,10 @@ def _has_struct(data_type: DataType) -> bool:
             return _has_struct(element)
         case MapType(key, value):
             return _has_struct(key) or _has_struct(value)
-        case _:
+        case PrimitiveType() | DecimalType():
             return False
+        case _:
+            assert_never(data_type)
 
 
 def _lacks_field(own: DataType, given: DataType) -> bool:
@@ -68,7 +71,7 @@ def _lacks_field(own: DataType, given: DataType) -> bool:
             return _lacks_field(element, other_element)
         case MapType(key, value), MapType(other_key, other_value):
             return _lacks_field(key, other_key) or _lacks_field(value, other_value)
-        case _:
+        case _:  # any other pair of types
             return False
 
 
@@ -82,6 +85,6 @@ def _is_cast(own: DataType, given: DataType, widens: bool) -> bool:
             return _is_cast(element, other_element, widens)
         case MapType(key, value), MapType(other_key, other_value):
             return _is_cast(key, other_key, widens) or _is_cast(value, other_value, widens)
-        case _:
+        case _:  # any other pair of types
             is_kept = own == given or PrimitiveType.VOID in (own, given)
             return not is_kept and not (widens and is_widening(own, given))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import assert_never
 
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import parse_type
@@ -37,6 +38,8 @@ def respelled(data_type: DataType, characters: Mapping[Path, str], path: Path = 
             return f"struct<{','.join(named)}>"
         case PrimitiveType() | DecimalType():
             return characters.get(path) or format_sql_type(data_type)
+        case _:
+            assert_never(data_type)
 
 
 def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Iterator[DefinitionChange]:
@@ -75,8 +78,16 @@ def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Ite
                 known = parse_type(change.value).characters if change.value is not None else ()
                 lengths |= {(*path, *place): text for place, text in known}
                 path = path[:1]
-            case _:
+            case changes.SetColumnMetadata() | changes.ChangeNullable() | changes.AddConstraint() | changes.AddKey():
                 path = ()
+            case changes.SetProperty() | changes.UnsetProperty() | changes.DropConstraint() | changes.SetDescription():
+                path = ()
+            case changes.ClusterBy() | changes.PartitionBy() | changes.ChangePartitioning() | changes.SortBy():
+                path = ()
+            case changes.ChangeIdentifiers():
+                path = ()
+            case _:
+                assert_never(change)
         yield change
         if len(path) > 1:
             yield from _spelled_anew(schema, path[0], lengths)

@@ -175,7 +175,7 @@ def _refusal(node: exp.Expr) -> str | None:
             return "it has a window in it"
         case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
             return "it has a parameter of a statement in it"
-        case _:
+        case _:  # sqlglot's tree
             return None
 
 

@@ -64,7 +64,7 @@ def parse_condition(node: exp.Expr, called: str) -> Predicate | None:
             return _between(node, called)
         case exp.In():
             return _in(node, called)
-        case _:
+        case _:  # sqlglot's tree
             return _compare(node, called)
 
 
@@ -119,7 +119,7 @@ def _literal(node: exp.Expr) -> Literal | None:
             return parse_date(text)
         case exp.Cast(this=exp.Literal(this=str(text), is_string=True)) if node.to.this in _TIMESTAMPS:
             return parse_local_time(text)
-        case _:
+        case _:  # sqlglot's tree
             return None
 
 

@@ -120,7 +120,7 @@ class _Walker:
                     pending.append((node.this, inner))
                 case exp.Values():
                     pass
-                case _:
+                case _:  # sqlglot's tree
                     raise UnsupportedClause(f"{node.key.upper()} as a query", "Write SELECT, VALUES or TABLE.")
             if not isinstance(node, exp.Select):
                 for child in _children(node, apart=_OPERANDS):
@@ -191,7 +191,7 @@ class _Walker:
             case exp.Lateral():
                 later.append(node.this)
                 sources.append(_Source(node.alias.lower()) if node.args.get("view") else self._called(node))
-            case _:
+            case _:  # sqlglot's tree
                 raise UnsupportedClause(f"{node.key.upper()} in FROM", "Name a table, a subquery or a function.")
         for pivot in node.args.get("pivots") or ():
             later.append(pivot)
@@ -249,6 +249,8 @@ class _Walker:
                     ensure_function(node)
                     if node.name.lower() not in ALLOWED_FUNCTIONS or isinstance(node.parent, exp.Dot):
                         self.calls.append(node.meta.get(CALL_AT, -1))
+                case _:  # sqlglot's tree
+                    pass
             stack.extend(node.iter_expressions())
 
     def _column(self, node: exp.Column, scope: _Scope | None) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from catalog.names import quote
 from engine.sql.dialect.errors import AmbiguousReference
@@ -177,5 +178,7 @@ class _Edits:
                 return piece
             case RelationName(number):
                 return quote(_UNNAMED if self.relations is None else self.relations[number])
-            case _:
+            case int():
                 return arguments[piece]
+            case _:
+                assert_never(piece)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
+from typing import assert_never
 
 from catalog.changes import RenameTable as RenameTableChange
 from catalog.changes import SetLocation as SetLocationChange
@@ -41,9 +42,11 @@ from engine.statements.alter_table.statement import (
     AlterTable,
     ChangeIdentifierFields,
     ChangePartitionField,
+    ChangeReference,
     ClusterBy,
     DropColumns,
     DropConstraint,
+    DropFeature,
     RenameColumn,
     RenameTable,
     ReplaceColumns,
@@ -80,8 +83,14 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
             return _moved(bound, table)
         case ClusterBy() as cluster:
             return _clustered(bound, table, cluster)
-        case _:
+        case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn():
             return altered(bound, table, statement.changes)
+        case AddConstraint() | DropConstraint() | AddKey() | DropKey() | SetProperties() | UnsetProperties():
+            return altered(bound, table, statement.changes)
+        case DropFeature() | ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields() | ChangeReference():
+            return altered(bound, table, statement.changes)
+        case _:
+            assert_never(statement.changes[0])
 
 
 def altered_table(bound: BoundStatement) -> BoundTable:
@@ -213,5 +222,7 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
             yield changes.SortBy(terms=terms, distribution=distribution)
         case ChangeIdentifierFields(columns=columns, dropped=is_dropped):
             yield changes.ChangeIdentifiers(columns=columns, dropped=is_dropped)
-        case _:
+        case SyncIdentity() | RenameTable() | SetLocation() | ClusterBy() | DropFeature() | ChangeReference():
             raise alter_history.not_supported(change)
+        case _:
+            assert_never(change)

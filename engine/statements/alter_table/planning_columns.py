@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 from engine.binding.bound import BoundTable
 from engine.errors.alter_errors import (
@@ -163,6 +164,8 @@ def _position(position: Position | None) -> FieldPosition:
             return FirstField()
         case After(column=column):
             return AfterField(column)
+        case _:
+            assert_never(position)
 
 
 def _exists(schema: StructType, path: tuple[str, ...]) -> bool:

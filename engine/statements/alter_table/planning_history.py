@@ -6,7 +6,7 @@ Values are texts; what is more than one is JSON in a text, without blanks.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, assert_never
 
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alter_table.statement import (
@@ -15,11 +15,17 @@ from engine.statements.alter_table.statement import (
     AlterColumn,
     ChangeIdentifierFields,
     ChangePartitionField,
+    ChangeReference,
+    ClusterBy,
     DropColumns,
     DropConstraint,
+    DropFeature,
     RenameColumn,
+    RenameTable,
     ReplaceColumns,
+    SetLocation,
     SetProperties,
+    SyncIdentity,
     TableChange,
     UnsetProperties,
     WriteOrdered,
@@ -85,8 +91,10 @@ def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: 
             return "UNSET TBLPROPERTIES", {"properties": compact(keys), "ifExists": compact(if_exists)}
         case ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields():
             return "SET LAYOUT", {}
-        case other:
-            raise not_supported(other)
+        case SyncIdentity() | RenameTable() | SetLocation() | ClusterBy() | DropFeature() | ChangeReference():
+            raise not_supported(changes[0])
+        case _:
+            assert_never(changes[0])
 
 
 def not_supported(change: TableChange) -> StatementNotSupported:
@@ -124,6 +132,8 @@ def _described(path: tuple[str, ...], field: StructField, position: Position | N
             described["position"] = f"AFTER {column}"
         case None:
             pass
+        case _:
+            assert_never(position)
     return described
 
 
@@ -151,3 +161,5 @@ def _type_name(field: StructField) -> str:
             return "map"
         case PrimitiveType() | DecimalType():
             return str(format_data_type(field.data_type))
+        case _:
+            assert_never(field.data_type)

@@ -8,6 +8,7 @@ and in what arrays and maps hold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 from engine.binding.bound import BoundTable
 from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
@@ -21,7 +22,7 @@ from engine.statements.create_table.planning_definition import COMMENT, table_sc
 from engine.tables import definition_changes as changes
 from engine.tables.column_metadata import is_identity
 from engine.tables.definition_changes import DefinitionChange
-from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.schema_changes import After, First, ensure_distinct_names
 
 Path = tuple[str, ...]
@@ -103,8 +104,10 @@ def _places(data_type: DataType, path: Path) -> Iterator[Path]:
         case MapType(key, value):
             yield from _places(key, (*path, "key"))
             yield from _places(value, (*path, "value"))
-        case _:
+        case PrimitiveType() | DecimalType():
             return
+        case _:
+            assert_never(data_type)
 
 
 def _inner(path: Path, old: DataType, new: DataType) -> Iterator[tuple[Path, StructType, StructType]]:
@@ -117,5 +120,5 @@ def _inner(path: Path, old: DataType, new: DataType) -> Iterator[tuple[Path, Str
         case MapType(old_key, old_value), MapType(new_key, new_value):
             yield from _inner((*path, "key"), old_key, new_key)
             yield from _inner((*path, "value"), old_value, new_value)
-        case _:
+        case _:  # any other pair of types
             return

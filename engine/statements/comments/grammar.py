@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import assert_never
 
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedStatement
@@ -46,6 +47,8 @@ def parse_comment_on(cursor: Cursor) -> CommentOn:
             parts = cursor.read_names()
             if len(parts) < 2:
                 raise cursor.fail("the column before this needs its table")
+        case _:
+            assert_never(kind)
     cursor.read("IS")
     return CommentOn(kind=kind, parts=parts, comment=None if cursor.take("NULL") else cursor.read_string())
 

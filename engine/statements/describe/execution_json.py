@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, assert_never
 
 from catalog.entries import ViewEntry
 from catalog.names import quote
@@ -178,6 +178,8 @@ def _type(data_type: DataType, collations: Mapping[str, str], path: str) -> dict
             return {"name": "map", "key_type": of_keys, "value_type": of_values, "value_nullable": nullable}
         case StructType(fields=fields):
             return {"name": "struct", "fields": [_field(field) for field in fields]}
+        case _:
+            assert_never(data_type)
 
 
 def _field(field: StructField) -> dict[str, Any]:

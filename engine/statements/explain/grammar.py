@@ -11,9 +11,8 @@ from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
 from engine.sql.query.query import is_query, parse_query
-from engine.statements.explain.statement import Explain, ExplainMode, ExplainWrite
+from engine.statements.explain.statement import Explain, ExplainMode, ExplainWrite, RowStatement
 from engine.statements.insert.grammar import parse_insert
-from engine.statements.insert.statement import Insert
 from engine.statements.merge.grammar import parse_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.grammar import parse_delete, parse_update
@@ -32,7 +31,7 @@ _AFTER_WITH: Mapping[tuple[str, ...], Callable[[Cursor, Span | None], Delete | M
 """Those that may follow a WITH clause, besides INSERT."""
 
 
-def parse_explained(cursor: Cursor) -> Insert | Delete | Update | Merge | None:
+def parse_explained(cursor: Cursor) -> RowStatement | None:
     """The statement at `cursor` if it is one that changes rows, which EXPLAIN is for; it is read to its end."""
     if cursor.take("INSERT"):
         return parse_insert(cursor)

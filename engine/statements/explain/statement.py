@@ -11,13 +11,16 @@ from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.statement import Delete, Update
 from engine.statements.select.statement import Query
 
+RowStatement = Insert | Delete | Update | Merge
+"""Statements that change the rows of a table."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainWrite(Statement):
     """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …|MERGE …`: nothing runs."""
 
     mode: ExplainMode
-    inner: Insert | Delete | Update | Merge
+    inner: RowStatement
 
 
 class ExplainMode(StrEnum):

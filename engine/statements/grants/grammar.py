@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import assert_never
 
 from catalog.grants.privileges import Kind, PrincipalKind, Privilege
 from catalog.grants.right_errors import PrivilegeUnknown
@@ -118,8 +119,10 @@ def read_parts(cursor: Cursor, kind: Kind) -> tuple[str, ...]:
             return read_schema(cursor)
         case Kind.LOCATION:
             return (cursor.read_name(),)
-        case _:
+        case Kind.SERVER | Kind.TABLE | Kind.VIEW | Kind.FUNCTION | Kind.VOLUME:
             return read_table(cursor)
+        case _:
+            assert_never(kind)
 
 
 def take_owner(cursor: Cursor) -> PrincipalName | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from catalog.errors import SqlError
 from catalog.names import fold, quote
@@ -326,6 +327,8 @@ class _Merging:
                 return tuple(self._stars(clause))
             case DeleteAction():
                 return ()
+            case _:
+                assert_never(clause.action)
 
     def _inserted(self, assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
         """With the table's spelling of the columns, which are no fields."""

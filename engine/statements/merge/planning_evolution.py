@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from catalog.names import fold
 from engine.binding.bound import BoundTable
@@ -102,7 +103,7 @@ def _widened(data_type: DataType, given: DataType) -> DataType:
             return replace(data_type, element_type=_widened(element, other))
         case MapType(key, value), MapType(other_key, other_value):
             return replace(data_type, key_type=_widened(key, other_key), value_type=_widened(value, other_value))
-        case _:
+        case _:  # any other pair of types
             return given if is_widening(data_type, given) else data_type
 
 
@@ -123,7 +124,7 @@ def _struct_changes(
         case MapType(key, value), MapType(other_key, other_value):
             yield from _struct_changes(rows, key, other_key, (*path, "key"), by_name)
             yield from _struct_changes(rows, value, other_value, (*path, "value"), by_name)
-        case _:
+        case _:  # any other pair of types
             return
 
 
@@ -152,10 +153,11 @@ def _ensure_free(table: BoundTable, change: AddColumn | ChangeType) -> None:
     match change:
         case ChangeType(path=path, data_type=data_type):
             _ensure_unused(table, path, format_sql_type(data_type), whole=False)
-        case AddColumn(parent=parent, field=field) if parent:
-            _ensure_unused(table, parent, f"a struct with {field.name}", whole=True)
+        case AddColumn(parent=parent, field=field):
+            if parent:
+                _ensure_unused(table, parent, f"a struct with {field.name}", whole=True)
         case _:
-            return
+            assert_never(change)
 
 
 def _ensure_unused(table: BoundTable, path: Path, becomes: str, *, whole: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import assert_never
 
 from engine.statements.base import Statement
 
@@ -155,8 +156,12 @@ class Call(Statement):
                 return time
             case ExpireSnapshots(older_than=time) | RemoveOrphanFiles(older_than=time):
                 return time
-            case _:
+            case AncestorsOf() | RollbackToSnapshot() | SetCurrentSnapshot() | CherrypickSnapshot() | PublishChanges():
                 return None
+            case FastForward() | RewriteManifests() | RewriteDataFiles() | RewritePositionDeleteFiles() | AddFiles():
+                return None
+            case _:
+                assert_never(self.procedure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

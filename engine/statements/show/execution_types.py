@@ -9,6 +9,7 @@ does not fit the type counts for nothing.
 from __future__ import annotations
 
 import re
+from typing import assert_never
 
 from catalog.names import quote
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
@@ -96,6 +97,8 @@ def _type(data_type: DataType, declared: _Reader | None) -> str:
                 texts.append(_field(field, declared))
             _take(declared, ">")
             return f"STRUCT<{', '.join(texts)}>"
+        case _:
+            assert_never(data_type)
 
 
 def _field(field: StructField, declared: _Reader | None) -> str:

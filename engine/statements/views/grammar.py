@@ -45,7 +45,7 @@ def parse_alter_view(cursor: Cursor) -> CreateView | AlterView | AlterOwner | Al
             return AlterView(view_parts=view, change=SetProperties(properties=read_properties(cursor)))
         case "UNSET":
             return AlterView(view_parts=view, change=read_unset_properties(cursor))
-        case _:
+        case _:  # WITH SCHEMA, the last of these texts
             read_schema_mode(cursor, "ALTER VIEW")
             return AlterView(view_parts=view, change=None)
 

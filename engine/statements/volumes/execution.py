@@ -7,6 +7,7 @@ REMOVE done here, and an error for the others.
 from __future__ import annotations
 
 import logging
+from typing import assert_never
 
 from catalog.catalog import Catalog
 from catalog.entries import VolumeEntry
@@ -41,6 +42,8 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
             columns = ("name", "catalog", "database", "owner", "storageLocation", "volumeType", "comment")
             row = (entry.name.table, entry.name.catalog, entry.name.schema, entry.owner, location, kind, entry.comment)
             return Outcome(result=string_rows(columns, [row]))
+        case _:
+            assert_never(statement)
 
 
 def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> Outcome:

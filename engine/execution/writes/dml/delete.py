@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import assert_never
 
 import pyarrow as pa
 
@@ -86,6 +87,8 @@ def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
             return without_partitions(plan.table, wanted, run)
         case ReplaceWholeFiles(condition=condition):
             return _files_of(plan, condition)
+        case _:
+            assert_never(plan.whole)
 
 
 def _files_of(plan: DeletePlan, condition: Predicate) -> Remainder | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import assert_never
 
 from engine.binding.bound import Outcome
 from engine.enforcement.identity import moved_high_water_marks, with_values_taken
@@ -124,8 +125,10 @@ def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
             yield SourceRows(
                 read=plan.source, parameters=run.parameters, deleted=lambda new: equal_to(table, columns, new)
             )
-        case _:
+        case KeepAll() | ReplaceAll() | ReplaceMatching() | ReplaceTouched() | ReplaceRows():
             yield SourceRows(read=plan.source, parameters=run.parameters)
+        case _:
+            assert_never(plan.replacement)
 
 
 @contextmanager
@@ -134,11 +137,8 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
     match plan.replacement:
         case KeepAll():
             yield None
-            return
         case ReplaceAll():
             yield Remainder(removed=plan.table.snapshot.files)
-            return
-    match plan.replacement:
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
@@ -154,6 +154,8 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
                 return
             with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
                 yield remainder
+        case _:
+            assert_never(plan.replacement)
 
 
 @contextmanager

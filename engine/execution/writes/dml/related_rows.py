@@ -134,7 +134,7 @@ def _translated(failure: SparkFailure) -> SqlError:
             return AmbiguousInCondition(name)
         case str(condition) if condition.startswith("UNRESOLVED_COLUMN"):
             return UnresolvedInCondition(name)
-        case _:
+        case _:  # a condition of Spark, or none
             return failure
 
 

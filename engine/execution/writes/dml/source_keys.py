@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, cast
+from typing import Any, assert_never, cast
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +44,7 @@ from engine.spark.run import Run
 from engine.storage.storage import Storage
 from engine.tables.scan import Scan
 from engine.types.arrow_types import Array
-from engine.types.schema import DataType, DecimalType, PrimitiveType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 FILES_MIN = 16
 _BROADCAST, _BROADCAST_BYTES = "spark.sql.autoBroadcastJoinThreshold", 64 << 10
@@ -168,8 +168,10 @@ def _number(data_type: DataType) -> str | None:
             return "CAST(unix_micros({}) AS DOUBLE)"
         case PrimitiveType.TIMESTAMP_NTZ:
             return "CAST(unix_micros(CAST({} AS TIMESTAMP)) AS DOUBLE)"
-        case _:
+        case PrimitiveType() | DecimalType() | StructType() | ArrayType() | MapType():
             return "CAST({} AS DOUBLE)"
+        case _:
+            assert_never(data_type)
 
 
 def _joined(ranges: Sequence[Range]) -> list[Range]:

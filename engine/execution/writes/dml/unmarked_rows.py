@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import assert_never
 
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
@@ -20,7 +21,7 @@ from engine.planning.reads.target_reads import bitmaps
 from engine.spark.run import Run
 from engine.sql.query.composed import Names
 from engine.statements.base import Statement
-from engine.statements.explain.statement import ExplainWrite
+from engine.statements.explain.statement import ExplainWrite, RowStatement
 from engine.statements.insert.statement import Insert
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.statement import Delete, Update
@@ -58,15 +59,16 @@ def marked_snapshot(table: BoundTable, run: Run | None) -> TableSnapshot:
 
 
 def _changes_rows(statement: Statement) -> bool:
-    match statement:
-        case ExplainWrite(inner=inner):
-            return _changes_rows(inner)
+    written = statement.inner if isinstance(statement, ExplainWrite) else statement
+    if not isinstance(written, RowStatement):
+        return False
+    match written:
         case Delete() | Update() | Merge():
             return True
         case Insert(overwrite=overwrite, partition=partition, replace=replaced):
             return replaced is not None or (overwrite and bool(partition))
         case _:
-            return False
+            assert_never(written)
 
 
 def _find(table: BoundTable, places: ComposedScan, run: Run) -> Mapping[int, Rows]:

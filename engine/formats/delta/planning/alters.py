@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import assert_never
 
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping
@@ -20,7 +21,28 @@ from engine.formats.delta.planning.row_tracking import begins_row_tracking, next
 from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.planning import altered, changes_of, described
 from engine.statements.alter_table.planning_history import compact, operation_of
-from engine.statements.alter_table.statement import AlterTable, DropFeature, SetProperties, UnsetProperties
+from engine.statements.alter_table.statement import (
+    AddColumns,
+    AddConstraint,
+    AlterColumn,
+    AlterTable,
+    ChangeIdentifierFields,
+    ChangePartitionField,
+    ChangeReference,
+    ClusterBy,
+    DropColumns,
+    DropConstraint,
+    DropFeature,
+    RenameColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetLocation,
+    SetProperties,
+    SyncIdentity,
+    UnsetProperties,
+    WriteOrdered,
+)
+from engine.statements.create_table.statement_keys import AddKey, DropKey
 from engine.tables.definition_changes import SetProperty
 from engine.tables.operations import TableOperation
 
@@ -36,8 +58,16 @@ def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | 
             return _unmapped(bound, table, change)
         case SetProperties() as change if begins_row_tracking(table, change):
             return next_step(bound, table, altered(bound, table, statement.changes))
-        case _:
+        case SetProperties() | UnsetProperties() | AddConstraint() | DropConstraint() | AddKey() | DropKey():
             return None
+        case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn() | SyncIdentity():
+            return None
+        case RenameTable() | SetLocation() | ClusterBy() | ChangePartitionField() | WriteOrdered():
+            return None
+        case ChangeIdentifierFields() | ChangeReference():
+            return None
+        case _:
+            assert_never(statement.changes[0])
 
 
 def _dropped_feature(
@@ -116,6 +146,8 @@ def ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> 
             return written.get(COLUMN_MAPPING_MODE.key) == NO_MAPPING
         case UnsetProperties(keys=keys):
             return COLUMN_MAPPING_MODE.key in map(canonical_key, keys)
+        case _:
+            assert_never(change)
 
 
 def _unmapped(

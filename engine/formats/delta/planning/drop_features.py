@@ -56,7 +56,8 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
             return (*_forgotten_types(snapshot), dropped)
         case "columnMapping":
             return (RemoveMapping(), dropped)
-    return (dropped,)
+        case _:  # the name of any other feature
+            return (dropped,)
 
 
 def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
@@ -72,7 +73,7 @@ def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
             return (*set_properties({TYPE_WIDENING.key: "false"}), *_forgotten_types(snapshot))
         case "v2Checkpoint":
             return set_properties({CHECKPOINT_POLICY.key: "classic"})
-        case _:
+        case _:  # the name of any other feature
             return ()
 
 

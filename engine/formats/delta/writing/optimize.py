@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
+from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -154,6 +155,8 @@ def _scheduled(plan: OptimizePlan, run: Run) -> Rearrangement:
         case Cluster(columns=columns, is_full=is_full):
             bins, considered = to_cluster(files, [format_name(path) for path in columns], is_full=is_full)
             jobs = [Job((each,)) for each in bins]
+        case _:
+            assert_never(plan.goal)
     return Rearrangement(
         steps=in_steps(jobs),
         begun_ms=run.context.now_ms(),
@@ -197,6 +200,8 @@ def _arrangement(plan: OptimizePlan, job: Job, bins: Sequence[pa.Table]) -> Arra
                 target_bytes=target,
                 sampled=min(1.0, _SAMPLED_ROWS / max(1, _num_rows(files))),
             )
+        case _:
+            assert_never(plan.goal)
 
 
 def _num_rows(files: pa.Table) -> int:

@@ -8,6 +8,8 @@ What would do something else than its name says to Delta's users is refused with
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.planning.procedures import ensure_not_static
@@ -57,6 +59,8 @@ def plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement | Cl
             raise _refused(bound, "ANALYZE TABLE", "Manifests have the statistics of all files.")
         case CloneTable():
             raise _refused(bound, "CLONE", "CREATE TABLE … AS SELECT copies its rows.")
+        case _:
+            assert_never(statement)
 
 
 def _rewrite(statement: Optimize) -> RewriteDataFiles:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.formats.iceberg.planning.like_tables import plan_create_table_like
@@ -15,7 +17,7 @@ from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
 from engine.statements.alter_table.planning import described
 from engine.statements.alter_table.statement import AlterTable, ChangeReference
-from engine.statements.create_table.statement import CloneTable, CreateTableLike
+from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,
@@ -56,8 +58,10 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan |
             return plan_create_table_like(bound, statement)
         case CloneTable():
             return plan_maintenance(bound, statement)
-        case _:
+        case AlterTable() | ConvertTable():
             return None
+        case _:
+            assert_never(statement)
 
 
 def plan_reference(bound: BoundStatement, change: ChangeReference) -> ReferencePlan:

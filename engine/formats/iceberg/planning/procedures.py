@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from catalog.discovery.roots import canonical_location
 from catalog.rest.names import is_rest
@@ -21,9 +22,17 @@ from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
     Call,
+    CherrypickSnapshot,
     ExpireSnapshots,
+    FastForward,
+    PublishChanges,
     RegisterTable,
     RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
     SetCurrentSnapshot,
 )
 from engine.tables.operations import TableOperation
@@ -106,5 +115,11 @@ def _ensure_possible(statement: Call) -> None:
         case RemoveOrphanFiles(prefix_mismatch_mode=mode) if mode.upper() not in set(PrefixMismatch):
             known = ", ".join(PrefixMismatch)
             raise WrongArgument(statement.name, "prefix_mismatch_mode", f"it takes one of {known}")
-        case _:
+        case SetCurrentSnapshot() | ExpireSnapshots() | RemoveOrphanFiles():
             pass
+        case AncestorsOf() | RollbackToSnapshot() | RollbackToTimestamp() | CherrypickSnapshot() | PublishChanges():
+            pass
+        case FastForward() | RewriteManifests() | RewriteDataFiles() | RewritePositionDeleteFiles() | AddFiles():
+            pass
+        case _:
+            assert_never(statement.procedure)

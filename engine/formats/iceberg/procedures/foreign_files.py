@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from typing import Any
+from typing import Any, assert_never
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -103,8 +103,10 @@ def _fields_of(type_: IcebergType) -> Iterator[IcebergField]:
             yield element
         case MapOfType(key=key, value=value):
             yield from (key, value)
-        case _:
+        case SimpleType():
             return
+        case _:
+            assert_never(type_)
 
 
 def ensure_foreign(footer: Any, fields: Sequence[IcebergField], in_folders: frozenset[int]) -> None:
@@ -284,5 +286,7 @@ def value_text(text: str | None, column: IcebergField, definition: IcebergDefini
             return f"x{value.hex()}"
         case Decimal():
             return f"{value:f}"
-        case _:
+        case str() | int() | float():
             return str(value)
+        case _:
+            assert_never(value)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import pyarrow as pa
 
 from engine.formats.iceberg.procedures.foreign_files import NotTaken, field_id
-from engine.iceberg.spec.types import IcebergField, ListType, MapOfType, StructOfType
+from engine.iceberg.spec.types import IcebergField, ListType, MapOfType, SimpleType, StructOfType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +58,10 @@ def _named_type(column: pa.Field, field: IcebergField, rules: Naming) -> pa.Data
             parts = [(found.value_field, element)]
         case MapOfType(key, value) if pa.types.is_map(found):
             parts = [(found.key_field, key), (found.item_field, value)]
-        case _:
+        case SimpleType() | StructOfType() | ListType() | MapOfType():  # or the file has another type
             return found
+        case _:
+            assert_never(known)
     if field_id(column) is not None and any(field_id(part) != inner.id for part, inner in parts):
         raise NotTaken(f"what its column {field.name} consists of has not the field ids that the table gives it")
     typed = [part.with_type(_named_type(part, inner, rules)) for part, inner in parts]

@@ -6,6 +6,7 @@ Source: Iceberg table specification, "Snapshot References"; Iceberg's extensions
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from engine.iceberg.commit.updates import AssertRefSnapshotId, RemoveSnapshotRef, Requirement, SetSnapshotRef, Update
 from engine.iceberg.spec.errors import IcebergSnapshotNotFound
@@ -44,8 +45,15 @@ def reference_updates(
             raise IcebergReferenceRefused(table, change.name, "it is there; say REPLACE to move it")
         case ReferenceAction.REPLACE if known is None:
             raise IcebergReferenceNotFound(table, change.name)
-        case _:
+        case (
+            ReferenceAction.CREATE
+            | ReferenceAction.CREATE_IF_NOT_EXISTS
+            | ReferenceAction.CREATE_OR_REPLACE
+            | ReferenceAction.REPLACE
+        ):
             return requirements, (SetSnapshotRef(_changed(change, known, metadata, table)),)
+        case _:
+            assert_never(change.action)
 
 
 def first_branch(change: ChangeReference, metadata: TableMetadata) -> Reference | None:

@@ -9,7 +9,7 @@ Source: Iceberg Spark runtime, "Procedures" (snapshot management); table specifi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from engine.iceberg.commit.updates import AssertRefSnapshotId, AssertTableUuid, Requirement, SetSnapshotRef, Update
 from engine.iceberg.snapshot.metadata_tables import ancestry
@@ -52,6 +52,8 @@ def move(procedure: ReferenceProcedure, metadata: TableMetadata, time_ms: int | 
             return moved(metadata, MAIN, _chosen(metadata, snapshot_id, name, table))
         case FastForward(branch=branch, to=to):
             return _fast_forward(metadata, branch, to, table)
+        case _:
+            assert_never(procedure)
 
 
 def moved(metadata: TableMetadata, branch: str, snapshot_id: int) -> ReferenceChange:

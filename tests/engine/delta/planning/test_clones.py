@@ -6,10 +6,9 @@ import pytest
 
 from catalog.errors import TableAlreadyExists
 from engine.formats.delta.planning.plans import ClonePlan
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake, shown_columns
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,10 @@ from engine.delta.spec.actions import DomainMetadata
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.formats.delta.planning.drop_features import do_without, goes_with_files, stale_files
 from engine.formats.delta.planning.plans import RewritePlan, TruncateHistoryPlan
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.statement import DropFeature
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake, data_file
+from tests.engine.planning.lake import PlanningLake, data_file, shown_columns
 
 PROTECTION = "delta.requireCheckpointProtectionBeforeVersion"
 VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"

@@ -7,9 +7,8 @@ import pytest
 from catalog.errors import TableAlreadyExists
 from engine.delta.definition.like_tables import define_like
 from engine.delta.definition.table_draft import Definition
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan, CreateTablePlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake, shown_columns
 
 
 def like(planning: PlanningLake, rest: str) -> CreateTablePlan:

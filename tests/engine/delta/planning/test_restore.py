@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake, shown_columns
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake, shown_columns
 
 AFTER = {
     "plain ADD COLUMNS (c INT FIRST, D STRING AFTER a)": "c int, a int, D string, b string",

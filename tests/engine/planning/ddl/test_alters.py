@@ -7,10 +7,9 @@ import pytest
 from catalog.changes import RenameTable, SetLocation
 from catalog.names import TableName
 from engine.formats.delta.planning.plans import RewritePlan
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake, data_file
+from tests.engine.planning.lake import PlanningLake, data_file, shown_columns
 
 MAPPING = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import AlterPlan
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake, shown_columns
 
 AFTER = {
     "plain REPLACE COLUMNS (b STRING, a INT)": "b string, a int",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.tables.operations import NumberedWrite, TableOperation
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake, shown_columns
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import TableAlreadyExists, TableNotFound
-from engine.iceberg.definition.value_sql import shown_columns
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake
+from tests.engine.planning.lake import PlanningLake, shown_columns
 
 
 def create(planning: PlanningLake, text: str) -> CreateTablePlan:
