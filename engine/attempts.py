@@ -38,11 +38,11 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
+from engine.runtime.statement import Statement
 from engine.spark.run import Run
 from engine.spark.session import ExecSession
-from engine.sql.parameters import with_condition_values
-from engine.statements.base import Statement
 from engine.statements.explain.statement import ExplainWrite
+from engine.statements.insert.grammar_parameters import with_condition_values
 from engine.statements.insert.statement import Insert, MultiInsert
 from engine.statements.maintenance.statement import Vacuum
 from engine.statements.merge.statement import Merge

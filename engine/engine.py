@@ -15,7 +15,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.volumes.statement import ChangeFile
 
 

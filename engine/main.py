@@ -61,6 +61,7 @@ from engine.runtime.profile import Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
+from engine.runtime.statement import Statement
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
@@ -70,7 +71,6 @@ from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.hive_variables import substitute_variables
-from engine.statements.base import Statement
 from engine.statements.insert.statement import MultiInsert
 from engine.statements.registry import may_answer_rows
 from engine.statements.scripting.statement import (

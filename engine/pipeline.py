@@ -47,14 +47,14 @@ from engine.runtime.accesses import Commit
 from engine.runtime.profile import Stage
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.spark.run import Run
-from engine.statements.base import Statement
+from engine.sql.query.values import Query
 from engine.statements.create_table.statement import ConvertTable, CreateTable
 from engine.statements.parse import parse
 from engine.statements.registry import spec_of
 from engine.statements.scripting.statement import Executable
-from engine.statements.select.statement import Query
 
 _REMEMBERED_TEXT_MAX, _REMEMBERED_MAX = 8_000, 500
 """Characters of a text, and texts, of which it is remembered what they say."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.time_travel import Unevaluated, ValueNeeded
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 
 S = TypeVar("S", bound=Statement)
 

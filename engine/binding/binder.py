@@ -57,8 +57,8 @@ from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse_stored_query
+from engine.sql.query.values import ChangeRange, Query, Relation, TimeTravel
 from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef
-from engine.statements.select.statement import ChangeRange, Query, Relation, TimeTravel
 from engine.tables.changes import TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.keys import primary_key

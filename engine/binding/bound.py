@@ -25,9 +25,9 @@ from catalog.policies.policies import NO_POLICIES, Policies
 from catalog.rest.names import is_rest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
+from engine.runtime.statement import Statement
 from engine.runtime.variables import RowValues
-from engine.statements.base import Statement
-from engine.statements.select.statement import FilesAt, Query
+from engine.sql.query.values import FilesAt, Query
 from engine.tables.changes import TableChanges
 from engine.tables.formats import TableFormat
 from engine.tables.given_rows import GivenRows

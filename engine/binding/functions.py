@@ -58,11 +58,11 @@ from engine.sql.query.bodies import (
     with_arguments,
     with_named_markers,
 )
+from engine.sql.query.values import Call, InlinedCall, Query, Relation
 from engine.statements.insert.statement import ReplaceOn, ReplaceWhere
 from engine.statements.merge.statement import Merge, MergeClause
 from engine.statements.policies.statement import PolicyCall
 from engine.statements.row_changes.statement import Assignment, Delete, Update
-from engine.statements.select.statement import Call, InlinedCall, Query, Relation
 
 FUNCTION_DEPTH_MAX = 32
 """Functions in functions."""

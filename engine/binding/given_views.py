@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from catalog.entries import ViewEntry
 from engine.binding.bound import BoundView
-from engine.statements.select.statement import Query
+from engine.sql.query.values import Query
 from engine.tables.given_rows import Columns, GivenRows, Row, fixed_rows
 
 

@@ -14,7 +14,7 @@ from engine.binding.bound import BoundMetadata, BoundTable, NamedRelation
 from engine.errors.policy_errors import PolicyForbidsStatement
 from engine.errors.statement_errors import TimeTravelOnView
 from engine.sql.dialect.errors import InvalidTimeTravel
-from engine.statements.select.statement import AsOfReference, TimeTravel
+from engine.sql.query.values import AsOfReference, TimeTravel
 
 _REFERENCE = re.compile("(?:branch|tag)_(.+)", re.IGNORECASE | re.DOTALL)
 _NOT_FOUND = (CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts)

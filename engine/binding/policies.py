@@ -22,7 +22,7 @@ from engine.binding.bound import BoundExpression, BoundPolicy, BoundRelation, Bo
 from engine.binding.functions import Functions, Settings
 from engine.errors.policy_errors import PolicyForbidsTimeTravel, PolicyNotUsable
 from engine.sql.query.bodies import inlined_expression, is_deterministic, readable
-from engine.statements.select.statement import Query
+from engine.sql.query.values import Query
 from engine.tables.changes import TableChanges
 from engine.tables.column_metadata import COLUMN_ID
 from engine.types.schema import StructField

@@ -18,9 +18,8 @@ from catalog.volumes.paths import VolumePath, is_volume_path, names_volume_files
 from engine.binding.bound import BoundFiles, BoundTable, PathOwner
 from engine.binding.sight import free_path_owners, volume_location, volume_of_path
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound
+from engine.sql.query.values import FilesAt, Properties
 from engine.statements.copy_into.statement import CopyInto
-from engine.statements.create_table.statement import Properties
-from engine.statements.select.statement import FilesAt
 from engine.tables.scan import NO_FILES, FileFormat, FileKind
 from engine.tables.source_files import FileSource, FolderFile
 

@@ -16,7 +16,7 @@ from typing import Any, assert_never
 
 from engine.errors.statement_errors import ChangeBoundType, InvalidTimeTravelTimestamp, NullChangeBound
 from engine.sql.dialect.errors import InvalidTimeTravel
-from engine.statements.select.statement import AsOfReference, AsOfTimestamp, AsOfVersion, TimeTravel
+from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.tables.changes import AtTime, AtVersion, Bound
 from engine.tables.formats import TableFormat
 from engine.tables.snapshot import TableSnapshot

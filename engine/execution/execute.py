@@ -59,9 +59,9 @@ from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, Merge
 from engine.planning.rules.expression_checks import ensure_checked, ensure_examined
 from engine.planning.rules.row_checks import ensure_kept
 from engine.runtime.results import empty_result, small_result
+from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables
 from engine.spark.run import Run
-from engine.statements.base import Statement
 from engine.statements.containers.execution import drop_schema, drop_table
 from engine.statements.registry import spec_of
 from engine.statements.tokens.execution import answer_tokens

@@ -14,8 +14,8 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.variables import RowValues
 from engine.script.immediate import argument_values, assign_row, parameters_for, values_of
 from engine.script.road import Road, Scopes
+from engine.sql.query.values import Query
 from engine.statements.scripting.statement import FetchCursor, OpenCursor
-from engine.statements.select.statement import Query
 from engine.statements.variables.statement import EvaluateQuery
 
 

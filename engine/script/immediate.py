@@ -24,9 +24,9 @@ from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.variables import RowValue, RowValues, Scope, Variable
 from engine.script.identifiers import TEXT_TYPES, with_names
 from engine.script.road import Road, Scopes, Step
+from engine.sql.query.values import Query
 from engine.statements.scripting.grammar_immediate import markers
 from engine.statements.scripting.statement import Argument, Executable, ExecuteImmediate, NamedByExpressions, Script
-from engine.statements.select.statement import Query
 from engine.statements.variables.grammar import row_query
 from engine.statements.variables.statement import EvaluateQuery, Names, SetVariables
 

@@ -19,12 +19,13 @@ from catalog.errors import SqlError
 from engine.errors.cursor_errors import CursorNoMoreRows, CursorNotFound
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
+from engine.runtime.statement import Statement
 from engine.runtime.variables import Scope, Variable
 from engine.script.cursors import OpenableCursor
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate, only_value
 from engine.script.road import Road, Scopes
-from engine.statements.base import Statement
+from engine.sql.query.values import Query
 from engine.statements.insert.statement import MultiInsert
 from engine.statements.scripting.statement import (
     CASE_SCOPE,
@@ -49,7 +50,6 @@ from engine.statements.scripting.statement import (
     ScriptPart,
 )
 from engine.statements.scripting.statement_errors import NotABoolean
-from engine.statements.select.statement import Query
 from engine.statements.variables.statement import EvaluateQuery, Names
 
 _UNCAUGHT_CLASSES = frozenset({"00", "01", "02", "XX"})

@@ -20,7 +20,7 @@ from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
 from engine.sql.query.bodies import has_queried_body
 from engine.sql.query.conditions import parse_condition
-from engine.statements.select.statement import Span
+from engine.sql.query.values import Span
 
 _HEAD = "SELECT "
 

@@ -12,7 +12,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.errors import SeveralStatements, StatementSyntaxError, StatementTooComplex
 from engine.sql.query.query import parse_query
-from engine.statements.select.statement import Query
+from engine.sql.query.values import Query
 
 _EXCERPT_CHARS_MAX = 120
 

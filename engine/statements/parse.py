@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Callable, Mapping
 
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.errors import EmptyStatement, UnsupportedStatement
@@ -18,7 +19,6 @@ from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, WORDS
 from engine.sql.dialect.tokens import Token, TokenError, TokenType, unclosed_comment
 from engine.sql.parser import guarded, several_statements
 from engine.sql.query.query import parse_query
-from engine.statements.base import Statement
 from engine.statements.explain.grammar import parse_after_with
 from engine.statements.insert.grammar import is_led_insert, parse_led_insert
 from engine.statements.registry import HEADS

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.alter_table import grammar as alter_table_grammar
 from engine.statements.alter_table import spec as alter_table
-from engine.statements.base import Statement
 from engine.statements.comments import grammar as comments_grammar
 from engine.statements.comments import spec as comments
 from engine.statements.compatibility import grammar as compatibility_grammar

@@ -24,7 +24,7 @@ from engine.planning.analyzer import Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import CommandPlan
 from engine.runtime.accesses import Use
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 
 S = TypeVar("S", bound=Statement)
 

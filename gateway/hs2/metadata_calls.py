@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.runtime.results import ResultStream
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,

@@ -29,7 +29,7 @@ from flask import Blueprint, request
 
 from catalog.system.audit_table import SYSTEM_CATALOG
 from engine.runtime.results import sql_type_of
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeTable
 from engine.statements.listings.statement import ListColumns, ListFiles, ListSchemas, ListTables
 from engine.statements.show.statement import ShowCatalogs

@@ -17,8 +17,8 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, counts_as_row
+from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
-from engine.statements.base import Statement
 from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore

@@ -18,7 +18,7 @@ from engine.pipeline import EngineSources, parse_statement
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 
 
 class BareLake:

@@ -19,8 +19,8 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
+from engine.runtime.statement import Statement
 from engine.spark.session import SparkDriver
-from engine.statements.base import Statement
 from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
 from tests.engine.lake_sessions import refuse
 

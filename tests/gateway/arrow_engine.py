@@ -40,7 +40,7 @@ from engine.runtime.results import (
     sql_field,
     string_rows,
 )
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,

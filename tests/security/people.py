@@ -11,8 +11,8 @@ from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.results import ResultStream
+from engine.runtime.statement import Statement
 from engine.spark.session import SparkDriver
-from engine.statements.base import Statement
 from tests.security.guarded_lake import GuardedLake
 
 

@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from catalog.errors import SqlError
+from engine.runtime.statement import Statement
 from engine.spark.session import SparkDriver
 from engine.statements.alter_table.statement import AlterTable, TableChange
-from engine.statements.base import Statement
 from engine.statements.describe.statement import DescribeTable
 from engine.statements.listings.statement import ListColumns, ListFiles, ListForeignKeys, ListPrimaryKeys, ListTables
 from engine.statements.parse import parse

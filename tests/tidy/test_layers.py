@@ -24,13 +24,13 @@ ROOMS = (
     ("engine.delta.snapshot", "engine.iceberg.snapshot"),
     ("engine.delta.commit", "engine.iceberg.transaction"),
     ("engine.delta.conversion",),
-    ("engine.statements",),
-    ("engine.statements:statement",),
     ("engine.delta.feed", "engine.delta.maintenance"),
     ("engine.iceberg.maintenance",),
     ("engine.delta", "engine.iceberg", "engine.sample"),
     ("engine.sql.query",),
     ("engine.sql",),
+    ("engine.statements",),
+    ("engine.statements:statement",),
     ("engine.statements:grammar",),
     ("engine.binding",),
     ("engine.authorization", "engine.planning.plans", "engine.script"),
@@ -63,7 +63,7 @@ def room_of(module: str) -> str:
     if re.fullmatch(r"engine\.statements\.\w+\.\w+", module):
         stage = module.rpartition(".")[2].partition("_")[0]
         return f"engine.statements:{stage}" if f"engine.statements:{stage}" in ROOM_RANK else "engine.statements:spec"
-    if re.fullmatch(r"engine\.statements\.\w+", module) and module != "engine.statements.base":
+    if re.fullmatch(r"engine\.statements\.\w+", module) and module != "engine.runtime.statement":
         return "engine.statements"
     return module if module in ROOM_RANK else module.rpartition(".")[0]
 

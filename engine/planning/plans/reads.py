@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.explain.statement import ExplainMode
 from engine.tables.given_rows import GivenRows
 from engine.tables.scan import Scan

@@ -30,7 +30,7 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumn
 from engine.pruning.three_valued_logic import Mask
 from engine.runtime.results import BIGINT, ResultColumn
-from engine.statements.select.statement import Aggregate, AggregateKind, LogQuestion, Query
+from engine.sql.query.values import Aggregate, AggregateKind, LogQuestion, Query
 from engine.tables.operations import TableOperation
 from engine.tables.snapshot import TableSnapshot
 from engine.types.arrow_types import arrow_type

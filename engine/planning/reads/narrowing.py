@@ -16,7 +16,7 @@ from engine.pruning.metadata_answers import NoAnswer
 from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction, conjuncts
 from engine.pruning.table_columns import TableColumns
 from engine.sql.query.conditions import parse_local_time
-from engine.statements.select.statement import NeededRows, Query
+from engine.sql.query.values import NeededRows, Query
 from engine.tables.operations import TableOperation
 from engine.types.schema import DataType, PrimitiveType
 

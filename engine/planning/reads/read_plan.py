@@ -28,7 +28,7 @@ from engine.runtime.session_state import is_temporary
 from engine.sql.query.bodies import expression_in, readable
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
-from engine.statements.select.statement import Query
+from engine.sql.query.values import Query
 from engine.tables.given_rows import GivenRows
 from engine.tables.scan import ComposedScan, Scan
 from engine.types.schema import StructType

@@ -22,7 +22,7 @@ from engine.planning.reads.read_plan import Reading, texts_of
 from engine.planning.reads.scans import scan_of, with_row_ids_if_asked
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit
-from engine.statements.select.statement import Query, TargetQuery
+from engine.sql.query.values import Query, TargetQuery
 from engine.tables.scan import RowTracking, Scan
 
 BoundQuery = tuple[Query, tuple[BoundRelation, ...]]

@@ -17,8 +17,8 @@ from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.query.splice import Edit
+from engine.sql.query.values import Span
 from engine.statements.insert.statement import Insert
-from engine.statements.select.statement import Span
 from engine.tables.column_metadata import is_identity
 from engine.types.schema import StructField
 from engine.types.sql_types import ddl_type

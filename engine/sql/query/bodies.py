@@ -38,7 +38,7 @@ from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, EXCLUDED_FUNCTIONS
 from engine.sql.query.query import parse_query, query_tree
 from engine.sql.query.splice import Edit, apply_edits, splice
-from engine.statements.select.statement import Call, InlinedCall, Piece, Query, RelationName, Span
+from engine.sql.query.values import Call, InlinedCall, Piece, Query, RelationName, Span
 
 _HEAD = "SELECT "
 MEMBERSHIP = frozenset({"is_account_group_member", "is_member"})

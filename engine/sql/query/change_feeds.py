@@ -18,7 +18,7 @@ from engine.sql.dialect.dialect import CHANGE_FEED, SPAN, SyntaxFailure, tokeniz
 from engine.sql.dialect.errors import UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.functions import TABLE_CHANGES, TABLE_CHANGES_BY_PATH
 from engine.sql.query.names import read_table
-from engine.statements.select.statement import ChangeRange, Relation, Span
+from engine.sql.query.values import ChangeRange, Relation, Span
 
 _ARGUMENTS_MIN, _ARGUMENTS_MAX = 2, 3
 

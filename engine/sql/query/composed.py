@@ -20,7 +20,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.query import parse_query
-from engine.statements.select.statement import Query, Span, TargetQuery
+from engine.sql.query.values import Query, Span, TargetQuery
 
 
 class Names:

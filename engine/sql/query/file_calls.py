@@ -14,7 +14,7 @@ from engine.sql.dialect.errors import UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.functions import READ_FILES
 from engine.sql.dialect.type_text import parse_type
 from engine.sql.query.file_formats import file_format, file_kind
-from engine.statements.select.statement import FilesAt, Relation, Span
+from engine.sql.query.values import FilesAt, Relation, Span
 from engine.tables.scan import FileKind
 from engine.types.schema import StructType
 

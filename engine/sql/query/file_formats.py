@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause
-from engine.statements.create_table.statement import Properties
+from engine.sql.query.values import Properties
 from engine.tables.scan import FileFormat, FileKind
 
 _RECURSIVE = "recursivefilelookup"

@@ -14,7 +14,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.dialect.dialect import tokenize
-from engine.statements.select.statement import Span
+from engine.sql.query.values import Span
 
 _OPENING, _CLOSING = "/*+", "*/"
 _NAMES_COLUMNS = frozenset({"REPARTITION", "REPARTITION_BY_RANGE", "REBALANCE"})

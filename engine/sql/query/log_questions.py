@@ -16,7 +16,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from engine.sql.query.conditions import parse_condition
-from engine.statements.select.statement import Aggregate, AggregateKind, LogQuestion
+from engine.sql.query.values import Aggregate, AggregateKind, LogQuestion
 
 _SELECT_ARGUMENTS = frozenset({"expressions", "from_", "hint", "where", "group", "distinct"})
 _TABLE_ARGUMENTS = frozenset({"this", "db", "catalog", "alias", "version"})

@@ -18,7 +18,7 @@ from sqlglot import exp
 from engine.pruning.predicates import Predicate
 from engine.sql.query.conditions import parse_condition
 from engine.sql.query.log_questions import given, table_called
-from engine.statements.select.statement import NeededRows
+from engine.sql.query.values import NeededRows
 
 _AFTER_WHERE = frozenset(
     {

@@ -15,7 +15,7 @@ from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.log_questions import log_question
 from engine.sql.query.needed_rows import needed_rows
 from engine.sql.query.scopes import read_names
-from engine.statements.select.statement import Query
+from engine.sql.query.values import Query
 
 _SCRIPT_MARKS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
 """What follows USING where a script is named; a JOIN's USING is followed by a parenthesis."""

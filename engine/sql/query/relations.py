@@ -21,7 +21,7 @@ from catalog.names import DELTA, ICEBERG
 from catalog.volumes.paths import names_volume_files
 from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
 from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
-from engine.statements.select.statement import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
+from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
 
 FILE_FORMATS = frozenset(
     {

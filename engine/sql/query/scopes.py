@@ -30,7 +30,7 @@ from engine.sql.query.change_feeds import is_change_feed, read_change_feed
 from engine.sql.query.file_calls import is_file_call, read_file_call
 from engine.sql.query.hints import HintName, hint_names
 from engine.sql.query.relations import has_time_travel, read_relation, table_name
-from engine.statements.select.statement import Candidate, Qualifier, Query, Relation, Span
+from engine.sql.query.values import Candidate, Qualifier, Query, Relation, Span
 
 _QUALIFIER_PARTS_MAX = 3
 _SOURCES = frozenset({"with_", "from_", "joins", "laterals", "hint", PIPE_ALIASES})

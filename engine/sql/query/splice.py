@@ -21,16 +21,7 @@ from typing import assert_never
 
 from catalog.names import quote
 from engine.sql.dialect.errors import AmbiguousReference
-from engine.statements.select.statement import (
-    Candidate,
-    InlinedCall,
-    Piece,
-    Qualifier,
-    Query,
-    Relation,
-    RelationName,
-    Span,
-)
+from engine.sql.query.values import Candidate, InlinedCall, Piece, Qualifier, Query, Relation, RelationName, Span
 
 _OWN_ALIAS = "__relation_"
 _UNNAMED = "__unnamed"

@@ -8,7 +8,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels
 from engine.sql.query.names import read_table
 from engine.sql.query.relations import parse_timestamp_suffix, split_path_suffix
-from engine.statements.select.statement import AsOfTimestamp, AsOfVersion, TimeTravel
+from engine.sql.query.values import AsOfTimestamp, AsOfVersion, TimeTravel
 
 _VERSION_WORDS = (("VERSION", "AS", "OF"), ("SYSTEM_VERSION", "AS", "OF"))
 _TIMESTAMP_WORDS = (("TIMESTAMP", "AS", "OF"), ("SYSTEM_TIME", "AS", "OF"))

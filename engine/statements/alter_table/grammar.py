@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from catalog.grants.privileges import Kind
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
 from engine.sql.query.names import read_table
@@ -35,7 +36,6 @@ from engine.statements.alter_table.statement import (
     UnsetProperties,
     WriteOrdered,
 )
-from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import (
     read_clustering,
     read_column,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.base import Statement
-from engine.statements.create_table.statement import Check, ColumnDef, Position, Properties
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Properties
+from engine.statements.create_table.statement import Check, ColumnDef, Position
 from engine.statements.create_table.statement_keys import AddKey, DropKey
 from engine.types.partition_terms import PartitionTerm, SortTerm
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 
 
 class Commentable(StrEnum):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from catalog.grants.privileges import Kind
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema
-from engine.statements.base import Statement
+from engine.sql.query.values import Properties
 from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
 from engine.statements.create_table.grammar_clauses import read_properties, take_if_exists, take_if_not_exists
-from engine.statements.create_table.statement import Properties
 from engine.statements.grants.statement import AlterOwner
 from engine.statements.policies.grammar import parse_alter_object
 from engine.statements.policies.statement import AlterTags

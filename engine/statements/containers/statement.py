@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.base import Statement
-from engine.statements.create_table.statement import Properties
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Properties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,9 @@ from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause
 from engine.sql.query.file_formats import file_format, file_kind
 from engine.sql.query.names import read_table
 from engine.sql.query.query import parse_query
+from engine.sql.query.values import Properties, Query
 from engine.statements.copy_into.statement import CopyInto, Validation
 from engine.statements.create_table.grammar_clauses import read_name_list, read_properties
-from engine.statements.create_table.statement import Properties
-from engine.statements.select.statement import Query
 from engine.tables.scan import FileKind
 
 _NAME = "the copied files"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Query
 from engine.statements.insert.statement import Insert
-from engine.statements.select.statement import Query
 from engine.tables.scan import FileFormat
 
 

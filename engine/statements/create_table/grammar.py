@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.time_travel import read_table_version
-from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import (
     read_clustering,
     read_column,

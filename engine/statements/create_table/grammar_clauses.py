@@ -10,8 +10,9 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.sql.dialect.type_text import NoType, ensure_is_type
+from engine.sql.query.values import Properties
 from engine.statements.create_table.grammar_keys import take_key
-from engine.statements.create_table.statement import After, Check, ColumnDef, First, Identity, Position, Properties
+from engine.statements.create_table.statement import After, Check, ColumnDef, First, Identity, Position
 from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.functions.grammar_calls import read_mask
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Properties, Query, TimeTravel
 from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.policies.statement import NewPolicy
-from engine.statements.select.statement import Query, TimeTravel
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
@@ -72,8 +72,6 @@ class CreateMode(StrEnum):
 
 REPLACES = (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE)
 """The modes that take the place of what is there."""
-
-Properties = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.bodies import is_known_function
 from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
-from engine.statements.base import Statement
 from engine.statements.describe.statement import (
     DescribeCatalog,
     DescribeDetail,

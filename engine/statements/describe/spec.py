@@ -10,6 +10,7 @@ from engine.authorization.needs import reads
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
+from engine.sql.query.values import AsOfVersion
 from engine.statements.describe.execution import (
     describe_catalog,
     describe_detail,
@@ -24,7 +25,6 @@ from engine.statements.describe.statement import (
     DescribeSchema,
     DescribeTable,
 )
-from engine.statements.select.statement import AsOfVersion
 from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Query
 from engine.statements.insert.statement import Insert
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.statement import Delete, Update
-from engine.statements.select.statement import Query
 
 RowStatement = Insert | Delete | Update | Merge
 """Statements that change the rows of a table."""

@@ -7,17 +7,17 @@ from functools import partial
 from types import MappingProxyType
 
 from catalog.names import quote
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.bodies import is_called_by_name, is_known_function, parse_body, parse_table_body, table_query
 from engine.sql.query.names import ensure_temporary
 from engine.sql.query.query import is_query, parse_query
-from engine.statements.base import Statement
+from engine.sql.query.values import Query
 from engine.statements.create_table.grammar_clauses import read_type, take_if_exists, take_if_not_exists
 from engine.statements.functions.grammar_calls import read_function
 from engine.statements.functions.statement import CreateFunction, DropFunction, Parameter, TableColumn
-from engine.statements.select.statement import Query
 
 _TYPE_STOPS = (
     *(("COMMENT",), ("RETURN",), ("LANGUAGE",), ("DETERMINISTIC",), ("NOT", "DETERMINISTIC"), ("CONTAINS", "SQL")),

@@ -14,7 +14,7 @@ from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_location, bind_securable
 from engine.runtime.accesses import Use
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.grants.execution import answer_rights
 from engine.statements.grants.planning import plan_rights
 from engine.statements.grants.statement import (

@@ -19,6 +19,7 @@ from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
+from engine.sql.query.values import Query, Span
 from engine.statements.create_table.grammar_clauses import read_name_list
 from engine.statements.insert.statement import (
     DefaultMarker,
@@ -30,7 +31,6 @@ from engine.statements.insert.statement import (
     ReplaceUsing,
     ReplaceWhere,
 )
-from engine.statements.select.statement import Query, Span
 
 _Replace = ReplaceWhere | ReplaceUsing | ReplaceOn
 _QUERY_WORDS = tuple((head,) for head in sorted(QUERY_HEADS - {"("}))

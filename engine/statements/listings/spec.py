@@ -11,6 +11,7 @@ from engine.authorization.needs import reads
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
+from engine.sql.query.values import AsOfVersion
 from engine.statements.listings.execution import list_objects
 from engine.statements.listings.execution_files import list_files
 from engine.statements.listings.execution_find import find_objects
@@ -30,7 +31,6 @@ from engine.statements.listings.statement import (
     ListTables,
     TablePattern,
 )
-from engine.statements.select.statement import AsOfVersion
 from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import (
     GenerateModeNotSupported,
@@ -13,7 +14,7 @@ from engine.sql.dialect.errors import (
     UnsupportedStatement,
 )
 from engine.sql.query.names import read_table, read_table_or_path
-from engine.statements.base import Statement
+from engine.sql.query.values import AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.statements.create_table.grammar_clauses import read_dotted_list
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
@@ -24,7 +25,6 @@ from engine.statements.maintenance.statement import (
     RestoreTable,
     Vacuum,
 )
-from engine.statements.select.statement import AsOfTimestamp, AsOfVersion, TimeTravel
 
 _CONDITION = "a condition"
 

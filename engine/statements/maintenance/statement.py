@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.base import Statement
-from engine.statements.select.statement import TimeTravel
+from engine.runtime.statement import Statement
+from engine.sql.query.values import TimeTravel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

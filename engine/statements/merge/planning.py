@@ -41,13 +41,13 @@ from engine.planning.rules.query_columns import given_fields
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import own_alias
+from engine.sql.query.values import TargetQuery
 from engine.statements.merge.planning_evolution import assigned_fields, evolved
 from engine.statements.merge.planning_history import describe_merge
 from engine.statements.merge.planning_keys import matched_keys
 from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
 from engine.statements.row_changes.planning import reads_besides, target_of
 from engine.statements.row_changes.statement import Assignment
-from engine.statements.select.statement import TargetQuery
 from engine.tables.definition import TableDefinition
 from engine.tables.scan import Scan
 from engine.types.schema import PrimitiveType, StructField, StructType

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from catalog.names import fold
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Query, TargetQuery
 from engine.statements.row_changes.statement import Assignment
-from engine.statements.select.statement import Query, TargetQuery
 
 
 class ClauseKind(Enum):

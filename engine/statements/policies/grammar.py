@@ -11,11 +11,11 @@ from catalog.names import fold, quote
 from catalog.policies.named_policies import ColumnMatch, PolicyKind
 from catalog.policies.policies import PolicyArgument
 from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.query import parse_query
-from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import take_if_exists
 from engine.statements.functions.grammar_calls import read_arguments, read_function
 from engine.statements.grants.grammar import read_parts, read_principal, read_securable, take_owner

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from catalog.policies.named_policies import ColumnMatch, PolicyKind
 from catalog.policies.policies import PolicyArgument
 from catalog.policies.tags import AllOf, TagCondition, TagPairs
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Query
 from engine.statements.grants.statement import PrincipalName, SecurableName
-from engine.statements.select.statement import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,13 +21,13 @@ from engine.errors.procedure_errors import (
     UnknownArgument,
     WrongArgument,
 )
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.tokens import TokenError
 from engine.sql.query.names import read_table
 from engine.sql.query.relations import is_file_name
-from engine.statements.base import Statement
 from engine.statements.procedures.grammar_arguments import BOOLEAN, INT, LONG, LONGS, MAP, TEXT, TIME, Kind
 from engine.statements.procedures.statement import (
     AddFiles,

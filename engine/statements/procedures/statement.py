@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import assert_never
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

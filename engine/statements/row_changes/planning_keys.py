@@ -14,8 +14,8 @@ from engine.planning.reads.target_reads import TargetReading, bitmaps, place_col
 from engine.planning.rules.assignments import own_path
 from engine.planning.rules.matched_columns import fields_down, is_compared
 from engine.sql.expressions import queried_columns
+from engine.sql.query.values import Span
 from engine.statements.row_changes.statement import Delete, Update
-from engine.statements.select.statement import Span
 
 _FUNCTIONS = frozenset(
     {"current_catalog", "current_database", "current_date", "current_schema", "current_time", "current_timestamp"}

@@ -20,8 +20,8 @@ from engine.planning.rules.assignments import NewValues
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import Edit
+from engine.sql.query.values import Span
 from engine.statements.row_changes.statement import Update
-from engine.statements.select.statement import Span
 from engine.tables.rules import Capability, TableRules
 from engine.types.schema import DecimalType, PrimitiveType
 

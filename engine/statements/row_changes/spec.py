@@ -11,7 +11,7 @@ from engine.authorization.needs import on_target, reads
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.insert.planning import plan_truncate
 from engine.statements.row_changes.planning import plan_delete, plan_update
 from engine.statements.row_changes.statement import Delete, TruncateTable, Update

@@ -15,6 +15,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.query import parse_query
+from engine.sql.query.values import Query
 from engine.statements.scripting.grammar_cursors import parse_cursor_statement, parse_declare_cursor
 from engine.statements.scripting.grammar_declarations import (
     Declared,
@@ -52,7 +53,6 @@ from engine.statements.scripting.statement_errors import (
     VariableNotAtBeginning,
     VariableOutsideBlock,
 )
-from engine.statements.select.statement import Query
 from engine.statements.variables.grammar import parse_declare, parse_set_variables, row_query
 from engine.statements.variables.statement import DeclareVariables
 

@@ -18,9 +18,9 @@ from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.sql.query.splice import apply_edits
+from engine.sql.query.values import Span
 from engine.statements.scripting.statement import NamedByExpressions
 from engine.statements.scripting.statement_errors import IdentifierNotAName, IdentifierWithSubquery
-from engine.statements.select.statement import Span
 from engine.statements.variables.grammar import row_query
 
 _WORD = "IDENTIFIER"

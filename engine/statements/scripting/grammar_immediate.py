@@ -14,8 +14,8 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
+from engine.sql.query.values import Query
 from engine.statements.scripting.statement import Argument, ExecuteImmediate
-from engine.statements.select.statement import Query
 from engine.statements.variables.grammar import _ends_value, _without_parentheses, read_variable_names, row_query
 
 

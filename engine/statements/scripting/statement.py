@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Query, Span
 from engine.statements.insert.statement import MultiInsert
-from engine.statements.select.statement import Query, Span
 from engine.statements.variables.statement import Names
 
 RunnableStatement = Statement | MultiInsert

@@ -21,8 +21,9 @@ from engine.planning.reads.read_plan import read_plan
 from engine.pruning.metadata_answers import NoAnswer
 from engine.runtime.accesses import Use
 from engine.runtime.settings import HIVE_SHAPE
-from engine.statements.base import Statement
-from engine.statements.select.statement import DescribeQuery, Query
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Query
+from engine.statements.select.statement import DescribeQuery
 from engine.statements.spec import StatementSpec, effect, never
 
 THROUGH_POLICIES = effect(PolicyEffect.READS_THROUGH_POLICIES, "SELECT")

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.runtime.settings import TIME_ZONE
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import InvalidSetSyntax, UnsupportedStatement
 from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema
-from engine.statements.base import Statement
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 
 _KEY = r"(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w.:\\-]+))"

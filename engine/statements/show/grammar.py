@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
 from engine.sql.query.names import read_catalog, read_schema, read_table, take_pattern, take_schema
-from engine.statements.base import Statement
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindKeys, FindSchemas, FindTables
 from engine.statements.show.statement import (
     ShowCatalogs,

@@ -10,9 +10,9 @@ from catalog.names import CatalogName, like_matcher
 from engine.authorization.policy_effects import PolicyEffect
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import take_pattern
-from engine.statements.base import Statement
 from engine.statements.procedures.grammar import SIGNATURES
 from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
 

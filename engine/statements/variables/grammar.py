@@ -12,7 +12,7 @@ from engine.sql.dialect.errors import InvalidSetSyntax, UnsupportedStatement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.sql.query.query import parse_query
-from engine.statements.select.statement import Query
+from engine.sql.query.values import Query
 from engine.statements.variables.statement import DeclareVariables, DropVariable, Names, SetVariables
 
 _HEAD = "SELECT ("

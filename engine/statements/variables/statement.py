@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.base import Statement
-from engine.statements.select.statement import Query
+from engine.runtime.statement import Statement
+from engine.sql.query.values import Query
 
 Names = tuple[str, ...]
 """A dotted name, its parts as written."""

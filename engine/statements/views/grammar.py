@@ -7,21 +7,20 @@ from functools import partial
 from types import MappingProxyType
 
 from catalog.grants.privileges import Kind
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
 from engine.sql.query.file_formats import file_format, file_kind
 from engine.sql.query.names import ensure_temporary, read_table
 from engine.sql.query.query import parse_query
+from engine.sql.query.values import FilesAt, Properties
 from engine.statements.alter_table.grammar import read_unset_properties
 from engine.statements.alter_table.statement import RenameTable, SetProperties
-from engine.statements.base import Statement
 from engine.statements.copy_into.grammar import file_query
 from engine.statements.create_table.grammar_clauses import read_properties, take_if_exists, take_if_not_exists
-from engine.statements.create_table.statement import Properties
 from engine.statements.grants.statement import AlterOwner
 from engine.statements.policies.grammar import parse_alter_object
 from engine.statements.policies.statement import AlterTags
-from engine.statements.select.statement import FilesAt
 from engine.statements.views.statement import AlterView, CreateView, DropView, ViewColumn
 
 _CHANGES = (("AS",), ("RENAME", "TO"), ("SET", "TBLPROPERTIES"), ("UNSET", "TBLPROPERTIES"), ("WITH", "SCHEMA"))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.runtime.statement import Statement
+from engine.sql.query.values import FilesAt, Properties, Query
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
-from engine.statements.base import Statement
-from engine.statements.create_table.statement import Properties
-from engine.statements.select.statement import FilesAt, Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from catalog.grants.privileges import Kind
 from engine.errors.volume_errors import EmptyLocalFile
+from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedStatement
 from engine.sql.query.names import read_table, take_pattern, take_schema
-from engine.statements.base import Statement
 from engine.statements.create_table.grammar_clauses import take_if_exists, take_if_not_exists
 from engine.statements.grants.statement import AlterOwner
 from engine.statements.policies.grammar import parse_alter_object

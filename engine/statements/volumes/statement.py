@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.storage.volume_files import FileOperation
 
 

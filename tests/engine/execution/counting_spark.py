@@ -23,8 +23,8 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.results import BIGINT, Repeatable, ResultStream, small_result
 from engine.runtime.session_state import SessionState
 from engine.spark.query import ExecSession, SessionFacts
+from engine.sql.query.values import Query
 from engine.statements.grants.statement import GrantRights, RevokeRights
-from engine.statements.select.statement import Query
 
 ANN = Identity("ann")
 DEFAULTS: Mapping[str, str] = MappingProxyType({})

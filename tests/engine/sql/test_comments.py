@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
+from engine.sql.query.values import Query
 from engine.statements.parse import parse
-from engine.statements.select.statement import Query
 
 
 @pytest.mark.parametrize(

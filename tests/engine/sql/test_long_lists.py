@@ -13,10 +13,10 @@ from catalog.errors import SqlError
 from engine.sql.dialect.constant_lists import CONSTANTS
 from engine.sql.dialect.dialect import TOKENS_MAX, each_token, tokenize
 from engine.sql.dialect.errors import StatementHasTooManyTokens
+from engine.sql.query.values import Query
 from engine.statements.insert.statement import Insert
 from engine.statements.parse import parse
 from engine.statements.row_changes.statement import Delete, Update
-from engine.statements.select.statement import Query
 
 NUMBERS = ", ".join(map(str, range(-1500, 1500)))
 TEXTS = ", ".join(f"'it''s {number}, (\\'x\\')'" for number in range(1000))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from catalog.errors import SqlError, TooManyNameParts
 from catalog.grants.privileges import Kind, PrincipalKind
 from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
+from engine.runtime.statement import Statement
 from engine.sql.dialect.errors import (
     EmptyStatement,
     InvalidSetSyntax,
@@ -21,7 +22,7 @@ from engine.sql.dialect.errors import (
     UnsupportedStatement,
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS
-from engine.statements.base import Statement
+from engine.sql.query.values import Query
 from engine.statements.compatibility.statement import Absent, Refresh, ShowAbsent
 from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeSchema, DescribeTable
 from engine.statements.explain.statement import Explain, ExplainMode
@@ -29,7 +30,7 @@ from engine.statements.grants.statement import PrincipalName, SecurableName, Sho
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindSchemas, FindTables
 from engine.statements.parse import parse
 from engine.statements.registry import HEADS
-from engine.statements.select.statement import DescribeQuery, Query
+from engine.statements.select.statement import DescribeQuery
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.show.statement import (
     ShowCatalogs,

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.parse import parse
 from engine.statements.registry import FAMILIES, HEADS, STATEMENTS
 from engine.statements.spec import StatementSpec

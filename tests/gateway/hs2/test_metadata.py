@@ -7,7 +7,7 @@ import pytest
 
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_type_of
-from engine.statements.base import Statement
+from engine.runtime.statement import Statement
 from engine.statements.listings.statement import (
     ListColumns,
     ListForeignKeys,

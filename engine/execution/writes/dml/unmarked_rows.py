@@ -18,9 +18,9 @@ from engine.execution.writes.found_rows import answered_places
 from engine.execution.writes.row_sets import RowSet
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.target_reads import bitmaps
+from engine.runtime.statement import Statement
 from engine.spark.run import Run
 from engine.sql.query.composed import Names
-from engine.statements.base import Statement
 from engine.statements.explain.statement import ExplainWrite, RowStatement
 from engine.statements.insert.statement import Insert
 from engine.statements.merge.statement import Merge

@@ -10,8 +10,8 @@ from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
+from engine.sql.query.values import AsOfTimestamp
 from engine.statements.maintenance.statement import RestoreTable
-from engine.statements.select.statement import AsOfTimestamp
 from engine.tables.operations import CommitDescription, Json, TableOperation
 
 

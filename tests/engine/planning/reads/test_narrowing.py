@@ -14,8 +14,8 @@ from engine.pruning.predicates import Column, Compare, Literal, Operator, Predic
 from engine.pruning.table_columns import TableColumns
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.sql.expressions import parse_expression
+from engine.sql.query.values import Query
 from engine.statements.parse import parse
-from engine.statements.select.statement import Query
 from engine.types.schema import DecimalType, PrimitiveType, StructField, StructType
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.planning.lake import PlanningLake

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError
+from engine.runtime.statement import Statement
 from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause, UnsupportedFunction, UnsupportedStatement
 from engine.sql.query.splice import splice
+from engine.sql.query.values import Query
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
-from engine.statements.base import Statement
 from engine.statements.comments.statement import Commentable, CommentOn
 from engine.statements.containers.statement import CreateCatalog, CreateSchema, DropCatalog, DropSchema
 from engine.statements.create_table.statement import (
@@ -25,7 +26,6 @@ from engine.statements.create_table.statement import (
 from engine.statements.insert.statement import Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere
 from engine.statements.parse import parse
 from engine.statements.row_changes.statement import TruncateTable
-from engine.statements.select.statement import Query
 from engine.statements.views.statement import AlterView, CreateView, DropView, ViewColumn
 from tests.examples import examples
 

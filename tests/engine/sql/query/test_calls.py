@@ -11,8 +11,8 @@ from catalog.names import SchemaName, TableName
 from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.query.bodies import free_names, inlined_call, is_of_row, parse_body, with_arguments
 from engine.sql.query.splice import splice
+from engine.sql.query.values import Query
 from engine.statements.parse import parse
-from engine.statements.select.statement import Query
 
 CALLS = [
     ("SELECT f(1, g(x, 2))", [("f(1, g(x, 2))", ["1", "g(x, 2)"], True), ("g(x, 2)", ["x", "2"], False)]),

@@ -6,8 +6,8 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.sql.query.splice import splice
+from engine.sql.query.values import ChangeRange, Query, Relation
 from engine.statements.parse import parse
-from engine.statements.select.statement import ChangeRange, Query, Relation
 
 
 def _relations(text: str) -> tuple[Relation, ...]:

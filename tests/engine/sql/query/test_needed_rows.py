@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.pruning.predicates import Column, Compare, In, Literal, Operator, Or, Predicate
+from engine.sql.query.values import NeededRows, Query
 from engine.statements.parse import parse
-from engine.statements.select.statement import NeededRows, Query
 from engine.types.schema import PrimitiveType
 
 NOON_US = 19_724 * 86_400_000_000 + 12 * 3_600_000_000

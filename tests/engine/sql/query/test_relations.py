@@ -15,8 +15,8 @@ from engine.sql.dialect.errors import (
     UnsupportedPathRelation,
 )
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
+from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
 from engine.statements.parse import parse
-from engine.statements.select.statement import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
 
 _GRAMMAR = {
     *("any", "between", "case", "cast", "exists", "extract", "in", "not", "overlay"),

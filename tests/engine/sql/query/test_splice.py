@@ -10,9 +10,9 @@ import pytest
 from engine.spark.session import SparkDriver
 from engine.sql.dialect.errors import AmbiguousReference
 from engine.sql.query.splice import own_aliases, splice
+from engine.sql.query.values import Query
 from engine.statements.explain.statement import Explain
 from engine.statements.parse import parse
-from engine.statements.select.statement import Query
 from tests.engine.sql.golden import SpliceCase, load_cases
 from tests.fix_spark import INTERPRETED
 

@@ -6,6 +6,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.sql.dialect.errors import StatementSyntaxError
+from engine.sql.query.values import Query
 from engine.statements.insert.statement import Insert
 from engine.statements.parse import parse
 from engine.statements.scripting.grammar import NESTING_MAX
@@ -21,7 +22,6 @@ from engine.statements.scripting.statement import (
     Loop,
     Script,
 )
-from engine.statements.select.statement import Query
 from engine.statements.variables.statement import DeclareVariables, DropVariable, SetVariables
 
 
