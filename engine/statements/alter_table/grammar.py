@@ -19,8 +19,6 @@ from engine.statements.alter_table.statement import (
     AddConstraint,
     AlterColumn,
     AlterTable,
-    ChangeIdentifierFields,
-    ChangePartitionField,
     ClusterBy,
     DropColumns,
     DropConstraint,
@@ -34,7 +32,6 @@ from engine.statements.alter_table.statement import (
     SyncIdentity,
     TableChange,
     UnsetProperties,
-    WriteOrdered,
 )
 from engine.statements.create_table.grammar_clauses import (
     read_clustering,
@@ -56,6 +53,7 @@ from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags
 from engine.statements.policies.statement import AlterTags, PolicyStatement
+from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 from engine.types.partition_terms import PartitionTerm
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
@@ -221,13 +219,13 @@ def _cluster_by(cursor: Cursor) -> tuple[TableChange, ...]:
 
 
 def _add_partition_field(cursor: Cursor) -> tuple[TableChange, ...]:
-    return (ChangePartitionField(added=_read_named_term(cursor)),)
+    return (ChangePartitioning(added=_read_named_term(cursor)),)
 
 
 def _replace_partition_field(cursor: Cursor) -> tuple[TableChange, ...]:
     dropped = read_term(cursor)
     cursor.read("WITH")
-    return (ChangePartitionField(dropped=dropped, added=_read_named_term(cursor)),)
+    return (ChangePartitioning(dropped=dropped, added=_read_named_term(cursor)),)
 
 
 def _read_named_term(cursor: Cursor) -> PartitionTerm:
@@ -237,20 +235,20 @@ def _read_named_term(cursor: Cursor) -> PartitionTerm:
 
 def _write_ordered(cursor: Cursor) -> tuple[TableChange, ...]:
     terms, distribution = read_write_order(cursor)
-    return (WriteOrdered(terms=terms, distribution=distribution),)
+    return (SortBy(terms=terms, distribution=distribution),)
 
 
 def _identifier_fields(cursor: Cursor, *, dropped: bool) -> tuple[TableChange, ...]:
     columns = [cursor.read_names()]
     while cursor.take(","):
         columns.append(cursor.read_names())
-    return (ChangeIdentifierFields(columns=tuple(columns), dropped=dropped),)
+    return (ChangeIdentifiers(columns=tuple(columns), dropped=dropped),)
 
 
 _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] = MappingProxyType(
     {
         ("ADD", "PARTITION", "FIELD"): _add_partition_field,
-        ("DROP", "PARTITION", "FIELD"): lambda cursor: (ChangePartitionField(dropped=read_term(cursor)),),
+        ("DROP", "PARTITION", "FIELD"): lambda cursor: (ChangePartitioning(dropped=read_term(cursor)),),
         ("REPLACE", "PARTITION", "FIELD"): _replace_partition_field,
         ("WRITE",): _write_ordered,
         ("SET", "IDENTIFIER", "FIELDS"): lambda cursor: _identifier_fields(cursor, dropped=False),

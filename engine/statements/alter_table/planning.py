@@ -40,8 +40,6 @@ from engine.statements.alter_table.statement import (
     AddConstraint,
     AlterColumn,
     AlterTable,
-    ChangeIdentifierFields,
-    ChangePartitionField,
     ChangeReference,
     ClusterBy,
     DropColumns,
@@ -55,7 +53,6 @@ from engine.statements.alter_table.statement import (
     SyncIdentity,
     TableChange,
     UnsetProperties,
-    WriteOrdered,
 )
 from engine.statements.create_table.planning import spelled_columns
 from engine.statements.create_table.planning_definition import plan_expression_checks
@@ -63,7 +60,7 @@ from engine.statements.create_table.planning_keys import added_key, dropped_key
 from engine.statements.create_table.statement_keys import AddKey, DropKey
 from engine.tables import definition_changes as changes
 from engine.tables.definition import TableDefinition
-from engine.tables.definition_changes import DefinitionChange
+from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, DefinitionChange, SortBy
 from engine.tables.details import TableDetails
 from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.column_paths import format_name
@@ -87,7 +84,7 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
             return altered(bound, table, statement.changes)
         case AddConstraint() | DropConstraint() | AddKey() | DropKey() | SetProperties() | UnsetProperties():
             return altered(bound, table, statement.changes)
-        case DropFeature() | ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields() | ChangeReference():
+        case DropFeature() | ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
             return altered(bound, table, statement.changes)
         case _:
             assert_never(statement.changes[0])
@@ -216,12 +213,8 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
             yield from changes.set_properties(dict(properties))
         case UnsetProperties(keys=keys):
             yield from (changes.UnsetProperty(key=key) for key in keys)
-        case ChangePartitionField(added=added, dropped=dropped):
-            yield changes.ChangePartitioning(added=added, dropped=dropped)
-        case WriteOrdered(terms=terms, distribution=distribution):
-            yield changes.SortBy(terms=terms, distribution=distribution)
-        case ChangeIdentifierFields(columns=columns, dropped=is_dropped):
-            yield changes.ChangeIdentifiers(columns=columns, dropped=is_dropped)
+        case ChangePartitioning() | SortBy() | ChangeIdentifiers():
+            yield change
         case SyncIdentity() | RenameTable() | SetLocation() | ClusterBy() | DropFeature() | ChangeReference():
             raise alter_history.not_supported(change)
         case _:

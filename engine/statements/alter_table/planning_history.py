@@ -13,8 +13,6 @@ from engine.statements.alter_table.statement import (
     AddColumns,
     AddConstraint,
     AlterColumn,
-    ChangeIdentifierFields,
-    ChangePartitionField,
     ChangeReference,
     ClusterBy,
     DropColumns,
@@ -28,10 +26,10 @@ from engine.statements.alter_table.statement import (
     SyncIdentity,
     TableChange,
     UnsetProperties,
-    WriteOrdered,
 )
 from engine.statements.create_table.statement import After, First, Position
 from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef
+from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 from engine.tables.keys import KEY_PREFIX
 from engine.tables.snapshot import TableSnapshot
 from engine.types.schema import (
@@ -89,7 +87,7 @@ def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: 
             return "SET TBLPROPERTIES", {"properties": compact(dict(properties))}
         case UnsetProperties(keys=keys, if_exists=if_exists):
             return "UNSET TBLPROPERTIES", {"properties": compact(keys), "ifExists": compact(if_exists)}
-        case ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields():
+        case ChangePartitioning() | SortBy() | ChangeIdentifiers():
             return "SET LAYOUT", {}
         case SyncIdentity() | RenameTable() | SetLocation() | ClusterBy() | DropFeature() | ChangeReference():
             raise not_supported(changes[0])

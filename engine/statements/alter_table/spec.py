@@ -22,8 +22,6 @@ from engine.statements.alter_table.statement import (
     AddConstraint,
     AlterColumn,
     AlterTable,
-    ChangeIdentifierFields,
-    ChangePartitionField,
     ChangeReference,
     ClusterBy,
     DropColumns,
@@ -37,10 +35,10 @@ from engine.statements.alter_table.statement import (
     SyncIdentity,
     TableChange,
     UnsetProperties,
-    WriteOrdered,
 )
 from engine.statements.create_table.statement_keys import AddKey, DropKey
 from engine.statements.spec import StatementSpec, changing
+from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 
 _WHAT = "ALTER TABLE"
 _CHECKS_ROWS = (PolicyEffect.CHECKS_STORED_ROWS, "A constraint that stored rows are checked for")
@@ -61,7 +59,7 @@ def _bind(statement: AlterTable, binder: Binder) -> BoundNames:
             return BoundNames(target=table)
         case SyncIdentity() | AddConstraint() | SetProperties() | UnsetProperties() | RenameTable() | ClusterBy():
             return BoundNames(target=table)
-        case DropFeature() | ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields() | ChangeReference():
+        case DropFeature() | ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
             return BoundNames(target=table)
         case _:
             assert_never(statement.changes[0])
@@ -91,7 +89,7 @@ def _require_change(bound: BoundStatement, change: TableChange) -> Iterable[AnyN
             yield from on_target(bound, Privilege.MODIFY)
         case SyncIdentity() | DropConstraint() | SetProperties() | UnsetProperties() | ClusterBy():
             yield from on_target(bound, Privilege.MODIFY)
-        case ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields() | ChangeReference():
+        case ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
             yield from on_target(bound, Privilege.MODIFY)
         case _:
             assert_never(change)
@@ -120,7 +118,7 @@ def _effects_of(change: TableChange, bound: BoundStatement) -> Iterable[Effect]:
             yield Effect(*_CHECKS_ROWS)
         case SyncIdentity() | AddKey() | DropConstraint() | DropKey() | SetProperties() | UnsetProperties():
             yield Effect(PolicyEffect.NONE, _WHAT)
-        case ClusterBy() | ChangePartitionField() | WriteOrdered() | ChangeIdentifierFields() | ChangeReference():
+        case ClusterBy() | ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
             yield Effect(PolicyEffect.NONE, _WHAT)
         case RenameTable() | SetLocation() | DropFeature():
             yield Effect(PolicyEffect.ADMINISTERS, _WHAT)

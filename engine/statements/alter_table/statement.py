@@ -9,7 +9,7 @@ from engine.runtime.statement import Statement
 from engine.sql.query.values import Properties
 from engine.statements.create_table.statement import Check, ColumnDef, Position
 from engine.statements.create_table.statement_keys import AddKey, DropKey
-from engine.types.partition_terms import PartitionTerm, SortTerm
+from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,30 +97,6 @@ class DropFeature:
     truncate_history: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePartitionField:
-    """`ADD | DROP | REPLACE PARTITION FIELD term [WITH term] [AS name]`"""
-
-    added: PartitionTerm | None = None
-    dropped: PartitionTerm | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOrdered:
-    """`WRITE [DISTRIBUTED BY PARTITION] [LOCALLY] ORDERED BY terms | UNORDERED`; `distribution` None says nothing."""
-
-    terms: tuple[SortTerm, ...]
-    distribution: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeIdentifierFields:
-    """`SET | DROP IDENTIFIER FIELDS a, b.c`"""
-
-    columns: tuple[tuple[str, ...], ...]
-    dropped: bool
-
-
 class ReferenceAction(StrEnum):
     """What becomes of a branch or a tag."""
 
@@ -162,9 +138,9 @@ TableChange = (
     | SetLocation
     | ClusterBy
     | DropFeature
-    | ChangePartitionField
-    | WriteOrdered
-    | ChangeIdentifierFields
+    | ChangePartitioning
+    | SortBy
+    | ChangeIdentifiers
     | ChangeReference
 )
 

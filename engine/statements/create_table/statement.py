@@ -80,7 +80,7 @@ class CreateTable(Statement):
 
     `partitioned_by` are column names, those that were given with a type are in `columns` too; where one of the terms is
     more than a column's name, all of them are `partition_terms`. `cluster_by` is None without the clause. Rows are
-    written in the order of `sort_terms`, `distribution` is that of `WriteOrdered`.
+    written in the order of `sort_terms`, `distribution` is that of `SortBy`.
     """
 
     mode: CreateMode

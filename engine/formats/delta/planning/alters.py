@@ -26,8 +26,6 @@ from engine.statements.alter_table.statement import (
     AddConstraint,
     AlterColumn,
     AlterTable,
-    ChangeIdentifierFields,
-    ChangePartitionField,
     ChangeReference,
     ClusterBy,
     DropColumns,
@@ -40,10 +38,9 @@ from engine.statements.alter_table.statement import (
     SetProperties,
     SyncIdentity,
     UnsetProperties,
-    WriteOrdered,
 )
 from engine.statements.create_table.statement_keys import AddKey, DropKey
-from engine.tables.definition_changes import SetProperty
+from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SetProperty, SortBy
 from engine.tables.operations import TableOperation
 
 
@@ -62,9 +59,9 @@ def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | 
             return None
         case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn() | SyncIdentity():
             return None
-        case RenameTable() | SetLocation() | ClusterBy() | ChangePartitionField() | WriteOrdered():
+        case RenameTable() | SetLocation() | ClusterBy() | ChangePartitioning() | SortBy():
             return None
-        case ChangeIdentifierFields() | ChangeReference():
+        case ChangeIdentifiers() | ChangeReference():
             return None
         case _:
             assert_never(statement.changes[0])

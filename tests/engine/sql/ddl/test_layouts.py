@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from engine.sql.dialect.errors import StatementSyntaxError
-from engine.statements.alter_table.statement import (
-    AlterTable,
-    ChangeIdentifierFields,
-    ChangePartitionField,
-    ChangeReference,
-    ReferenceAction,
-    WriteOrdered,
-)
+from engine.statements.alter_table.statement import AlterTable, ChangeReference, ReferenceAction
 from engine.statements.create_table.statement import CreateTable
 from engine.statements.parse import parse
+from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 DAY_MS = 86_400_000
@@ -54,16 +48,16 @@ def test_partitionings(text: str, columns: tuple[str, ...], terms: tuple[Partiti
 CHANGES = [
     (
         "ADD PARTITION FIELD bucket(8, id) AS eighth",
-        ChangePartitionField(added=term("id", transform="bucket", width=8, name="eighth")),
+        ChangePartitioning(added=term("id", transform="bucket", width=8, name="eighth")),
     ),
-    ("DROP PARTITION FIELD year(t)", ChangePartitionField(dropped=term("t", transform="year"))),
+    ("DROP PARTITION FIELD year(t)", ChangePartitioning(dropped=term("t", transform="year"))),
     (
         "REPLACE PARTITION FIELD a WITH day(t)",
-        ChangePartitionField(dropped=term("a"), added=term("t", transform="day")),
+        ChangePartitioning(dropped=term("a"), added=term("t", transform="day")),
     ),
     (
         "WRITE ORDERED BY a, bucket(4, b) DESC NULLS FIRST",
-        WriteOrdered(
+        SortBy(
             terms=(
                 SortTerm(term=term("a")),
                 SortTerm(term=term("b", transform="bucket", width=4), descending=True, nulls_first=True),
@@ -73,16 +67,16 @@ CHANGES = [
     ),
     (
         "WRITE LOCALLY ORDERED BY (a ASC NULLS LAST)",
-        WriteOrdered(terms=(SortTerm(term=term("a"), nulls_first=False),), distribution=None),
+        SortBy(terms=(SortTerm(term=term("a"), nulls_first=False),), distribution=None),
     ),
     (
         "WRITE DISTRIBUTED BY PARTITION LOCALLY ORDERED BY a",
-        WriteOrdered(terms=(SortTerm(term=term("a")),), distribution="hash"),
+        SortBy(terms=(SortTerm(term=term("a")),), distribution="hash"),
     ),
-    ("WRITE DISTRIBUTED BY PARTITION", WriteOrdered(terms=(), distribution="hash")),
-    ("WRITE UNORDERED", WriteOrdered(terms=(), distribution="none")),
-    ("SET IDENTIFIER FIELDS a, s.x", ChangeIdentifierFields(columns=(("a",), ("s", "x")), dropped=False)),
-    ("DROP IDENTIFIER FIELDS a", ChangeIdentifierFields(columns=(("a",),), dropped=True)),
+    ("WRITE DISTRIBUTED BY PARTITION", SortBy(terms=(), distribution="hash")),
+    ("WRITE UNORDERED", SortBy(terms=(), distribution="none")),
+    ("SET IDENTIFIER FIELDS a, s.x", ChangeIdentifiers(columns=(("a",), ("s", "x")), dropped=False)),
+    ("DROP IDENTIFIER FIELDS a", ChangeIdentifiers(columns=(("a",),), dropped=True)),
     ("CREATE BRANCH b", reference(ReferenceAction.CREATE)),
     (
         "CREATE OR REPLACE TAG b AS OF VERSION 7 RETAIN 2 DAYS",
