@@ -1,7 +1,7 @@
 """Changes of grants, owners, groups, external locations and functions, and what each makes of a state. Pure.
 
 `on` of a change names an object as it is when the change is folded. One that lost a race meets what has the name by
-then; so what a principal asks for comes with a :class:`~catalog.conditions.Condition`, which is looked at again.
+then; so what a principal asks for comes with a :class:`~catalog.grants.conditions.Condition`, which is looked at again.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def open_tree(url: str, options: Mapping[str, Any] | None = None) -> Tree:
 
 
 class RemoteFiles:
-    """See :class:`catalog.files.Files`."""
+    """See :class:`catalog.store.files.Files`."""
 
     lists_freely = False
 
@@ -136,7 +136,7 @@ _NOTHING = _Page(frozenset(), frozenset(), None)
 
 
 class RemoteTree:
-    """See :class:`catalog.files.Tree`. Thread-safe.
+    """See :class:`catalog.store.files.Tree`. Thread-safe.
 
     A folder's names are one request, for as many as a page has. A statement that looks for a table lists the folders
     above it once (`one_look`): that shows which tables they are not, and whether the table's own folder exists. A list

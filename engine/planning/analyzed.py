@@ -1,4 +1,4 @@
-"""A statement whose query Spark has analysed. Made by `engine.planning.analyze` alone."""
+"""A statement whose query Spark has analysed. Made by the analyze stage alone."""
 
 from __future__ import annotations
 

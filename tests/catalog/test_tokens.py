@@ -108,7 +108,7 @@ def test_tokens_are_their_owners(store: TokenStore) -> None:
 
 
 def test_an_owner_has_so_many(store: TokenStore, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("catalog.tokens.TOKENS_PER_OWNER_MAX", 3)
+    monkeypatch.setattr("catalog.grants.tokens.TOKENS_PER_OWNER_MAX", 3)
     for _ in range(3):
         make(store, lifetime_s=10.0)
     with pytest.raises(TooManyTokens):

@@ -209,7 +209,7 @@ def test_a_compaction_that_fails_does_not_fail_the_statement_before_it(
         tried.append(1)
         raise error
 
-    monkeypatch.setattr("engine.pipeline._step_by_step", fail)
+    monkeypatch.setattr("engine.attempts._step_by_step", fail)
     rows(session, "DELETE FROM things")
     assert tried == [1]
     assert _numbers(tmp_path) == []
@@ -228,7 +228,7 @@ def test_a_compaction_is_cancelled_without_the_statement_before_it(
         ended.append(cancelled.value)
         raise cancelled.value
 
-    monkeypatch.setattr("engine.pipeline._step_by_step", compact)
+    monkeypatch.setattr("engine.attempts._step_by_step", compact)
     session.execute("DELETE FROM things", context).close()
     assert len(ended) == 1 and context.cancel.reason is None
     assert _numbers(tmp_path) == []

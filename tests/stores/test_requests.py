@@ -116,7 +116,7 @@ def _is_data(request: Request) -> bool:
 @pytest.fixture(autouse=True)
 def _any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine statements may take longer than what their server saw counts as just seen."""
-    monkeypatch.setattr("catalog.file_store._SEEN_S", 50.0)
+    monkeypatch.setattr("catalog.store.file_store._SEEN_S", 50.0)
     monkeypatch.setattr("engine.formats.delta.writing.vacuum._JUST_S", 50.0)
 
 

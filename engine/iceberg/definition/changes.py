@@ -2,8 +2,9 @@
 
     definition_of(metadata) ─► change ─► change ─► … ─► definition with ids, a spec and an order of its own
 
-What concerns expressions, and rows that are there, the planner sees to (`engine.planning.ddl`). Delta's constraints,
-keys, generated and identity columns and clustering have no place in an Iceberg table, and are refused by name.
+What concerns expressions, and rows that are there, the planner sees to (`engine.statements.alter_table.planning`).
+Delta's constraints, keys, generated and identity columns and clustering have no place in an Iceberg table, and are
+refused by name.
 
 Source: Iceberg table specification, "Schema Evolution", "Partition Evolution", "Appendix E: Format version changes".
 """
