@@ -15,8 +15,7 @@ the folder itself      `default`   its own name: serving one table's folder serv
   folder itself may be a table with others below it: a log that somebody wrote to the wrong place must not hide all
   tables. The server's log says so, and nobody makes tables below it (:mod:`catalog.discovery.places`).
 - A folder with a mark (:data:`catalog.store.files.UNLISTED_MARK`) is not listed: a CREATE is under way there, or a
-DROP, or
-  a server was killed during one. No table is made inside it either.
+  DROP, or a server was killed during one. No table is made inside it either.
 - Folders that begin with `_` or `.` are hidden, and those with `=` are partitions of something that is no Delta table.
 - A folder in which no table lies is no schema.
 - Links are followed where they lead below an allowed root, so that a link put into the lake opens nothing else; a link
