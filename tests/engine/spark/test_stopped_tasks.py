@@ -157,6 +157,5 @@ def test_task_that_waits_is_interrupted(spark_driver: SparkDriver) -> None:
     assert eventually(lambda: tasks_running(spark_driver) == 1)
     context.cancelJobGroup("waiting")
     thread.join(60)
-    looks = [driver.leftStatements() for _ in range(4)]
-    assert looks == ["waiting"] * 4 and tasks_running(spark_driver) == 1
+    # The server's own beat looks as well, so how many looks it takes here is not known.
     assert eventually(lambda: driver.leftStatements() == "" and tasks_running(spark_driver) == 0)
