@@ -15,12 +15,12 @@ from tests.engine.planning.lake import PlanningLake, data_file, statistics
 def choice(planning: PlanningLake) -> ChangeChoice:
     """Two files are added, in versions 1 and 2; version 3 removes the first of them."""
     planning.make(
-        "CREATE TABLE fed (a INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
+        "CREATE TABLE chosen (a INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
     )
-    planning.commit("fed", data_file("1", {"p": "x"}, size=100, stats=statistics(3, a=(1, 3))))
-    planning.commit("fed", data_file("2", {"p": "y"}, size=200, stats=statistics(3, a=(5, 9))))
-    planning.commit("fed", remove("1", partition_values={"p": "x"}, size=100))
-    (scan,) = planning.plan(ReadPlan, "SELECT * FROM table_changes('fed', 1)").scans
+    planning.commit("chosen", data_file("1", {"p": "x"}, size=100, stats=statistics(3, a=(1, 3))))
+    planning.commit("chosen", data_file("2", {"p": "y"}, size=200, stats=statistics(3, a=(5, 9))))
+    planning.commit("chosen", remove("1", partition_values={"p": "x"}, size=100))
+    (scan,) = planning.plan(ReadPlan, "SELECT * FROM table_changes('chosen', 1)").scans
     assert isinstance(scan.choice, ChangeChoice)
     return scan.choice
 
@@ -50,5 +50,5 @@ def test_the_files_that_a_condition_leaves(choice: ChangeChoice, case: str) -> N
 
 def test_what_is_told(choice: ChangeChoice) -> None:
     assert str(choice.choose(ALWAYS, None).read).startswith(
-        "the changes of `spark_catalog`.`default`.`fed`: versions 1 to 3, 3 files"
+        "the changes of `spark_catalog`.`default`.`chosen`: versions 1 to 3, 3 files"
     )
