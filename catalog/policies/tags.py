@@ -18,7 +18,7 @@ TagPairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """Of one object; of a table or view those of its columns too, which are pairs of a column and its tags."""
+    """The tags of one object, and of the columns of a table or view, as pairs of a column and its tags."""
 
     own: TagPairs = ()
     columns: tuple[tuple[str, TagPairs], ...] = ()

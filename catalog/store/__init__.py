@@ -1,1 +1,1 @@
-"""Where the catalog is kept: generations of its state, in files or in memory."""
+"""Keep the catalog: generations of its state, in files or in memory."""

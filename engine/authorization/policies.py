@@ -28,7 +28,7 @@ from engine.sql.expressions import parse_any_expression
 
 
 def hides_work(bound: BoundStatement) -> bool:
-    """Whether what the statement does on the way to its rows must not be shown."""
+    """Return whether the work of the statement must not be shown."""
     if isinstance(bound.target, BoundTable) and bound.target.is_policed:
         return True
     return any(table.is_policed or is_hidden(bound.view, table) for table in tables_of(bound.relations))
@@ -41,7 +41,10 @@ def hides_texts(bound: BoundStatement) -> bool:
 
 def ensure_hides(bound: BoundStatement, effects: Iterable[Effect]) -> None:
     """Raise `PolicyForbidsStatement`, `ColumnUsedByPolicy` or `InsufficientPermissions` for what would reveal rows."""
-    for effect in effects:
+    declared = tuple(effects)
+    if not declared:
+        raise ValueError(f"{type(bound.statement).__name__} declares no effect on protected tables")
+    for effect in declared:
         _ensure_hides(bound, effect)
 
 

@@ -398,7 +398,7 @@ class BoundStatement:
     time_ms: int | None = None
     """The time among the arguments of a procedure, in milliseconds since the epoch."""
     is_kept: bool = False
-    """Whether the text is kept in the catalog and will be read as its owner."""
+    """True if the text is kept in the catalog and will be read as its owner."""
     knows_user: Callable[[str], bool] = lambda _: False
     """Returns whether a user of this name can log in, as far as the server can look up users."""
     condition: Condition | None = None

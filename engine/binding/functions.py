@@ -194,7 +194,7 @@ class Functions:
         return with_arguments(call, defaults, inlined_call(call, entry, *body, first))
 
     def _is_hidden(self, entry: FunctionEntry, body: Query) -> bool:
-        """Whether the body may read what the session's principal may not read by itself."""
+        """Return whether the body may read what the session's principal may not read by itself."""
         rights = self._view.rights
         is_own = rights is None or is_temporary(entry.name) or owner_of(entry) == user(self._state.principal)
         return bool(body.relations) and not is_own

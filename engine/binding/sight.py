@@ -111,7 +111,7 @@ def is_hidden(view: CatalogView, table: BoundTable) -> bool:
 
 
 def hides_files(view: CatalogView, relations: Iterable[BoundRelation]) -> bool:
-    """Whether a view with these relations reads files that the principal may not read by themselves."""
+    """Return whether a view with these relations reads files that the principal may not read by themselves."""
     return any(_may_not_read(view, files.owners) for files in files_of(relations))
 
 

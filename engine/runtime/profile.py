@@ -20,7 +20,7 @@ from engine.tables.scan import TableRead
 
 
 class Stage(StrEnum):
-    """Where a statement is on its way, in the order of `engine/pipeline.py`; STREAM: its rows are pulled."""
+    """The stage that a statement is in, in the order of `engine/pipeline.py`; STREAM: its rows are pulled."""
 
     QUEUE = "queue"
     PARSE = "parse"

@@ -98,8 +98,8 @@ STATEMENTS: Mapping[type[Statement], StatementSpec[Any]] = MappingProxyType(
 
 
 def may_answer_rows(statement: Executable) -> bool:
-    """Whether `statement` may have a result set; drivers ask before it runs. What a text inside of it answers is not
-    known by then.
+    """Return whether `statement` may have a result set; drivers ask before it runs. The answer of a text inside of it
+    is not known by then.
     """
     if isinstance(statement, Statement):
         return spec_of(statement).answers_rows

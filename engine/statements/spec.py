@@ -30,14 +30,14 @@ S = TypeVar("S", bound=Statement)
 
 
 class Retry(Enum):
-    """When a statement that failed is planned again on the newest versions."""
+    """The failures after which a statement is planned again on the newest versions."""
 
     NEVER = auto()
-    """It commits nothing that another writer could come before."""
+    """No failure: the statement commits nothing that another writer could come before."""
     LOST_RACE = auto()
     """Another writer committed first."""
     LOST_RACE_OR_NAME = auto()
-    """As well if another statement took the name, which this one replaces."""
+    """Another writer committed first, or took the name, which this statement replaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +59,15 @@ class StatementSpec(Generic[S]):
     plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan]
     answer: Callable[[BoundStatement, S], Outcome] | None
     use: Use
-    """What happens to the object that it names, as the audit trail records it."""
+    """The use of the object that it names, as the audit trail records it."""
     retry: Callable[[S], Retry]
     caches_result: bool
     reports_work: bool
-    """Whether its rows say what was done to files, and are hidden for a protected table."""
+    """True if its rows report work on files, which is hidden for a protected table."""
     is_read_only: bool
-    """Whether a token for reading may run it: it changes the session at most."""
+    """True if a token for reading may run it: it changes the session at most."""
     answers_rows: bool
-    """Whether it may have a result set; drivers ask before it runs."""
+    """True if it may have a result set; drivers ask before it runs."""
 
 
 def names_nothing(_: Statement, __: Binder) -> BoundNames:
@@ -148,10 +148,10 @@ def changing(
     policy_effects: Callable[[BoundStatement, S], Iterable[Effect]],
     plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan],
     answers_rows: bool,
+    reports_work: bool,
     analyze: Callable[[BoundStatement, S, Analyzer], AnalyzedStatement] = no_query,
     use: Use = Use.WRITE,
     retry: Callable[[S], Retry] = lost_race,
-    reports_work: bool = False,
     is_read_only: bool = False,
 ) -> StatementSpec[S]:
     """The spec of a statement that commits: to a table's log, the catalog, or the store of volumes or tokens."""

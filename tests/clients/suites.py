@@ -83,7 +83,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Run:
-    """How a suite runs: where, with which arguments of pytest, or by which command of its own, and variables."""
+    """The run of a suite: its folder, arguments of pytest or a command of its own, and variables."""
 
     folder: Path
     arguments: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What clients' own suites report, and how it is compared with the lists of failures that are known."""
+"""Compare the reports of clients' own suites with the lists of known failures."""
 
 from __future__ import annotations
 

@@ -196,3 +196,13 @@ def test_procedures_tell_nothing_of_a_table_with_policies(lake: GuardedLake, cal
             ensure_hidden(policed)
     else:
         ensure_hidden(policed)
+
+
+def test_statement_that_declares_no_effect_is_rejected(lake: GuardedLake) -> None:
+    """Its spec is wrong: a statement that nobody thought about must not pass."""
+    state = SessionState(identity=lake.identity("ann"), catalog="spark_catalog", schema="default")
+    bound = bind_statement(parse_statement("CALL system.expire_snapshots('shop.t')"), Binder(state, lake.sources))
+    assert isinstance(bound, BoundStatement)
+    ensure_hidden(bound)
+    with pytest.raises(ValueError, match="declares no effect"):
+        ensure_hides(bound, ())

@@ -205,7 +205,7 @@ class Tables:
         pq.write_table(pa.table({"tenant": ["a"], "n": [9], "ssn": ["9"], "part": [1]}), self.files / "a.parquet")
 
     def number(self, *, is_iceberg: bool) -> int:
-        """Of a set of tables that no statement has changed."""
+        """Return the number of a set of tables that no statement has changed."""
         if is_iceberg not in self._fresh:
             self._fresh[is_iceberg] = number = next(self._numbers)
             using = "USING iceberg" if is_iceberg else "USING delta"
@@ -226,7 +226,7 @@ class Tables:
         self._fresh.pop(is_iceberg, None)
 
     def run(self, written: Written, name: str) -> str | SqlError:
-        """What eve is answered about the table `name`, without what no two tables share; or the error."""
+        """Run a statement as eve: its answer about the table `name`, without times and ids, or the error."""
         names = {"t": f"shop.{name}", "ice": f"shop.{name}", "name": name, "files": str(self.files), "snapshot": "1"}
         if "{snapshot}" in str(written) and name.startswith("free"):
             first = f"SELECT snapshot_id FROM spark_catalog.shop.{name}.snapshots ORDER BY committed_at LIMIT 1"

@@ -188,7 +188,7 @@ ICEBERG_REQUESTS = {
     "cold SELECT of 13 files": 18,
     "warm SELECT of 13 files": 3,
 }
-"""As they are. Each version of these 13 has a manifest of its own."""
+"""Count the requests as they are. Each version of these 13 has a manifest of its own."""
 
 VACUUM_REQUESTS = (
     "LIST log: the table is bound",

@@ -57,7 +57,7 @@ TOP_OF_STATEMENTS = ("engine.statements.parse", "engine.statements.registry", "e
 
 
 def room_of(module: str) -> str:
-    """Its package; of the families of statements each stage, which the names of files begin with, is a room."""
+    """Return the package of a module; in families of statements, the stage that the file's name begins with."""
     if module in TOP_OF_STATEMENTS:
         return "engine.statements:spec"
     if re.fullmatch(r"engine\.statements\.\w+\.\w+", module):

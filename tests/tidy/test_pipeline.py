@@ -19,7 +19,7 @@ STAGES = (
     ("engine.execution.writes.commit", "follow_up"),
 )
 STEPS = (("engine.binding.bind", "bind"), ("engine.authorization.authorize", "authorize"))
-"""What the first stages call, with what the registry says of the statement."""
+"""The functions that the first stages call with the statement's spec."""
 
 
 def test_only_the_pipeline_knows_the_stages() -> None:

@@ -53,7 +53,7 @@ def newest_metadata(storage: Storage) -> str:
 
 
 def _newest(storage: Storage) -> tuple[str, FileStatus | None]:
-    """As `newest_metadata`, with the file's status where that is known."""
+    """Find the newest metadata, with the file's status if that is known."""
     hint = _hint(storage)
     if hint is not None and hint.isdecimal():
         listed = _versions_from(storage, "v", int(hint))

@@ -59,7 +59,7 @@ REFUSED_SHOWS = tuple(
         "INDEXES MATERIALIZED PRINCIPALS PROVIDERS RECIPIENTS ROLE SHARES STORAGE TABLE"
     ).split()
 )
-"""What may follow SHOW elsewhere, and is rejected by name."""
+"""Words that follow SHOW in other systems, rejected by name."""
 
 _CACHE = "Answers and decoded columns are cached by themselves; SET USE_CACHED_RESULT = false reads anew"
 _CODE = "The server runs no code of its users; use an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1"

@@ -150,5 +150,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_effects,
         plan=_plan,
         answers_rows=False,
+        reports_work=False,
     ),
 )

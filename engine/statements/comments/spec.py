@@ -39,7 +39,7 @@ def _bind(statement: CommentOn, binder: Binder) -> BoundNames:
 
 
 def _is_view(parts: tuple[str, ...], binder: Binder) -> bool:
-    """Whether a name, which is no path, means a view of the catalog. Raises `TableNotFound`."""
+    """Return whether a name, which is no path, means a view of the catalog. Raises `TableNotFound`."""
     if path_of(parts) is not None or binder.state.temporary_view(parts) is not None:
         return False
     return isinstance(binder.view.resolve(TableName.from_parts(parts, binder.state.current)), ViewEntry)
@@ -81,5 +81,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "COMMENT ON"),
         plan=_plan,
         answers_rows=False,
+        reports_work=False,
     ),
 )

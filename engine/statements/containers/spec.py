@@ -63,6 +63,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "CREATE CATALOG"),
         plan=planned_bound(plan_create_catalog),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         AlterCatalog,
@@ -74,6 +75,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "ALTER CATALOG"),
         plan=planned_bound(plan_alter_catalog),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         DropCatalog,
@@ -85,6 +87,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP CATALOG"),
         plan=planned_bound(plan_drop_catalog),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         CreateSchema,
@@ -97,6 +100,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "CREATE SCHEMA"),
         plan=planned_bound(plan_create_schema),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         DropSchema,
@@ -108,5 +112,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP SCHEMA"),
         plan=planned_bound(plan_drop_schema),
         answers_rows=False,
+        reports_work=False,
     ),
 )

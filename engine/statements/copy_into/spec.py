@@ -56,5 +56,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=_analyze,
         plan=planned_analyzed(plan_copy),
         answers_rows=True,
+        reports_work=False,
     ),
 )

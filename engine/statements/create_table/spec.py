@@ -137,6 +137,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=_plan_create,
         retry=_retry,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         CreateTableLike,
@@ -148,6 +149,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "CREATE TABLE LIKE"),  # the definition alone
         plan=planned_by_format,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         CloneTable,
@@ -161,6 +163,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_by_format,
         retry=_retry,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         ConvertTable,
@@ -172,6 +175,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.ADMINISTERS, "CONVERT TO DELTA"),
         plan=planned_by_format,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         DropTable,
@@ -183,5 +187,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.ADMINISTERS, "DROP TABLE"),
         plan=planned_bound(plan_drop_table),
         answers_rows=False,
+        reports_work=False,
     ),
 )

@@ -68,7 +68,7 @@ def _plan(analyzed: AnalyzedStatement, statement: Explain, _: FormatPlanners) ->
 
 
 def _noted(answer: AnswerPlan | NoAnswer) -> str:
-    """Whether the log answers."""
+    """Describe whether the log answers the query."""
     if isinstance(answer, NoAnswer):
         return f"not answered from the log: {answer.reason}"
     return f"answered from the log of {answer.table.label}, version {answer.table.snapshot.version}: no file is read"

@@ -93,7 +93,7 @@ def _ensure_persistent(bound: BoundStatement, name: TableName) -> None:
 def _table_columns(
     analyzed: AnalyzedStatement, statement: CreateFunction, name: TableName
 ) -> tuple[FunctionColumn, ...]:
-    """Those of a table function, whose query may have given them. Raises `RepeatedColumn`."""
+    """Return the columns of a table function, which its query may have given. Raises `RepeatedColumn`."""
     if statement.table_columns is None:
         return ()
     if statement.table_columns:

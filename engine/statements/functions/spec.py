@@ -54,6 +54,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=_analyze,
         plan=planned_analyzed(plan_function),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         DropFunction,
@@ -65,6 +66,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "DROP FUNCTION"),
         plan=planned_analyzed(plan_function),
         answers_rows=False,
+        reports_work=False,
     ),
     answered(
         DescribeFunction,

@@ -91,6 +91,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         RevokeRights,
@@ -103,6 +104,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         AlterOwner,
@@ -115,6 +117,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         CreateGroup,
@@ -127,6 +130,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         AlterGroup,
@@ -139,6 +143,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         DropGroup,
@@ -151,6 +156,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         CreateLocation,
@@ -163,6 +169,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.GRANT,
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         DropLocation,
@@ -175,6 +182,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_rights),
         use=Use.WRITE,
         answers_rows=False,
+        reports_work=False,
     ),
     answered(
         ShowGrants,

@@ -69,5 +69,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=analyze_insert,
         plan=planned_analyzed(plan_insert),
         answers_rows=False,
+        reports_work=False,
     ),
 )

@@ -119,6 +119,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_TARGET, "GENERATE"),
         plan=planned_by_format,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         AnalyzeTable,
@@ -130,5 +131,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_TARGET, "ANALYZE TABLE"),
         plan=planned_by_format,
         answers_rows=True,
+        reports_work=False,
     ),
 )

@@ -42,5 +42,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=analyze_merge,
         plan=planned_analyzed(plan_merge),
         answers_rows=False,
+        reports_work=False,
     ),
 )

@@ -46,7 +46,7 @@ def plan_tags(bound: BoundStatement, statement: TagStatement) -> CatalogPlan:
 
 
 def _column(bound: BoundStatement, statement: AlterTags) -> str | None:
-    """As the table or view spells it. A column that is gone may lose its tags."""
+    """Spell a column as the table or view does. A column that is gone may lose its tags."""
     if statement.column is None:
         return None
     entry: TableEntry | ViewEntry

@@ -106,6 +106,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=_analyze,
         plan=planned_analyzed(plan_policy),
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         AlterColumnMask,
@@ -118,6 +119,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=_analyze,
         plan=planned_analyzed(plan_policy),
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         AlterTags,
@@ -130,6 +132,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_tags),
         use=Use.GRANT,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         CreatePolicy,
@@ -145,6 +148,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_tags),
         use=Use.GRANT,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         DropPolicy,
@@ -157,6 +161,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_tags),
         use=Use.GRANT,
         answers_rows=True,
+        reports_work=False,
     ),
     answered(
         ShowPolicies,

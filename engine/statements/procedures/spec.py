@@ -72,7 +72,7 @@ def _in_catalog(parts: tuple[str, ...], catalog: str | None, current: SchemaName
 
 
 def _require_call(bound: BoundStatement, statement: Call) -> Iterable[AnyNeed]:
-    """What the statement of other tables that does the same requires: RESTORE, OPTIMIZE, VACUUM, INSERT OVERWRITE."""
+    """Require the privileges of the statement that does the same: RESTORE, OPTIMIZE, VACUUM, INSERT OVERWRITE."""
     match statement.procedure:
         case AncestorsOf():
             yield from on_target(bound, Privilege.SELECT)
@@ -146,6 +146,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES, "CALL snapshot"),
         plan=planned_by_format,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         RegisterTable,
@@ -157,5 +158,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "CALL register_table"),
         plan=planned_by_format,
         answers_rows=True,
+        reports_work=False,
     ),
 )

@@ -47,6 +47,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REMOVES_VISIBLE_ROWS, "DELETE"),
         plan=planned_bound(plan_delete),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         Update,
@@ -58,6 +59,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.CHANGES_VISIBLE_ROWS, "UPDATE"),
         plan=planned_bound(plan_update),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         TruncateTable,
@@ -69,5 +71,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.REMOVES_OR_REPLACES_ROWS, "TRUNCATE TABLE"),
         plan=lambda analyzed, _, __: plan_truncate(analyzed.bound),
         answers_rows=False,
+        reports_work=False,
     ),
 )

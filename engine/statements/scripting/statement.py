@@ -14,7 +14,7 @@ from engine.statements.insert.statement import MultiInsert
 from engine.statements.variables.statement import Names
 
 RunnableStatement = Statement | MultiInsert
-"""What runs by itself: MultiInsert holds several INSERTs of one source."""
+"""A statement that runs by itself; MultiInsert holds several INSERTs of one source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         use=Use.GRANT,
         retry=never,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         RevokeToken,
@@ -45,6 +46,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         use=Use.GRANT,
         retry=never,
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         ShowTokens,
@@ -58,6 +60,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         use=Use.GRANT,
         retry=never,
         answers_rows=True,
+        reports_work=False,
         is_read_only=True,
     ),
 )

@@ -27,6 +27,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         use=Use.READ,
         retry=never,
         answers_rows=False,
+        reports_work=False,
         is_read_only=True,
     ),
     changing(
@@ -42,6 +43,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         use=Use.READ,
         retry=never,
         answers_rows=False,
+        reports_work=False,
         is_read_only=True,
     ),
     changing(
@@ -56,6 +58,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         use=Use.READ,
         retry=never,
         answers_rows=False,
+        reports_work=False,
         is_read_only=True,
     ),
     changing(
@@ -71,6 +74,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         use=Use.READ,
         retry=never,
         answers_rows=True,
+        reports_work=False,
         is_read_only=True,
     ),
 )

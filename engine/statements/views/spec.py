@@ -39,7 +39,7 @@ def _bind(statement: CreateView, binder: Binder) -> BoundNames:
 
 
 def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[AnyNeed]:
-    """What the query reads: for a view of the catalog as its owner, as which it will be read."""
+    """Require SELECT on the relations of the query, for a view of the catalog as its owner, as which it is read."""
     if statement.temporary:
         yield from reads(bound.relations)
         return
@@ -56,7 +56,7 @@ def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[An
 
 
 def _require_alter(bound: BoundStatement, statement: AlterView) -> Iterable[AnyNeed]:
-    """What DROP VIEW requires; another name requires what ALTER TABLE … RENAME TO does."""
+    """Require the privileges of DROP VIEW; a new name requires those of ALTER TABLE … RENAME TO."""
     if bound.state.temporary_view(statement.view_parts) is not None:
         return
     name = TableName.from_parts(statement.view_parts, bound.state.current)
@@ -98,6 +98,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         analyze=_analyze,
         plan=planned_analyzed(plan_create_view),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         AlterView,
@@ -110,6 +111,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "ALTER VIEW"),
         plan=planned_bound(plan_alter_view),
         answers_rows=False,
+        reports_work=False,
     ),
     changing(
         DropView,
@@ -121,5 +123,6 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "DROP VIEW"),
         plan=planned_bound(plan_drop_view),
         answers_rows=False,
+        reports_work=False,
     ),
 )

@@ -80,6 +80,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_file),
         use=Use.READ,
         answers_rows=True,
+        reports_work=False,
         is_read_only=True,
     ),
     changing(
@@ -93,6 +94,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         plan=planned_bound(plan_file),
         use=Use.DESCRIBE,
         answers_rows=True,
+        reports_work=False,
         is_read_only=True,
     ),
     changing(
@@ -106,6 +108,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_TABLE,
         plan=planned_bound(plan_file),
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         CreateVolume,
@@ -117,6 +120,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_TABLE,
         plan=planned_bound(plan_volume),
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         DropVolume,
@@ -128,6 +132,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_TABLE,
         plan=planned_bound(plan_volume),
         answers_rows=True,
+        reports_work=False,
     ),
     changing(
         RenameVolume,
@@ -139,6 +144,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=_NO_TABLE,
         plan=planned_bound(plan_volume),
         answers_rows=True,
+        reports_work=False,
     ),
     answered(
         ShowVolumes,

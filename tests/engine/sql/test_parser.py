@@ -279,7 +279,7 @@ def test_a_semicolon_in_quotes_or_comments_ends_nothing(text: str) -> None:
 
 
 def is_supported(words: tuple[str, ...]) -> bool:
-    """Whether a supported statement begins so; then EXPLAIN alone refuses it by this name."""
+    """Return whether a supported statement begins so; then EXPLAIN alone refuses it by this name."""
     others = (
         ("BEGIN",),
         ("DECLARE",),

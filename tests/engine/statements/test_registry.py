@@ -42,7 +42,7 @@ def test_a_spec_has_no_defaults() -> None:
 
 
 def test_documented_statements_have_syntax_and_an_example() -> None:
-    """What no text says, such as a metadata call of a driver, has neither."""
+    """A statement without text, such as a metadata call of a driver, has neither."""
     assert not [spec.title for spec in STATEMENTS.values() if bool(spec.syntax) != bool(spec.example)]
 
 

@@ -67,7 +67,7 @@ _FEW = 1_000
 """Files that are removed at once, so that the second commit follows shortly on the first."""
 
 _JUST_S = 1.0
-"""How long a look at the log counts as one just before a commit, in seconds."""
+"""Seconds for which a look at the log counts as one just before a commit."""
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def _remove(
 
 
 def _policy(run: Run) -> RetryPolicy:
-    """Of the commits that are made although the statement is cancelled."""
+    """Return the retry policy of commits that are made although the statement is cancelled."""
     return RetryPolicy(turns=run.turns)
 
 
