@@ -1,6 +1,7 @@
-"""A lake of its own for each module that writes, and the real engine over it; a lake over which statements are planned.
+"""A lake of its own for each module, with the real engine over it, or with tables over which statements are planned.
 
-No test changes a table of `planning/tables.py`; others are a test's own.
+Making the planning lake takes 40 ms. One lake for all modules made the outcome depend on which of two modules that
+use the same table name ran first.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
     opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def planning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlanningLake]:
     lake = PlanningLake(tmp_path_factory.mktemp("a lake of logs"))
     make_tables(lake)
