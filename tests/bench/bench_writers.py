@@ -1,9 +1,9 @@
 """Two writers of one table that never pause: the gateway's, and deltalake's in a process of its own.
 
-Run `python -m tests.bench.bench_writers [--seconds 60] [--alone]`. Both append one row at a time; the other writer is
+Run `python -m tests.bench.bench_writers [--seconds 60] [--alone] [--select]`. Both append one row at a time; the other writer is
 asked again where it gives up after its lost attempts. Printed are the commits of each, as the log has them, the other's
 share of all, how often it gave up, and whether the table has the rows of all of these commits. `--alone`: without the
-other, for what the pauses cost.
+other, for what the pauses cost. `--select`: ours are INSERT … SELECT, which Spark executes, instead of INSERT VALUES.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seconds", type=float, default=60)
     options.add_argument("--alone", action="store_true")
+    options.add_argument("--select", action="store_true")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as folder, two_core_spark() as driver:
         session, table = open_lake(driver, Path(folder)), Path(folder, "default", "t")
         run(session, f"CREATE TABLE delta.`{table}` (id BIGINT) USING delta")
-        insert = f"INSERT INTO delta.`{table}` VALUES (0)"
+        rows = "SELECT id FROM range(1)" if arguments.select else "VALUES (0)"
+        insert = f"INSERT INTO delta.`{table}` {rows}"
         run(session, insert)
         command = [sys.executable, "-c", _OTHER, str(table), str(arguments.seconds)]
         other = None if arguments.alone else subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
