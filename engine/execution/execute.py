@@ -22,7 +22,7 @@ from engine.execution.catalog_changes import (
     drop_temporary_view,
     rename_temporary_view,
 )
-from engine.execution.writes.alter_table import alter_table
+from engine.execution.writes.definitions import alter_table, sync_identity
 from engine.execution.writes.dml.delete import delete
 from engine.execution.writes.dml.insert import insert, truncate
 from engine.execution.writes.dml.load import copy_into
@@ -30,7 +30,6 @@ from engine.execution.writes.dml.merge import merge
 from engine.execution.writes.dml.update import update
 from engine.execution.writes.new_tables import create_table, create_table_as, replace_table, replace_table_as
 from engine.execution.writes.staged_write import StagedWrite
-from engine.execution.writes.sync_identity import sync_identity
 from engine.formats.writing import FormatWriters
 from engine.planning.plans.ddl import (
     AlterPlan,

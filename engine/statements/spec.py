@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, Outcome
 from engine.formats.planning import FormatPlanners, FormatStatement, not_planned, own_plan

@@ -36,8 +36,7 @@ from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.definition_errors import TableNotRemovable
 from engine.execution.writes import folder_marks
-from engine.execution.writes.commit import commit
-from engine.execution.writes.creation import removal_told
+from engine.execution.writes.commit import commit, removal_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan

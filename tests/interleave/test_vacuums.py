@@ -11,7 +11,7 @@ from typing import Any
 from catalog.catalog import Catalog
 from catalog.entries import TableEntry
 from catalog.names import TableName
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from engine.binding.bound import BoundTable
 from engine.binding.sources import Sources
 from engine.concurrency.cancel import CancelToken

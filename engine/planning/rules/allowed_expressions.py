@@ -13,7 +13,7 @@ from functools import partial
 
 from catalog.errors import SqlError
 from catalog.names import fold
-from engine.enforcement.defaults import DEFAULT
+from engine.enforcement.computed_columns import DEFAULT
 from engine.enforcement.errors import LengthExceeded
 from engine.errors.expression_errors import (
     AggregateInCheck,

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from engine.enforcement.columns import match_columns
-from engine.enforcement.defaults import default_text
+from engine.enforcement.computed_columns import default_text
 from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan

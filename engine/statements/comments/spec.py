@@ -11,7 +11,7 @@ from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.system.system_views import is_system_schema
 from engine.authorization.needs import managed_schema, on_securable, on_target
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames
 from engine.statements.compatibility.execution import answer_foreign

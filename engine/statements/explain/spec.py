@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, assert_never
 
 from catalog.grants.conditions import AnyNeed
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.formats.planning import FormatPlanners

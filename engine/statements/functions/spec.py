@@ -9,7 +9,7 @@ from catalog.grants.conditions import AnyNeed, NameNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
 from engine.authorization.needs import definer_of, on_securable, reads, schema_of
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_described_function, bind_dropped_function

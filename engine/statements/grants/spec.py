@@ -9,7 +9,7 @@ from catalog.entries import FunctionEntry, ServerEntry, ViewEntry
 from catalog.grants.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
 from catalog.grants.privileges import Privilege
 from catalog.grants.right_changes import principal_of
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_location, bind_securable

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.enforcement.partition_values import stored_partition_value
+from engine.enforcement.stored_values import stored_partition_value
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported

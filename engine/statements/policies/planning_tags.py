@@ -9,7 +9,7 @@ from catalog.grants.right_changes import Securable
 from catalog.grants.right_errors import FunctionNotFound, PolicyNotFound
 from catalog.grants.rights import kind_of
 from catalog.names import TableName, fold
-from catalog.policies.named_policies import NamedPolicy, PolicyKind
+from catalog.policies.policies import NamedPolicy, PolicyKind
 from catalog.policies.tag_changes import CreatePolicy as CreatePolicyChange
 from catalog.policies.tag_changes import DropPolicy as DropPolicyChange
 from catalog.policies.tag_changes import SetTags

@@ -10,7 +10,7 @@ from catalog.entries import ViewEntry
 from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundRelation, BoundStatement, BoundTable
 from engine.binding.securables import bind_securable

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.policies.named_policies import ColumnMatch, PolicyKind
-from catalog.policies.policies import PolicyArgument
+from catalog.policies.policies import ColumnMatch, PolicyArgument, PolicyKind
 from catalog.policies.tags import AllOf, TagCondition, TagPairs
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Query

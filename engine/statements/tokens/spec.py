@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.tokens import TokenPlan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.planning.plans.variables import EvaluatePlan
 from engine.runtime.accesses import Use
 from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads

@@ -11,7 +11,7 @@ from catalog.grants.privileges import Privilege
 from catalog.names import TableName
 from catalog.system.system_views import is_system_schema
 from engine.authorization.needs import definer_of, reads, schema_of
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.source_files import bind_files_at

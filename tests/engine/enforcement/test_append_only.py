@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.enforcement.append_only import ensure_append_only
+from engine.enforcement.row_checks import ensure_append_only
 from engine.errors.change_errors import CannotModifyAppendOnly
 from tests.engine.enforcement.write_plans import column, plan
 

@@ -15,7 +15,7 @@ from typing import assert_never
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.execution.writes.found_rows import answered_places
-from engine.execution.writes.row_sets import RowSet
+from engine.execution.writes.marked_rows import RowSet
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.target_reads import bitmaps
 from engine.runtime.statement import Statement

@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.row_files import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.errors.table_errors import DeltaError, MalformedLogEntry

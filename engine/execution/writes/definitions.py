@@ -1,4 +1,4 @@
-"""ALTER TABLE … SYNC IDENTITY: one version with another high-water mark."""
+"""Versions with another definition, by ALTER TABLE, or another high-water mark, by ALTER TABLE … SYNC IDENTITY."""
 
 from __future__ import annotations
 
@@ -8,10 +8,26 @@ from engine.binding.bound import Outcome
 from engine.errors.statement_errors import IdentityExhausted
 from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
-from engine.planning.plans.ddl import SyncIdentityPlan
+from engine.planning.plans.ddl import AlterPlan, SyncIdentityPlan
 from engine.runtime.results import empty_result
 from engine.tables.definition_changes import set_high_water_mark
 from engine.tables.identity import GREATEST, LEAST
+
+
+def alter_table(plan: AlterPlan) -> StagedWrite:
+    """One version with the new definition; none where nothing changes.
+
+    The rows that were checked must be those for which the new rule holds, so the commit depends on them.
+    """
+    table, outcome = plan.table, Outcome(result=empty_result())
+    if plan.definition == table.snapshot.definition:
+        return StagedWrite(outcome=outcome)
+    with naming(table.label):
+        transaction = table.own.begin(table.snapshot, plan.description, table.label)
+        if plan.checks is not None:
+            transaction.read_whole_table()
+        transaction.define(plan.definition)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
 
 
 def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> StagedWrite:

@@ -1,4 +1,7 @@
-"""The plan of CALL system.snapshot: a table of its own over the data files of a table of another format."""
+"""Plans of new Iceberg tables: CALL system.snapshot and CREATE TABLE … LIKE … USING iceberg.
+
+The first has the data files of a table of another format, the second no rows and the definition of another table.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,16 @@ from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.iceberg.planning.plans import SnapshotPlan
+from engine.iceberg.definition.definition import IcebergDefinition
+from engine.iceberg.definition.like_tables import define_like, define_like_other
 from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
 from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
-from engine.statements.create_table.planning import free_name, new_entry
+from engine.planning.plans.ddl import CreateTablePlan
+from engine.statements.create_table.planning import free_name, new_entry, plan_create_like
+from engine.statements.create_table.statement import CreateTableLike
 from engine.statements.procedures.statement import SnapshotTable
 from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.snapshot import TableSnapshot
 
 NAME = "snapshot"
 
@@ -49,3 +57,15 @@ def plan_snapshot(bound: BoundStatement, statement: SnapshotTable) -> SnapshotPl
             exclusive=True,
         ),
     )
+
+
+def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
+    """Raises as `plan_create_like`, `define_like` and `define_like_other`."""
+    return plan_create_like(bound, statement, _defined)
+
+
+def _defined(label: str, snapshot: TableSnapshot, written: dict[str, str]) -> IcebergDefinition:
+    if isinstance(snapshot, IcebergSnapshot):
+        return define_like(label, snapshot.definition, written)
+    columns = snapshot.partition_columns
+    return define_like_other(label, snapshot.schema, columns, snapshot.details, snapshot.checks, written)
