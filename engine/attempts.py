@@ -51,8 +51,8 @@ from engine.statements.row_changes.statement import Delete, Update
 from engine.statements.scripting.statement import RunnableStatement
 from engine.statements.spec import Retry
 from engine.statements.views.statement import CreateView
+from engine.tables.formats import watched
 from engine.tables.rearrangement import Rearrangement
-from engine.tables.watched_formats import watched
 
 logger = logging.getLogger(__name__)
 

@@ -60,8 +60,7 @@ from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
 from engine.runtime.statement import Statement
-from engine.script.identifiers import with_names
-from engine.script.immediate import execute_immediate
+from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions

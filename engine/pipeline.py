@@ -38,8 +38,7 @@ from engine.execution.writes.commit import commit, follow_up
 from engine.execution.writes.dml.unmarked_rows import with_marks
 from engine.formats.planning import FormatPlanners
 from engine.formats.writing import FormatWriters
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan

@@ -19,8 +19,8 @@ from engine.engine import EngineSession
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
-from engine.sample.statements import SAMPLE_READS, SAMPLE_WRITES
 from engine.spool.private_folder import PrivateFolder
 
 logger = logging.getLogger(__name__)

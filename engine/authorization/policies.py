@@ -2,7 +2,7 @@
 
 Each statement declares its effects on such tables (:class:`PolicyEffect`). Queries read a table through its policies,
 and so does everything that takes its rows from a query; rows may be added to it. DELETE, UPDATE and MERGE change the
-rows that a query would find (`engine.planning.reads.policed_target`), unless a constraint or generated column of the
+rows that a query would find (`engine.planning.reads.target_reads`), unless a constraint or generated column of the
 table would look at a masked column of a row that changes: whether it is satisfied would reveal the value. Everything
 else that would reveal what is stored (files, history, whether all rows satisfy a constraint), or would remove hidden
 rows, is rejected, and so is a change of a column that a policy uses.

@@ -27,7 +27,7 @@ from engine.binding.sight import is_hidden, visible_keys
 from engine.tables.given_rows import GivenRows, Row, fixed_rows
 from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
-from engine.types.type_sizes import type_sizes
+from engine.types.sql_types import type_sizes
 
 logger = logging.getLogger(__name__)
 

@@ -55,8 +55,7 @@ from engine.planning.plans.tokens import TokenPlan
 from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.planning.plans.volumes import DropVolumePlan, FilePlan
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
-from engine.planning.rules.expression_checks import ensure_checked, ensure_examined
-from engine.planning.rules.row_checks import ensure_kept
+from engine.planning.rules.expression_checks import ensure_checked, ensure_examined, ensure_kept
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables

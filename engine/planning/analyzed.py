@@ -1,8 +1,13 @@
-"""A statement whose query Spark has analysed. Made by the analyze stage alone."""
+"""Analyzed statements, and the interface through which the analyze stage asks Spark for columns without running a job.
+
+The analyze stage alone makes an :class:`AnalyzedStatement`. A plan is made of values: what a table gets from a query is
+known when it is planned.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from engine.binding.bound import BoundStatement
 from engine.planning.plans.reads import QueryColumn, ReadPlan
@@ -30,3 +35,18 @@ class AnalyzedStatement:
         """The source of a statement that has a query."""
         assert self.source is not None
         return self.source
+
+
+class Analyzer(Protocol):
+    """Asks Spark's analyzer, under the guard."""
+
+    def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
+        """The columns that `plan` would answer; nothing runs."""
+
+    def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
+        """The names of the session variables that `plan` reads; nothing runs."""
+
+
+def with_columns(bound: BoundStatement, source: ReadPlan, analyzer: Analyzer) -> AnalyzedStatement:
+    """The statement with the columns of its query. Raises Spark's analysis errors, and what the guard refuses."""
+    return AnalyzedStatement(bound=bound, source=source, columns=analyzer.columns_of(source))

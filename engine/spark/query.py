@@ -41,9 +41,8 @@ from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
 from engine.spark.announced_result import AnnouncedResult
 from engine.spark.errors import SparkRestarting
-from engine.spark.file_lists import Asked
+from engine.spark.file_lists import Asked, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
-from engine.spark.given_answers import given_request
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
 from engine.spark.spark_errors import restore_names, translated

@@ -27,7 +27,7 @@ from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.errors import AuditNotWritten
 from gateway.audit.lineage import traced
-from gateway.audit.lineage_events import LineageEvents
+from gateway.audit.lineage_sender import LineageEvents
 from gateway.audit.trail import Trail
 from gateway.authenticators.errors import TooManyFailures
 from gateway.configuration.config import OnFailure, StatementText

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from engine.runtime.identity import Identity, Scope
 from gateway.authenticators.errors import ProxyUserNotAllowed
-from gateway.authenticators.names import ensure_name, fold_name
+from gateway.authenticators.names import UserDirectory, ensure_name, fold_name
 from gateway.authenticators.peer import Peer
-from gateway.authenticators.users import UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
-from gateway.authenticators.names import ensure_name
-from gateway.authenticators.users import UserDirectory
+from gateway.authenticators.names import UserDirectory, ensure_name
 from gateway.sessions.errors import LogInEnded
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.errors import CredentialsRefused
-from gateway.authenticators.users import UserDirectory
+from gateway.authenticators.names import UserDirectory
 from gateway.sessions.errors import LogInEnded
 
 _IN_DIRECTORY = (Method.PASSWORD, Method.LDAP)

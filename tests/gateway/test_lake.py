@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.cli.serve import with_lake
 from gateway.configuration.config import Config, LakeSection
-from gateway.process.lake import with_lake
 from gateway.process.start_errors import LakeNotFound
 
 

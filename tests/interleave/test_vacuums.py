@@ -25,9 +25,8 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.spark.run import Run
 from engine.storage.storage import Storage
-from engine.tables.formats import TableFormats, formats_of
+from engine.tables.formats import TableFormats, formats_of, watched
 from engine.tables.operations import CommitDescription, TableOperation
-from engine.tables.watched_formats import watched
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed

@@ -45,7 +45,7 @@ from engine.storage.confinement import FilePlaces
 from engine.tables.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFiles
 from engine.tables.operations import TableOperation
 from engine.types.schema import ArrayType, DataType, MapType, StructType
-from engine.types.widening import is_widening
+from engine.types.schema_changes import is_widening
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

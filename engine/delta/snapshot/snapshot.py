@@ -78,8 +78,8 @@ from engine.storage.confinement import Confinement
 from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.tables.column_metadata import GENERATION
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.details import TableDetails
 from engine.tables.operations import TableOperation
 from engine.tables.rules import Constraint
 from engine.tables.scan import Scan

@@ -63,8 +63,8 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.lent_storage import lease_of
 from engine.storage.storage import FileStatus, Storage, open_storage
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.details import TableDetails
 from engine.tables.history import HISTORY_SCHEMA
 from engine.tables.operations import TableOperation
 from engine.tables.row_files import RowFiles

@@ -21,7 +21,7 @@ from engine.planning.plans.write_plan import WritePlan
 from engine.statements.insert.statement import Insert
 from engine.tables.rules import Capability, TableRules
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
-from engine.types.widening import is_widening
+from engine.types.schema_changes import is_widening
 
 
 def depends_on_names(rules: TableRules, statement: Insert) -> bool:

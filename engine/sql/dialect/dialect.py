@@ -383,7 +383,7 @@ class _Parser(PipeParser):
             raise UnsupportedClause("WITH (…) after a table", "Leave the options out.")
 
     def _parse_hint(self) -> exp.Hint | None:
-        """The span only: `engine/sql/query/hints.py` reads the names in it."""
+        """The span only: `engine/sql/query/scopes.py` reads the names in it."""
         if not self._match(TokenType.HINT):
             return None
         return self._spanned(exp.Hint(expressions=[]), self._prev)

@@ -13,8 +13,7 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundFiles, BoundNames, BoundStatement, BoundTable
 from engine.binding.source_files import bind_files
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.rules.file_columns import columns_plan, with_columns
 from engine.statements.copy_into.planning import plan_copy
 from engine.statements.copy_into.statement import CopyInto

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.scans import empty_scan
 from engine.planning.rules.allowed_expressions import column_checks, constraint_check
 from engine.planning.rules.identity_columns import identity_metadata
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE

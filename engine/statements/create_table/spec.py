@@ -15,8 +15,7 @@ from engine.binding.drops import dropped
 from engine.binding.new_tables import like_provider, replaced_table
 from engine.binding.new_tables import new_table as new_name
 from engine.formats.planning import FormatPlanners
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.plans.plan import Plan
 from engine.planning.reads.read_plan import read_plan
 from engine.statements.create_table.planning import plan_create_table, plan_drop_table

@@ -13,8 +13,7 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_described_function, bind_dropped_function
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.reads.read_plan import read_plan
 from engine.statements.describe.execution import describe_function
 from engine.statements.functions.planning import plan_function

@@ -11,8 +11,7 @@ from engine.authorization.needs import on_target, reads
 from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.reads.read_plan import read_plan
 from engine.planning.rules.insert_rows import insert_rows
 from engine.planning.rules.struct_fields import depends_on_names

@@ -36,8 +36,7 @@ from engine.planning.rules.allowed_expressions import condition_refusals
 from engine.planning.rules.assignments import assigned_values, assignment_refusals, own_path
 from engine.planning.rules.conditions import ensure_no_metadata
 from engine.planning.rules.idempotence import numbered_write
-from engine.planning.rules.kept_scan import kept_scan
-from engine.planning.rules.query_columns import given_fields
+from engine.planning.rules.query_columns import given_fields, kept_scan
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import own_alias

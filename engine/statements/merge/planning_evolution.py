@@ -41,9 +41,9 @@ from engine.tables.definition_changes import AddColumn, ChangeType
 from engine.tables.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
+from engine.types.schema_changes import is_widening
 from engine.types.sql_types import format_sql_type
 from engine.types.voids import ensure_no_new_void
-from engine.types.widening import is_widening
 
 
 def evolved(

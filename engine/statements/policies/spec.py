@@ -14,8 +14,7 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundRelation, BoundStatement, BoundTable
 from engine.binding.securables import bind_securable
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.reads.read_plan import read_plan
 from engine.runtime.accesses import Use
 from engine.statements.grants.spec import require_managed

@@ -12,8 +12,7 @@ from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import FormatPlanners
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import SchemaPlan
 from engine.planning.reads.answers import answer_from_log
