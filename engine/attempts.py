@@ -20,7 +20,6 @@ from engine.binding.bound import Outcome
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
 from engine.errors.disk_errors import storage_error
 from engine.errors.statement_errors import StatementEnded
-from engine.execution.writes.inserts_in_turn import ensure_no_positions, one_by_one
 from engine.formats.planning import follow_up_of
 from engine.pipeline import EngineSources, Execution, Subject, execute_and_commit, plan_on_newest
 from engine.planning.plans.ddl import (
@@ -42,7 +41,8 @@ from engine.runtime.statement import Statement
 from engine.spark.run import Run
 from engine.spark.session import ExecSession
 from engine.statements.explain.statement import ExplainWrite
-from engine.statements.insert.grammar_parameters import with_condition_values
+from engine.statements.insert.execution import ensure_no_positions, one_by_one
+from engine.statements.insert.grammar import with_condition_values
 from engine.statements.insert.statement import Insert, MultiInsert
 from engine.statements.maintenance.statement import Vacuum
 from engine.statements.merge.statement import Merge

@@ -35,7 +35,6 @@ from engine.concurrency.retry import RetryPolicy
 from engine.enforcement.rules import enforce
 from engine.execution.execute import execute
 from engine.execution.writes.commit import commit, follow_up
-from engine.execution.writes.dml.unmarked_rows import with_marks
 from engine.formats.planning import FormatPlanners
 from engine.formats.writing import FormatWriters
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
@@ -53,6 +52,7 @@ from engine.sql.query.values import Query
 from engine.statements.create_table.statement import ConvertTable, CreateTable
 from engine.statements.parse import parse
 from engine.statements.registry import spec_of
+from engine.statements.row_changes.execution import with_marks
 from engine.statements.scripting.statement import Executable
 
 _REMEMBERED_TEXT_MAX, _REMEMBERED_MAX = 8_000, 500

@@ -42,18 +42,28 @@ from engine.planning.plans.ddl import (
     DropTablePlan,
     DropTemporaryFunctionPlan,
     DropTemporaryViewPlan,
+    DropVolumePlan,
+    FilePlan,
     RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     SyncIdentityPlan,
+    TokenPlan,
 )
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import AnsweringPlan, Plan, TablePlan, WritingPlan
-from engine.planning.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
-from engine.planning.plans.tokens import TokenPlan
-from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.planning.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.reads import (
+    AnswerPlan,
+    AssignPlan,
+    CommandPlan,
+    DeclarePlan,
+    DropVariablePlan,
+    EvaluatePlan,
+    ExplainPlan,
+    ReadPlan,
+    SchemaPlan,
+)
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.planning.rules.expression_checks import ensure_checked, ensure_examined, ensure_kept
 from engine.runtime.results import empty_result, small_result
@@ -62,8 +72,8 @@ from engine.runtime.variables import VisibleVariables
 from engine.spark.run import Run
 from engine.statements.containers.execution import drop_schema, drop_table
 from engine.statements.registry import spec_of
-from engine.statements.tokens.execution import answer_tokens
-from engine.statements.variables.execution import assign_variables, declare_variables, drop_variable
+from engine.statements.tokens.spec import answer_tokens
+from engine.statements.variables.spec import assign_variables, declare_variables, drop_variable
 from engine.statements.volumes.execution import answer_file, drop_volume
 
 

@@ -51,7 +51,7 @@ from engine.spark.variables import parameter_request, read_assignment, read_vari
 from engine.spool.spool import Spool
 from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.splice import own_aliases
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
 
 _RUNS_MAX = 4

@@ -25,7 +25,7 @@ from engine.errors.column_errors import ColumnNotFound
 from engine.errors.expression_errors import AggregateOfRow
 from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.expression_checks import Dependency, Refusals
-from engine.statements.row_changes.statement import Assignment
+from engine.sql.query.values import Assignment
 from engine.tables.rules import TableRules
 from engine.types.schema import DataType, StructField, StructType
 from engine.types.sql_types import format_sql_type

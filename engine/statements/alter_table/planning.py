@@ -57,7 +57,7 @@ from engine.statements.alter_table.statement import (
 from engine.statements.create_table.planning import spelled_columns
 from engine.statements.create_table.planning_definition import plan_expression_checks
 from engine.statements.create_table.planning_keys import added_key, dropped_key
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, DefinitionChange, SortBy

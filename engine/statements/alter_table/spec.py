@@ -36,7 +36,7 @@ from engine.statements.alter_table.statement import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.statements.spec import StatementSpec, changing
 from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 

@@ -23,10 +23,10 @@ from engine.errors.definition_errors import (
 )
 from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
-from engine.planning.rules.identity_columns import ensure_no_identity_partition
 from engine.runtime.settings import captured_settings
 from engine.statements.create_table.planning_definition import (
     checks_of,
+    ensure_no_identity_partition,
     plan_expression_checks,
     table_changes,
     table_schema,

@@ -19,7 +19,7 @@ from engine.errors.column_errors import ColumnNotFound
 from engine.errors.policy_errors import PolicyNotPossible
 from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
-from engine.statements.grants.planning_principals import named_principal
+from engine.statements.grants.planning import named_principal
 from engine.statements.policies.statement import AlterTags, CreatePolicy, DropPolicy, TagStatement
 from engine.types.sql_types import same_sql_type
 

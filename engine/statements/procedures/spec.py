@@ -12,8 +12,8 @@ from engine.authorization.needs import new_table, on_owner, on_target, places_of
 from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, FreeName, TakenName
-from engine.binding.new_tables import new_table as new_name
 from engine.binding.time_travel import read_time
+from engine.statements.create_table.binding import new_table as new_name
 from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,

@@ -22,7 +22,7 @@ from engine.runtime.accesses import Use
 from engine.runtime.settings import HIVE_SHAPE
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
-from engine.statements.select.statement import DescribeQuery
+from engine.statements.describe.statement import DescribeQuery
 from engine.statements.spec import StatementSpec, effect, never
 
 THROUGH_POLICIES = effect(PolicyEffect.READS_THROUGH_POLICIES, "SELECT")

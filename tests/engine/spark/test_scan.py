@@ -16,7 +16,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.spark.session import ExecSession
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from engine.storage.confinement import FilePlaces
 from engine.storage.errors import LogPathNotAllowed
 from engine.tables.scan import Scan

@@ -10,42 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
 
-from engine.binding.bound import BoundStatement, BoundTable
+from engine.binding.bound import BoundTable
 from engine.errors.table_errors import naming
 from engine.execution.writes.found_rows import answered_places
 from engine.execution.writes.marked_rows import RowSet
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.target_reads import bitmaps
-from engine.runtime.statement import Statement
 from engine.spark.run import Run
 from engine.sql.query.composed import Names
-from engine.statements.explain.statement import ExplainWrite, RowStatement
-from engine.statements.insert.statement import Insert
-from engine.statements.merge.statement import Merge
-from engine.statements.row_changes.statement import Delete, Update
 from engine.storage.deletion_vectors import Rows
 from engine.tables.scan import PLACE_FILE, PLACE_ROW, ComposedScan
 from engine.tables.snapshot import TableSnapshot
-
-
-def with_marks(bound: BoundStatement, run: Run) -> BoundStatement:
-    """The statement on snapshots whose files tell all deleted rows, where it changes rows of its target one by one. For
-    EXPLAIN nothing is looked for. Raises what Spark says of the files.
-    """
-    table, statement = bound.target, bound.statement
-    explains = isinstance(statement, ExplainWrite)
-    if not isinstance(table, BoundTable) or not _changes_rows(statement):
-        return bound
-    snapshot = marked_snapshot(table, None if explains else run)
-    if snapshot is table.snapshot:
-        return bound
-    relations = tuple(
-        replace(each, snapshot=snapshot) if isinstance(each, BoundTable) and each.snapshot is table.snapshot else each
-        for each in bound.relations
-    )
-    return replace(bound, target=replace(table, snapshot=snapshot), relations=relations)
 
 
 def marked_snapshot(table: BoundTable, run: Run | None) -> TableSnapshot:
@@ -56,19 +32,6 @@ def marked_snapshot(table: BoundTable, run: Run | None) -> TableSnapshot:
         if unmarked is None:
             return table.snapshot
         return unmarked.marked({} if run is None else _find(table, unmarked.places, run))
-
-
-def _changes_rows(statement: Statement) -> bool:
-    written = statement.inner if isinstance(statement, ExplainWrite) else statement
-    if not isinstance(written, RowStatement):
-        return False
-    match written:
-        case Delete() | Update() | Merge():
-            return True
-        case Insert(overwrite=overwrite, partition=partition, replace=replaced):
-            return replaced is not None or (overwrite and bool(partition))
-        case _:
-            assert_never(written)
 
 
 def _find(table: BoundTable, places: ComposedScan, run: Run) -> Mapping[int, Rows]:

@@ -1,4 +1,4 @@
-"""The names of tables that a statement makes or replaces, and the places for them."""
+"""Names of tables that a statement creates, replaces or drops, and the places for new ones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import uuid
 
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry
+from catalog.errors import SqlError, TableNotFound
 from catalog.names import ICEBERG, NAME_BYTES_MAX, TableName, fold, path_format, path_of
 from catalog.rest.names import is_rest, with_place
 from catalog.view import CatalogView
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundTable, FreeName, TakenName
 from engine.binding.sight import free_path_owners, may_hear_of, path_owners
-from engine.errors.definition_errors import NoPlaceForTable, PathAndLocation, ReplacedElsewhere, ReplacedTableMissing
+from engine.errors.definition_errors import (
+    DropByPath,
+    NoPlaceForTable,
+    PathAndLocation,
+    ReplacedElsewhere,
+    ReplacedTableMissing,
+)
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.create_table.statement import REPLACES, CreateMode
 from engine.tables.formats import DEFAULT_FORMAT, TableFormat
@@ -154,3 +161,34 @@ def _found_or_free(binder: Binder, location: str) -> TableSnapshot | None:
     if found is None:
         binder.view.ensure_free_location(location)
     return found
+
+
+def dropped(binder: Binder, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
+    """The table or view; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
+    path = path_of(parts)
+    if path is not None:
+        entry_at = binder.view.resolve_path(path, path_format(parts))
+        path_owners(binder.view, entry_at.location)
+        _ensure_nothing_at(binder, entry_at, if_exists)
+        return None
+    name = TableName.from_parts(parts, binder.state.current)
+    entry = binder.view.find(name) if if_exists else binder.view.resolve(name)
+    return None if entry is None else TakenName(entry=entry)
+
+
+def _ensure_nothing_at(binder: Binder, entry: TableEntry, if_exists: bool) -> None:
+    """DROP takes a name away, and a path is none, even if a table that has one is there: raises `DropByPath` then.
+
+    delta-spark finds no table then, and with IF EXISTS answers as if it had dropped one.
+    """
+    named = [str(each.name) for each in binder.view.recorded_at(entry.location)]
+    if named:
+        raise DropByPath(entry.location, f"The table there is {' and '.join(named)}.")
+    try:
+        is_there = binder.formats.find(entry.location) is not None
+    except SqlError:
+        is_there = True  # whatever is wrong with its log
+    if is_there:
+        raise DropByPath(entry.location, "The catalog has no record of the table there: remove its folder instead.")
+    if not if_exists:
+        raise TableNotFound(str(entry.name))
