@@ -6,7 +6,6 @@ Nothing is opened or run here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from catalog.changes import Change
 from catalog.entries import FunctionEntry, TableEntry, ViewEntry
@@ -20,11 +19,9 @@ from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.runtime.identity import Identity
 from engine.runtime.statement import Statement
-from engine.tables.definition import TableDefinition
 from engine.tables.identity import IdentityColumn
+from engine.tables.definition import TableDefinition
 from engine.tables.operations import CommitDescription, NumberedWrite
-
-S = TypeVar("S", bound=Statement, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +182,10 @@ class SyncIdentityPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilePlan(Generic[S]):
+class FilePlan:
     """List, transfer or change what is at `path`; `location` is the folder of its volume, `managed` as its entry's."""
 
-    statement: S
+    statement: Statement
     path: VolumePath
     location: str
     managed: bool
@@ -204,8 +201,8 @@ class DropVolumePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenPlan(Generic[S]):
+class TokenPlan:
     """Make, show or revoke tokens as `identity` may."""
 
-    statement: S
+    statement: Statement
     identity: Identity

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.planning.plans.ddl import (
     AlterPlan,
     CatalogPlan,
@@ -43,7 +41,7 @@ AnsweringPlan = (
     | ExplainPlan
     | SchemaPlan
     | CommandPlan
-    | TokenPlan[Any]
+    | TokenPlan
     | CatalogPlan
     | CreateTemporaryViewPlan
     | DropTemporaryViewPlan
@@ -57,7 +55,7 @@ AnsweringPlan = (
     | DropVariablePlan
     | EvaluatePlan
     | DropVolumePlan
-    | FilePlan[Any]
+    | FilePlan
 )
 """Plans that answer, or change nothing but names."""
 

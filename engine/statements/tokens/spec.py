@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.authorization.policies import PolicyEffect
@@ -88,8 +88,9 @@ _COLUMNS = {
 }
 
 
-def answer_tokens(plan: TokenPlan[TokenStatement], store: TokenStore | None) -> Outcome:
-    match plan.statement:
+def answer_tokens(plan: TokenPlan, store: TokenStore | None) -> Outcome:
+    statement = cast(TokenStatement, plan.statement)  # this family alone makes the plan
+    match statement:
         case CreateToken(comment=comment, lifetime_s=lifetime_s, is_read_only=is_read_only):
             token, entry = create_token(
                 store, plan.identity, comment=comment, lifetime_s=lifetime_s, is_read_only=is_read_only
@@ -101,7 +102,7 @@ def answer_tokens(plan: TokenPlan[TokenStatement], store: TokenStore | None) -> 
         case ShowTokens():
             return Outcome(result=small_result(_COLUMNS, map(_row, visible_tokens(store, plan.identity))))
         case _:
-            assert_never(plan.statement)
+            assert_never(statement)
 
 
 def _row(entry: TokenEntry) -> tuple[object, ...]:
@@ -110,7 +111,7 @@ def _row(entry: TokenEntry) -> tuple[object, ...]:
     return entry.token_id, entry.owner.principal, entry.comment, scope.value, *times
 
 
-def _plan(analyzed: AnalyzedStatement, statement: TokenStatement, _: FormatPlanners) -> TokenPlan[TokenStatement]:
+def _plan(analyzed: AnalyzedStatement, statement: TokenStatement, _: FormatPlanners) -> TokenPlan:
     return TokenPlan(statement=statement, identity=analyzed.bound.state.identity)
 
 

@@ -7,7 +7,7 @@ REMOVE done here, and an error for the others.
 from __future__ import annotations
 
 import logging
-from typing import assert_never
+from typing import assert_never, cast
 
 from catalog.catalog import Catalog
 from catalog.entries import VolumeEntry
@@ -53,9 +53,9 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
             assert_never(statement)
 
 
-def answer_file(plan: FilePlan[FileStatement], catalog: Catalog, context: StatementContext) -> Outcome:
+def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> Outcome:
     """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
-    statement = plan.statement
+    statement = cast(FileStatement, plan.statement)  # this family alone makes the plan
     file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
     if isinstance(statement, ListVolume):
         return _listed(file, statement)
@@ -73,7 +73,7 @@ def answer_file(plan: FilePlan[FileStatement], catalog: Catalog, context: Statem
     return Outcome(result=result)
 
 
-def _is_dropped(plan: FilePlan[FileStatement], catalog: Catalog) -> bool:
+def _is_dropped(plan: FilePlan, catalog: Catalog) -> bool:
     """Returns whether no volume has a folder of managed files any more. Files of external volumes stay."""
     return plan.managed and all(entry.location != plan.location for entry in catalog.view().state.volumes.values())
 

@@ -37,7 +37,7 @@ def plan_volume(bound: BoundStatement, statement: VolumeDefinition) -> CatalogPl
             assert_never(statement)
 
 
-def plan_file(bound: BoundStatement, statement: FileStatement) -> FilePlan[FileStatement]:
+def plan_file(bound: BoundStatement, statement: FileStatement) -> FilePlan:
     entry = bound.securable
     assert isinstance(entry, VolumeEntry)
     path = parse_volume_path(statement.path)
