@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from engine.tables.column_metadata import HIGH_WATER_MARK
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import HIGH_WATER_MARK, IdentityColumn
 from engine.tables.keys import TableKey
 from engine.types.column_paths import Path
 from engine.types.partition_terms import PartitionTerm, SortTerm

@@ -35,7 +35,7 @@ from gateway.observability.redaction import identifiers, redact, without_literal
 from gateway.observability.trace import Trace
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.origin import Origin
+from gateway.sessions.session import Origin
 
 logger = logging.getLogger(__name__)
 

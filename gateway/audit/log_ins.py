@@ -17,7 +17,7 @@ from gateway.authenticators.exchange import (
     parse_plain,
 )
 from gateway.authenticators.peer import Peer
-from gateway.sessions.origin import Origin
+from gateway.sessions.session import Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,8 @@ from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.errors import OperationNotFound, SessionNotFound
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.origin import Origin
 from gateway.sessions.registry import Registry
-from gateway.sessions.session import Session, WantedResult
+from gateway.sessions.session import Origin, Session, WantedResult
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9

@@ -18,7 +18,7 @@ from gateway.http.cookies import Cookies
 from gateway.http.errors import CookieRefused, UnsupportedMediaType
 from gateway.http.hosts import ensure_own_page
 from gateway.observability.call_context import note_user
-from gateway.sessions.origin import Origin
+from gateway.sessions.session import Origin
 
 PEER = "gateway.peer"
 """Key of the WSGI environment under which the server gives the client's :class:`~gateway.authenticators.peer.Peer`."""

@@ -46,8 +46,7 @@ from gateway.sessions.errors import (
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation
-from gateway.sessions.origin import Origin
-from gateway.sessions.session import Session
+from gateway.sessions.session import Origin, Session
 from gateway.sessions.statement_threads import StatementThreads
 
 logger = logging.getLogger(__name__)

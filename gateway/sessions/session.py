@@ -1,4 +1,7 @@
-"""A session is a connection's state: who it is, its engine session and its open operations."""
+"""A session is a connection's state: who it is, its engine session and its open operations.
+
+The :class:`Origin` of a session is the front end and address that opened it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,6 @@ from gateway.sessions.errors import NestedParameter, SessionNotFound, TooManySta
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
-from gateway.sessions.origin import Origin
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
@@ -279,3 +281,12 @@ def _ensure_flat(parameters: Sequence[Parameter]) -> None:
 def _file_text(statement: ChangeFile) -> str:
     """The change as the history and the audit log show it."""
     return f"{statement.operation} '{statement.path}'{' OVERWRITE' if statement.overwrite else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The protocol, the address of the client, and what the client calls itself."""
+
+    wire: str = ""
+    peer: str = ""
+    user_agent: str | None = None

@@ -23,7 +23,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.copy_errors import FilesNotShareable
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import DeltaError
-from engine.pruning.distinct_counts import DistinctCounts
+from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -33,8 +33,7 @@ from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
-from engine.tables.history import HISTORY_SCHEMA
-from engine.tables.operations import CommitDescription, NumberedWrite, TableOperation
+from engine.tables.operations import HISTORY_SCHEMA, CommitDescription, NumberedWrite, TableOperation
 from engine.tables.row_files import FilePredicate, MarkedFiles
 from engine.tables.rules import Constraint, NoRules, TableRules
 from engine.tables.scan import NO_FILES, Scan

@@ -55,8 +55,7 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
-from engine.tables.column_metadata import GENERATION, read_identities
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import GENERATION, IdentityColumn, read_identities
 from engine.tables.operations import TableOperation
 from engine.tables.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType, parse_schema

@@ -6,7 +6,7 @@
 The log has no place for it. A table property would make each ANALYZE fail the writers that run at the same time, and a
 domain of metadata would need a table feature that older writers do not know. Other readers ignore folders in the log
 that they do not know (Trino keeps the like in one, too), and so does clean-up. The file belongs to no version: what it
-says helps to plan, and is scaled or left alone where the table has changed (`engine.pruning.distinct_counts`).
+says helps to plan, and is scaled or left alone where the table has changed (`engine.pruning.estimates`).
 
 A column that was dropped and made again has another type or, with column mapping, another physical name; else its old
 count is used until the next ANALYZE. A file that cannot be read counts nothing. ANALYZE statements of one server take
@@ -24,7 +24,7 @@ import msgspec
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.spec.paths import LOG_DIR
-from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
+from engine.pruning.estimates import DistinctCount, DistinctCounts
 from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import Storage
 from engine.types.sql_types import ddl_type

@@ -10,8 +10,8 @@ from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import AlterPlan, SyncIdentityPlan
 from engine.runtime.results import empty_result
+from engine.tables.column_metadata import GREATEST, LEAST
 from engine.tables.definition_changes import set_high_water_mark
-from engine.tables.identity import GREATEST, LEAST
 
 
 def alter_table(plan: AlterPlan) -> StagedWrite:

@@ -55,7 +55,7 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files
-from engine.pruning.distinct_counts import DistinctCounts
+from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -65,8 +65,7 @@ from engine.storage.lent_storage import lease_of
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.history import HISTORY_SCHEMA
-from engine.tables.operations import TableOperation
+from engine.tables.operations import HISTORY_SCHEMA, TableOperation
 from engine.tables.row_files import RowFiles
 from engine.tables.rules import Constraint
 from engine.tables.scan import ComposedScan, FileKind, RowTracking, Scan

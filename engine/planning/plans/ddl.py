@@ -19,7 +19,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.runtime.identity import Identity
 from engine.runtime.statement import Statement
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from engine.tables.definition import TableDefinition
 from engine.tables.operations import CommitDescription, NumberedWrite
 

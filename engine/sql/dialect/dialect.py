@@ -39,9 +39,8 @@ from engine.sql.dialect.errors import (
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, READ_FILES, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
-from engine.sql.dialect.suggestions import hint
 from engine.sql.dialect.tokens import GatewayTokenizer, UnclosedComment, blank_comments, join_doubled_quotes, normalize
-from engine.sql.dialect.type_names import TYPE_NAMES
+from engine.sql.dialect.words import TYPE_NAMES, hint
 from engine.types.schema import TYPE_DEPTH_MAX
 
 _Node = TypeVar("_Node", bound=exp.Expr)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
-from engine.sql.dialect.suggestions import hint
-from engine.sql.dialect.type_names import CHARACTERS, DECIMALS, PRIMITIVES, TYPE_NAMES
+from engine.sql.dialect.words import CHARACTERS, DECIMALS, PRIMITIVES, TYPE_NAMES, hint
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type

@@ -1,4 +1,4 @@
 """COPY INTO: files of a folder, each loaded once.
 
-Imports what its stages may (`engine/statements`). Start at `planning.py`.
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
 """

@@ -23,7 +23,16 @@ from engine.planning.rules.allowed_expressions import column_checks, constraint_
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.create_table.statement import Check, ColumnDef, CreateTable
-from engine.tables.column_metadata import ALLOW_EXPLICIT, GENERATION, GENERATION_SETTINGS, START, STEP, is_identity
+from engine.tables.column_metadata import (
+    ALLOW_EXPLICIT,
+    GENERATION,
+    GENERATION_SETTINGS,
+    GREATEST,
+    LEAST,
+    START,
+    STEP,
+    is_identity,
+)
 from engine.tables.definition_changes import (
     AddConstraint,
     ClusterBy,
@@ -33,7 +42,6 @@ from engine.tables.definition_changes import (
     SortBy,
     set_properties,
 )
-from engine.tables.identity import GREATEST, LEAST
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 

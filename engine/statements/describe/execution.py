@@ -17,7 +17,7 @@ from catalog.errors import SqlError
 from catalog.names import CatalogName, SchemaName
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.binding.sight import is_hidden, visible_keys, visible_properties
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from engine.runtime.results import (
     BIGINT,
     BOOLEAN,
@@ -44,8 +44,8 @@ from engine.statements.describe.statement import (
 from engine.statements.functions.statement import DescribeFunction
 from engine.statements.listings.execution_keys import key_clause
 from engine.tables.definition import TableDetails
-from engine.tables.history import HISTORY_SCHEMA
 from engine.tables.keys import is_key_property
+from engine.tables.operations import HISTORY_SCHEMA
 from engine.types.column_paths import field_at, format_name
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, sql_struct

@@ -9,7 +9,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
-from engine.sql.dialect.suggestions import hint
+from engine.sql.dialect.words import hint
 from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.values import ExplainMode, Span
 from engine.statements.explain.statement import Explain, ExplainWrite, RowStatement

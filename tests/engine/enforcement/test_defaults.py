@@ -6,7 +6,7 @@ import pytest
 
 from engine.enforcement.computed_columns import default_text, fill_defaults
 from engine.enforcement.errors import NotNullColumnMissing
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from tests.engine.enforcement.write_plans import STRING, column, plan
 
 IDENTITY = IdentityColumn(name="i", start=1, step=1, allow_explicit=False, high_water_mark=None)

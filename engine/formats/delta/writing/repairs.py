@@ -20,7 +20,7 @@ from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from engine.runtime.results import BOOLEAN, STRING, empty_result, small_result
 from engine.spark.run import Run
 from engine.tables.operations import with_metrics

@@ -20,7 +20,7 @@ from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.errors import StatisticsNotWritten
 from engine.errors.conflict_errors import ConcurrentDrop
 from engine.formats.delta.writing.repairs import keep_counts
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from engine.storage.errors import LogPathNotAllowed
 from tests.interleave.storages import Interposed
 

@@ -1,8 +1,9 @@
-"""The names of types in SQL: what each means in a table, and those that only others have."""
+"""Words of the dialect: names of types, with what each means in a table, and suggestions for mistyped words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from types import MappingProxyType
 
 from engine.types.schema import PrimitiveType
@@ -39,3 +40,28 @@ ELSEWHERE = ("GEOGRAPHY", "GEOMETRY", "INTERVAL", "JSON", "NULL", "OBJECT", "TIM
 
 TYPE_NAMES = (*PRIMITIVES, *DECIMALS, *CHARACTERS, "ARRAY", "MAP", "STRUCT", *ELSEWHERE)
 """Names that a type may begin with."""
+
+
+_NEAR = 0.7
+_WORD_CHARS_MAX = 40
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """`; did you mean X?`, or nothing where no known word (upper case) is near."""
+    if len(word) > _WORD_CHARS_MAX:
+        return ""
+    near = get_close_matches(word.upper(), known, n=1, cutoff=_NEAR)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def wrong_word(words: Sequence[str], rows: Collection[tuple[str, ...]]) -> tuple[int, str]:
+    """Of `words` (upper case) that begin none of `rows`: which one is the first wrong one, and a hint for it."""
+    count = 0
+    left = list(rows)
+    while count < len(words):
+        fitting = [row for row in left if len(row) > count and row[count] == words[count]]
+        if not fitting:
+            break
+        left, count = fitting, count + 1
+    word = words[count] if count < len(words) else ""
+    return count, hint(word, sorted({row[count] for row in left if len(row) > count}))
