@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
@@ -48,7 +47,7 @@ from engine.binding.server_rows import server_rows
 from engine.binding.sight import hides_files, is_hidden, path_owners, seen_by
 from engine.binding.source_files import bind_files_at, volume_files, volume_files_of
 from engine.binding.sources import Sources
-from engine.binding.time_travel import load, read_bound
+from engine.binding.time_travel import Constants, load, read_bound
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
 from engine.errors.policy_errors import PolicyForbidsTimeTravel
 from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
@@ -78,12 +77,11 @@ VIEW_DEPTH_MAX = 100
 class Binder:
     """One statement's lookups: the catalog at one generation, and what was loaded for the statement.
 
-    A statement that is bound in several rounds keeps it, so that every round sees the same versions. `values` are those
-    of the expressions that were asked for. `view` shows what the session's principal may know of; names in the text of
-    a view are looked up in what its owner may know of, who may know more.
+    `view` shows the objects that are visible to the session's principal; names in the text of a view are looked up
+    among those that are visible to the view's owner.
     """
 
-    def __init__(self, state: SessionState, sources: Sources, *, is_known: bool = False) -> None:
+    def __init__(self, state: SessionState, sources: Sources, constants: Constants, *, is_known: bool = False) -> None:
         """`is_known`: at the newest generation that this server knows, which `is_current` compares with the store's."""
         self.state = replace(state, global_views=sources.global_views.visible_to(state.identity))
         self.formats = sources.formats
@@ -92,7 +90,7 @@ class Binder:
         self.view = seen_by(view, state.identity)
         self.functions = Functions(self.view, state)
         self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
-        self.values: dict[str, tuple[Any, ...]] = {}
+        self.constants = constants
         self.formats_met: set[str] = set()
         """Those of the tables that were looked up, also where loading one failed."""
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
@@ -176,8 +174,8 @@ class Binder:
         return BoundChanges(table=table, feed=self.feeds[key])
 
     def _feed(self, table: BoundTable, asked: ChangeRange) -> TableChanges:
-        start = read_bound(asked.start, self.values)
-        end = None if asked.end is None else read_bound(asked.end, self.values)
+        start = read_bound(asked.start, self.constants)
+        end = None if asked.end is None else read_bound(asked.end, self.constants)
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
         return self.formats[table.entry.format].changes(table.snapshot, start, end, allow_outside=allow_outside)
 
@@ -332,7 +330,7 @@ class Binder:
         """A table of a long list, which is not kept: all of them may not fit into memory."""
         with naming(str(entry.name)):
             pinned = self.pinned.get((entry.format, entry.location, None))
-            snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.values)
+            snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.constants)
         return BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
@@ -431,5 +429,5 @@ class Binder:
         key = (entry.format, entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):
-                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.values)
+                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.constants)
         return self.pinned[key]

@@ -25,8 +25,8 @@ from catalog.rest.vended import lent_by
 from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan
 from engine.pruning.estimates import Estimate
-from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import FileQuestion
 from engine.runtime.time_zones import find_zone
 from engine.spark.announced_result import AnnouncedResult
@@ -171,7 +171,7 @@ class FileLists:
     @contextmanager
     def serving(
         self,
-        context: StatementContext,
+        request: StatementRequest,
         plan: ReadPlan,
         announced: AnnouncedResult | None = None,
         disk: Reservation | None = None,
@@ -179,21 +179,21 @@ class FileLists:
         """Answer for this statement, whose profile is told what is read, and `announced` of its first rows; `disk` are
         the bytes of its result's files.
         """
-        asked = self._running[context.statement_id] = Asked(
+        asked = self._running[request.statement_id] = Asked(
             plan.scans,
-            context.profile,
-            context.scan_bytes_max,
+            request.profile,
+            request.scan_bytes_max,
             disk,
-            context.on_files_asked,
-            GivenAnswers(plan.given, context.cancel),
+            request.on_files_asked,
+            GivenAnswers(plan.given, request.cancel),
         )
         if announced is not None:
-            self._announced[context.statement_id] = announced
+            self._announced[request.statement_id] = announced
         try:
             yield asked
         finally:
-            del self._running[context.statement_id]
-            self._announced.pop(context.statement_id, None)
+            del self._running[request.statement_id]
+            self._announced.pop(request.statement_id, None)
 
     def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
         asked = self._running.get(question["statement"])

@@ -160,7 +160,7 @@ class SparkOptions:
     """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's).
 
     `column_cache_percent`: of the heap, what columns may take that are kept as they were decoded (`KeptColumns.java`).
-    `supervision` says when it is started again; `pools` are names and weights for `StatementContext.pool`.
+    `supervision` says when it is started again; `pools` are names and weights for `StatementRequest.pool`.
     `exit_s`: what Java may take to end.
     """
 

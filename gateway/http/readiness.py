@@ -12,8 +12,8 @@ import time
 
 from engine.engine import Engine
 from engine.errors.statement_errors import StatementTimedOut
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 
 logger = logging.getLogger(__name__)
 
@@ -53,14 +53,14 @@ class EngineProbe:
 
 
 def _ask(engine: Engine) -> bool:
-    context = StatementContext(identity=_IDENTITY)
-    timer = threading.Timer(_TIMEOUT_S, context.cancel.cancel, [StatementTimedOut(_TIMEOUT_S)])
+    request = StatementRequest(identity=_IDENTITY)
+    timer = threading.Timer(_TIMEOUT_S, request.cancel.cancel, [StatementTimedOut(_TIMEOUT_S)])
     timer.daemon = True
     timer.start()
     try:
         session = engine.open_session(_IDENTITY, settings=_SETTINGS, catalog=None, schema=None)
         try:
-            stream = session.execute("SELECT 1", context)
+            stream = session.execute("SELECT 1", request)
             rows = sum(int(batch.num_rows) for batch in stream.batches())
             stream.close()
         finally:

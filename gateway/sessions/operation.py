@@ -28,9 +28,9 @@ from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss
 from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
 from engine.runtime.accesses import Commit, StatementAccess
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
 from gateway.observability.call_context import current_call
@@ -62,7 +62,7 @@ class Operation:
         self,
         identity: Identity,
         text: str,
-        run: Callable[[StatementContext], ResultStream],
+        run: Callable[[StatementRequest], ResultStream],
         *,
         result_bytes_max: int,
         whole: bool = False,
@@ -85,7 +85,7 @@ class Operation:
         self.kind, self.is_kind_known = StatementClass.READ, True
         self.pool: str | None = None
         self.scan_bytes_max = 0
-        """Where it waits for its turn, and what it may take then; see `StatementContext`."""
+        """Where it waits for its turn, and what it may take then; see `StatementRequest`."""
         self.call = current_call()
         """On behalf of what it is logged."""
         self.trace: Trace | None = None
@@ -99,7 +99,7 @@ class Operation:
         """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
         self._versions: dict[str, int] = {}
         """Committed by now, the newest of each table."""
-        self._context = StatementContext(
+        self._context = StatementRequest(
             identity=identity,
             cancel=self.cancel_token,
             statement_id=self.id.hex,
@@ -513,6 +513,6 @@ class Operation:
             self.text, self._run = self.text[:TEXT_KEPT_MAX], _closed
 
 
-def _closed(_: StatementContext) -> ResultStream:
+def _closed(_: StatementRequest) -> ResultStream:
     """In the place of what an ended statement would run, which holds its text."""
     raise OperationClosed()

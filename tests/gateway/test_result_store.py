@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from engine.errors.disk_errors import SpooledRowsLost, SpoolFullOfOwner
 from engine.errors.statement_errors import ResultTooLarge
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
@@ -155,7 +155,7 @@ def store(tmp_path: Path) -> ResultStore:
 
 
 def buffer(store: ResultStore, rows: int, bytes_max: int = 1 << 20) -> ResultBuffer:
-    stream = numbered(rows)(StatementContext(identity=Identity("ann")))
+    stream = numbered(rows)(StatementRequest(identity=Identity("ann")))
     return ResultBuffer(stream, bytes_max, lambda _: None, store, "ann")
 
 
@@ -247,7 +247,7 @@ def test_messages_in_the_history_are_bounded() -> None:
     assert "hunter2" not in info.failure.message and "***" in info.failure.message
 
 
-def fails(context: StatementContext) -> ResultStream:
+def fails(request: StatementRequest) -> ResultStream:
     raise SpooledRowsLost(f"at password='hunter2{' x' * 2500}', {' y' * 2500}")
 
 

@@ -19,7 +19,7 @@ from engine.planning.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.planning.plans.format_plan import FormatPlan
-from engine.planning.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.planning.plans.reads import AnswerPlan, CommandPlan, EqualityDeletesPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.planning.plans.tokens import TokenPlan
 from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.planning.plans.volumes import DropVolumePlan, FilePlan
@@ -27,6 +27,7 @@ from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, Merge
 
 AnsweringPlan = (
     ReadPlan
+    | EqualityDeletesPlan
     | AnswerPlan
     | ExplainPlan
     | SchemaPlan

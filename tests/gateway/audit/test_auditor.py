@@ -22,8 +22,8 @@ from engine.runtime.accesses import (
     Transformation,
     Use,
 )
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from gateway.audit import trail as trail_module
 from gateway.audit.auditor import TrailAuditor
@@ -64,10 +64,10 @@ class House:
         self.effects: list[str] = []
         self.engine.answers["INSERT"] = self._insert
 
-    def _insert(self, context: StatementContext) -> ResultStream:
-        context.on_authorized(ACCESS)
+    def _insert(self, request: StatementRequest) -> ResultStream:
+        request.on_authorized(ACCESS)
         self.effects.append("inserted")
-        return rows(pa.table({"a": [1]}))(context)
+        return rows(pa.table({"a": [1]}))(request)
 
     def run(self, text: str) -> Operation:
         session = self.registry.open_session(ANN, origin=ORIGIN)
@@ -256,12 +256,12 @@ def test_the_columns_and_commits_of_a_statement_are_in_its_end(house: House) -> 
     source = ColumnSource("c.s.u", "b", Transformation.TRANSFORMATION)
     told = Lineage(columns=(ColumnLineage("c.s.t", "a", (source,)),), others=(ColumnSource("c.s.u", "d"),))
 
-    def insert(context: StatementContext) -> ResultStream:
-        assert context.on_lineage
-        context.on_lineage(told)
-        context.on_lineage(told)
-        context.on_commit(Commit("c.s.t", 4))
-        return rows(pa.table({"a": [1]}))(context)
+    def insert(request: StatementRequest) -> ResultStream:
+        assert request.on_lineage
+        request.on_lineage(told)
+        request.on_lineage(told)
+        request.on_commit(Commit("c.s.t", 4))
+        return rows(pa.table({"a": [1]}))(request)
 
     house.engine.answers["INSERT 2"] = insert
     house.run("INSERT 2")

@@ -16,7 +16,7 @@ from engine.delta.commit.new_files import NewFiles
 from engine.execution.writes.rearranged_rows import rearranged_rows
 from engine.formats.delta.delta_format import delta_files
 from engine.planning.plans.write_plan import Arrangement
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,9 @@ class Regrouping:
 
 
 @contextmanager
-def regrouped_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iterator[NewFiles]:
+def regrouped_rows(table: BoundTable, regrouping: Regrouping, context: ExecutionContext) -> Iterator[NewFiles]:
     """The rows in new files; if the block that commits them fails, these go."""
-    with rearranged_rows(table, regrouping.bins, regrouping.arrangement, run) as written:
+    with rearranged_rows(table, regrouping.bins, regrouping.arrangement, context) as written:
         new = delta_files(written)
         adds = (
             replace(add, data_change=False, tags=regrouping.tags, clustering_provider=regrouping.clustering_provider)

@@ -6,13 +6,13 @@ from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import commit
 from engine.formats.iceberg.procedures.references import ReferenceProcedure, ancestors_of, move
 from engine.runtime.results import BIGINT, STRING, ResultStream, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import AncestorsOf, FastForward
 
 
-def move_branch(plan: CallPlan, procedure: ReferenceProcedure, run: Run) -> ResultStream:
+def move_branch(plan: CallPlan, procedure: ReferenceProcedure, context: ExecutionContext) -> ResultStream:
     """The snapshots of the branch before and after."""
-    change, _ = commit(plan, run, lambda loaded: move(procedure, loaded.metadata, plan.time_ms, plan.table.label))
+    change, _ = commit(plan, context, lambda loaded: move(procedure, loaded.metadata, plan.time_ms, plan.table.label))
     if isinstance(procedure, FastForward):
         columns = {"branch_updated": STRING, "previous_ref": BIGINT, "updated_ref": BIGINT}
         return small_result(columns, [(change.branch, change.before, change.after)])

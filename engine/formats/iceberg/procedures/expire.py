@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from engine.binding.sources import Sources
 from engine.concurrency.table_pins import Pin
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import Committed, commit
@@ -37,7 +36,7 @@ from engine.iceberg.snapshot.snapshot import NO_VERSION
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergProcedureRefused
 from engine.runtime.results import BIGINT, ResultStream, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import ExpireSnapshots
 
 _ANSWER = {
@@ -57,33 +56,33 @@ class _Expiry:
     updates: tuple[Update, ...]
 
 
-def expire(plan: CallPlan, procedure: ExpireSnapshots, sources: Sources, run: Run) -> ResultStream:
+def expire(plan: CallPlan, procedure: ExpireSnapshots, context: ExecutionContext) -> ResultStream:
     """Raises `IcebergProcedureRefused`, `IcebergFilesNotRemoved`."""
     location = plan.table.entry.location
     files = TableFiles(plan.snapshot)
     retention = Retention(
-        now_ms=run.context.now_ms(),
+        now_ms=context.request.now_ms(),
         older_than_ms=plan.time_ms,
         keep=procedure.retain_last,
         named=frozenset(procedure.snapshot_ids),
     )
 
     def decide(loaded: LoadedMetadata) -> _Expiry:
-        found = expired(loaded.metadata, retention, used_snapshots(sources.pins.of(location), loaded.metadata))
+        found = expired(loaded.metadata, retention, used_snapshots(context.sources.pins.of(location), loaded.metadata))
         for snapshot_id, names in found.referenced.items():
             reason = f"{snapshot_id} is the snapshot of {', '.join(names)}"
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
         clean = _unused_definitions(loaded.metadata, found, files) if procedure.clean_expired_metadata else ()
         return _expiry(loaded, found, clean)
 
-    change, committed = commit(plan, run, decide)
+    change, committed = commit(plan, context, decide)
     if not change.updates:
         return _answer(Counter())
-    pins = sources.pins.of(location)  # after the commit: who begins now does not find what is gone
+    pins = context.sources.pins.of(location)  # after the commit: who begins now does not find what is gone
     before = committed.before.metadata
     is_choosing = any(pin.version == NO_VERSION for pin in pins)
     used = before.snapshots.keys() if is_choosing else used_snapshots(pins, before)
-    return _answer(_remove(plan, files, committed, used, run))
+    return _answer(_remove(plan, files, committed, used, context))
 
 
 def used_snapshots(pins: Iterable[Pin], metadata: TableMetadata) -> set[int]:
@@ -130,7 +129,7 @@ def _unused_definitions(metadata: TableMetadata, found: Expired, files: TableFil
 
 
 def _remove(
-    plan: CallPlan, files: TableFiles, committed: Committed, used: Collection[int], run: Run
+    plan: CallPlan, files: TableFiles, committed: Committed, used: Collection[int], context: ExecutionContext
 ) -> Counter[FileKind]:
     before, after = committed.before.metadata.snapshots, committed.after.metadata.snapshots
     gone = [each for id, each in before.items() if id not in after and id not in used]
@@ -138,7 +137,7 @@ def _remove(
     found = unneeded(files, gone, kept)
     found |= dict.fromkeys(_statistics(files, committed), FileKind.STATISTICS)
     names = sorted(found, key=lambda name: (found[name] in (FileKind.MANIFEST, FileKind.MANIFEST_LIST), name))
-    removed = remove_files(plan.snapshot.storage, names, run.context.cancel.ensure_live)
+    removed = remove_files(plan.snapshot.storage, names, context.request.cancel.ensure_live)
     if removed.failed:
         raise IcebergFilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
     return Counter(found[name] for name in removed.names)

@@ -10,7 +10,7 @@ from engine.iceberg.maintenance.reachable_files import TableFiles
 from engine.iceberg.maintenance.removal import remove_files
 from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer
 from engine.runtime.results import ResultStream, string_rows
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import RemoveOrphanFiles
 
 _DAY_MS = 24 * 3_600_000
@@ -18,12 +18,12 @@ AGE_MS = 3 * _DAY_MS
 AGE_MIN_MS = _DAY_MS
 
 
-def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, run: Run) -> ResultStream:
+def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, context: ExecutionContext) -> ResultStream:
     """The paths of files that went, or would go. Raises `WrongArgument`, `IcebergPathPrefixesDiffer`,
     `IcebergFilesNotRemoved`.
     """
     label, storage = plan.table.label, plan.snapshot.storage
-    now_ms = run.context.now_ms()  # before anything is looked at: what is put there later is younger
+    now_ms = context.request.now_ms()  # before anything is looked at: what is put there later is younger
     older_than_ms = now_ms - AGE_MS if plan.time_ms is None else plan.time_ms
     if older_than_ms > now_ms - AGE_MIN_MS:
         reason = "files of the last 24 hours may be those of statements that have not committed yet"
@@ -36,7 +36,7 @@ def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, run: Run) -> Re
         authorities=procedure.equal_authorities,
     )
     loaded = load(plan, begin(plan).store)
-    check = run.context.cancel.ensure_live
+    check = context.request.cancel.ensure_live
     found = find_orphans(files, loaded, below, older_than_ms, prefixes, check)
     if found.doubtful is not None:
         raise IcebergPathPrefixesDiffer(label, *found.doubtful)

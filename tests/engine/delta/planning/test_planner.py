@@ -60,6 +60,6 @@ def test_the_condition_of_optimize_is_checked_before_it_is_written(planning: Pla
 
 
 def format_plan_of(planning: PlanningLake, text: str) -> FormatPlan:
-    plan = plan_statement(planning.analyzed(text), planning.sources.planners)
+    plan = plan_statement(planning.analyzed(text))
     assert isinstance(plan, FormatPlan)
     return plan
