@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
+from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.no_redirect import NoRedirect
 from catalog.rest.options import RestOptions
 from catalog.store.interruption import held, interruptible

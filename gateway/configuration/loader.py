@@ -20,6 +20,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from catalog.conditions import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 from gateway.configuration.config import (
     ENUMS,
     ENVIRONMENT_PREFIX,
@@ -30,7 +31,6 @@ from gateway.configuration.config import (
     settings,
     settings_of,
 )
-from gateway.process.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 
 # Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
 _FOREIGN_VARIABLES = re.compile(r"GATEWAY_(SERVICE_(HOST|PORT)|PORT(_|$)|TESTDATA$)")

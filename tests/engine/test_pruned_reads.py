@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.errors.table_errors import MalformedLogEntry
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.pipeline import EngineSources
 from engine.planning.plans.reads import ReadPlan

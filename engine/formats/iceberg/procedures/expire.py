@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from catalog.conditions import IcebergFilesNotRemoved, IcebergProcedureRefused
 from engine.binding.sources import Sources
 from engine.concurrency.table_pins import Pin
 from engine.formats.iceberg.planning.plans import CallPlan
@@ -35,7 +36,6 @@ from engine.iceberg.maintenance.removal import remove_files
 from engine.iceberg.maintenance.retention import Expired, Retention, expired
 from engine.iceberg.snapshot.snapshot import NO_VERSION
 from engine.iceberg.spec.metadata import TableMetadata
-from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergProcedureRefused
 from engine.runtime.results import BIGINT, ResultStream, small_result
 from engine.spark.run import Run
 from engine.statements.procedures.statement import ExpireSnapshots
