@@ -14,12 +14,17 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from catalog.errors import SqlError, TableAlreadyExists
+from catalog.conditions import (
+    ConcurrentDrop,
+    ConcurrentModification,
+    MetadataChanged,
+    StatementEnded,
+    TableAlreadyExists,
+)
+from catalog.errors import SqlError
 from catalog.store.remote import one_look
 from engine.binding.bound import Outcome
-from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
 from engine.errors.disk_errors import storage_error
-from engine.errors.statement_errors import StatementEnded
 from engine.execution.writes.inserts_in_turn import ensure_no_positions, one_by_one
 from engine.formats.planning import follow_up_of
 from engine.formats.registry import PLANNERS

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import assert_never
 
 from catalog.catalog import Catalog
+from catalog.conditions import PositionalScriptParameters, SchemaNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
 from catalog.discovery.roots import configured_location, is_local
-from catalog.errors import SchemaNotFound, SqlError, shortened
+from catalog.errors import SqlError, shortened
 from catalog.grants.tokens import TokenStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.rest.connections import RestPolicy
@@ -78,7 +79,6 @@ from engine.statements.scripting.statement import (
     RunnableStatement,
     Script,
 )
-from engine.statements.scripting.statement_errors import PositionalScriptParameters
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.volumes.statement import ChangeFile
 from engine.storage.storage import Storage, open_storage

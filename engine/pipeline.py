@@ -21,7 +21,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from catalog.errors import CatalogBusy, SqlError
+from catalog.conditions import CatalogBusy
+from catalog.errors import SqlError
 from catalog.store.remote import look_again
 from engine.authorization.accesses import access_of
 from engine.authorization.authorize import authorize

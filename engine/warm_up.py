@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from catalog.conditions import StatementCancelled
 from engine.concurrency.cancel import CancelToken
 from engine.engine import EngineSession
-from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.sample.lake import ensure_sample_lake

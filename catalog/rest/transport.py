@@ -26,7 +26,7 @@ from urllib.parse import urlencode
 
 import httpx
 
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
+from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.options import RestOptions
 from catalog.store.interruption import held, interruptible
 

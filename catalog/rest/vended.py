@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from catalog.conditions import RestSigningNotSupported
 from catalog.discovery.roots import is_below
-from catalog.rest.errors import RestSigningNotSupported
 from catalog.rest.hadoop_access import HadoopAccess, abfs_access, s3_access
 from catalog.store.interruption import held
 

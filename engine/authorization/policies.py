@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from catalog.conditions import ColumnUsedByPolicy, InsufficientPermissions, PolicyForbidsStatement
 from catalog.grants.privileges import Privilege
-from catalog.grants.right_errors import InsufficientPermissions
 from catalog.grants.rights import label_of
 from catalog.names import fold
 from engine.authorization.policy_effects import Effect, PolicyEffect
 from engine.binding.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.binding.sight import is_hidden
-from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.sql.expressions import parse_any_expression
 
 

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from catalog.errors import SqlError
+from catalog.conditions import ScopeExceeded
 from engine.binding.bound import BoundStatement
 from engine.runtime.identity import Scope
-
-
-@dataclass(eq=False)
-class ScopeExceeded(SqlError, condition="INSUFFICIENT_PERMISSIONS.SCOPE", sqlstate="42501"):
-    template = "The token of this log-in is for reading only. Log in in another way, or make a token without READ ONLY."
 
 
 def ensure_within_scopes(bound: BoundStatement, *, is_read_only: bool) -> None:

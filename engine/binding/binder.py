@@ -8,18 +8,31 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
+from catalog.conditions import (
+    CannotRestoreVersion,
+    PathNotAllowed,
+    PolicyForbidsTimeTravel,
+    RecursiveView,
+    RestoreTimestampTooEarly,
+    RestoreTimestampTooLate,
+    RestViewNotReadable,
+    TableExpected,
+    TimeTravelOnView,
+    ViewNotAQuery,
+    ViewOwnerLacksPrivileges,
+    ViewTooDeep,
+)
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
-from catalog.errors import PathNotAllowed, SqlError, TableExpected
+from catalog.errors import SqlError
 from catalog.grants.privileges import Principal
-from catalog.grants.right_errors import ViewOwnerLacksPrivileges
 from catalog.grants.rights import label_of, owning
 from catalog.names import NAME_BYTES_MAX, Matcher, SchemaName, TableName, matches_all, path_format, path_of
-from catalog.rest.errors import RestViewNotReadable
 from catalog.system.audit_table import is_audit_schema
 from catalog.system.server_views import is_server_schema
 from catalog.system.system_views import is_system_schema
@@ -48,9 +61,6 @@ from engine.binding.sight import hides_files, is_hidden, path_owners, seen_by
 from engine.binding.source_files import bind_files_at, volume_files, volume_files_of
 from engine.binding.sources import Sources
 from engine.binding.time_travel import Constants, load, read_bound
-from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
-from engine.errors.policy_errors import PolicyForbidsTimeTravel
-from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.errors.table_errors import naming
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
@@ -64,6 +74,15 @@ from engine.tables.keys import primary_key
 from engine.tables.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
+
+RESTORE_ERRORS: Mapping[str, Callable[[str, str], SqlError]] = MappingProxyType(
+    {
+        "DELTA_VERSION_NOT_FOUND": CannotRestoreVersion,
+        "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION": RestoreTimestampTooEarly,
+        "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": RestoreTimestampTooLate,
+    }
+)
+"""Why an older version cannot be read, by condition → the error of RESTORE."""
 
 _FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
 

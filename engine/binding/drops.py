@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from catalog.conditions import DropByPath, TableNotFound
 from catalog.entries import TableEntry
-from catalog.errors import SqlError, TableNotFound
+from catalog.errors import SqlError
 from catalog.names import TableName, path_format, path_of
 from engine.binding.binder import Binder
 from engine.binding.bound import TakenName
 from engine.binding.sight import path_owners
-from engine.errors.definition_errors import DropByPath
 
 
 def dropped(binder: Binder, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from catalog.conditions import (
+    FunctionNotFound,
+    LocationNotFound,
+    PathNotAllowed,
+    PersistentFunctionExpected,
+    ViewExpected,
+    VolumeNotFound,
+)
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, VolumeEntry
-from catalog.errors import PathNotAllowed, ViewExpected
 from catalog.grants.privileges import Kind
-from catalog.grants.right_errors import FunctionNotFound, LocationNotFound
 from catalog.names import CatalogName, TableName, path_of
-from catalog.volumes.errors import VolumeNotFound
 from engine.binding.binder import Binder
-from engine.errors.function_errors import PersistentFunctionExpected
 from engine.statements.functions.statement import DropFunction
 from engine.statements.grants.statement import SecurableName
 

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from engine.errors.statement_errors import ChangeBoundType, InvalidTimeTravelTimestamp, NullChangeBound
-from engine.sql.dialect.errors import InvalidTimeTravel
+from catalog.conditions import ChangeBoundType, InvalidTimeTravel, InvalidTimeTravelTimestamp, NullChangeBound
 from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.tables.changes import AtTime, AtVersion, Bound
 from engine.tables.formats import TableFormat

@@ -5,7 +5,7 @@ The transaction would refuse the removes as well; here it is said before anythin
 
 from __future__ import annotations
 
-from engine.errors.change_errors import CannotModifyAppendOnly
+from catalog.conditions import CannotModifyAppendOnly
 from engine.planning.plans.write_plan import WritePlan
 from engine.tables.rules import TableRules
 

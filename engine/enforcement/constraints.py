@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.enforcement.errors import ConstraintViolated
+from catalog.conditions import ConstraintViolated
 from engine.enforcement.values import described
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.enforcement.errors import NotNullColumnMissing
+from catalog.conditions import NotNullColumnMissing
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.types.schema import StructField

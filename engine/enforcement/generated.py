@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from catalog.conditions import ConstraintViolated
 from catalog.names import quote
-from engine.enforcement.errors import ConstraintViolated
 from engine.enforcement.values import described
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import Expression, parse_expression

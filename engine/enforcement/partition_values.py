@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from catalog.conditions import PartitionValueNotText
 from catalog.names import quote
-from engine.enforcement.errors import PartitionValueNotText
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.types.partition_values import HIVE_NULL
 from engine.types.schema import DataType, PrimitiveType

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.enforcement.errors import ReplaceWhereViolated
+from catalog.conditions import FunctionSettingsDiffer, ReplaceWhereViolated
 from engine.enforcement.values import described
-from engine.errors.policy_errors import FunctionSettingsDiffer
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
 from engine.sql.query.bodies import separate_functions

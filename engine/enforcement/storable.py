@@ -8,7 +8,7 @@ Protocol: "Void Type"; delta-spark for nested ones.
 
 from __future__ import annotations
 
-from engine.enforcement.errors import NothingToStore
+from catalog.conditions import NothingToStore
 from engine.planning.plans.write_plan import WritePlan
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.types.voids import ensure_no_nested_void

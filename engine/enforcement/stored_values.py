@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from catalog.conditions import ValueNotOfType
 from catalog.names import quote
-from engine.enforcement.errors import ValueNotOfType
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 
 

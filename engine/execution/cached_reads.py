@@ -18,15 +18,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from catalog.conditions import ResultRowsDiffer, StatementCancelled, StatementEnded
 from engine.cache.kept_result import KeptResult, keep
 from engine.cache.result_cache import Flight, ResultCache, Turn
-from engine.errors.statement_errors import StatementCancelled, StatementEnded
 from engine.execution.read_key import ReadKey, files_digest, read_key
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.accesses import Lineage
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import FileQuestion, Repeatable, ResultStream
-from engine.spark.errors import ResultRowsDiffer
 from engine.spark.execution_context import ExecutionContext
 from engine.spark.query import SessionFacts
 from engine.spool.spool_file import AnyBatch, batch_bytes

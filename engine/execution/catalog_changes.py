@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateView, SetViewProperties
+from catalog.conditions import FunctionAlreadyExists, TableAlreadyExists
 from catalog.entries import ViewEntry
-from catalog.errors import TableAlreadyExists
 from catalog.grants.right_changes import CreateFunction
-from catalog.grants.right_errors import FunctionAlreadyExists
 from catalog.volumes.changes import CreateVolume
 from engine.binding.bound import Outcome
 from engine.planning.plans.ddl import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.errors.cursor_errors import CursorAlreadyOpen, CursorNoMoreRows, CursorNotOpen
+from catalog.conditions import CursorAlreadyOpen, CursorNoMoreRows, CursorNotOpen
 from engine.runtime.parameters import Parameter
 from engine.runtime.variables import RowValues
 from engine.script.immediate import argument_values, assign_row, parameters_for, values_of

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from catalog.conditions import IdentifierIsNull, IdentifierNotAString
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
 from engine.script.road import Road, Scopes
 from engine.statements.scripting.grammar_identifiers import text_with_names
 from engine.statements.scripting.statement import Executable, NamedByExpressions
-from engine.statements.scripting.statement_errors import IdentifierIsNull, IdentifierNotAString
 
 TEXT_TYPES = ("string", "char(", "varchar(")
 """How the types of texts begin."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from engine.errors.variable_errors import (
+from catalog.conditions import (
     ExecuteTooDeep,
     MixedParameters,
     NotAQueryForInto,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from catalog.conditions import StatementNotSupported
 from engine.binding.sources import Sources
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.expression_checks import Examination
 from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.parameters import Parameter

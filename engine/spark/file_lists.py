@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import LentCredentialsNotInSpark, ScanLimitExceeded
 from catalog.rest.vended import lent_by
 from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan
@@ -30,13 +31,11 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import FileQuestion
 from engine.runtime.time_zones import find_zone
 from engine.spark.announced_result import AnnouncedResult
-from engine.spark.errors import ScanLimitExceeded
 from engine.spark.filters import read_filters
 from engine.spark.given_answers import GivenAnswers
 from engine.spark.questions import QuestionServer
 from engine.spark.scan import file_list
 from engine.spool.budget import Reservation
-from engine.storage.errors import LentCredentialsNotInSpark
 from engine.tables.scan import ChosenFiles, CountedChoice, Scan
 
 logger = logging.getLogger(__name__)

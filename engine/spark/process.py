@@ -25,15 +25,16 @@ from typing import Any
 from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
+from catalog.conditions import SparkRestarting, SparkUnavailable
 from catalog.rest.credentials import hadoop_settings
 from engine.runtime.profile import Profile, TaskCounts
 from engine.runtime.request import StatementRequest
 from engine.runtime.vitals import Vitals, read_jobs
 from engine.spark.class_files import find_class_files
-from engine.spark.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S, install_classes, kill_jvm, launch_jvm, stop_jvm
+from engine.spark.spark_errors import CONTEXT_STOPPED
 
 _log = logging.getLogger(__name__)
 

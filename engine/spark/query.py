@@ -28,6 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from catalog.conditions import SparkRestarting
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.disk_errors import storage_error
@@ -40,7 +41,6 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
 from engine.spark.announced_result import AnnouncedResult
-from engine.spark.errors import SparkRestarting
 from engine.spark.file_lists import Asked
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.given_answers import given_request
@@ -136,7 +136,7 @@ class ExecSession:
         """Run `plan` to its end and answer its rows.
 
         Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
-        (`engine/spark/errors.py`), or `SparkFailure` with Spark's own condition.
+        (`engine/spark/spark_errors.py`), or `SparkFailure` with Spark's own condition.
         """
         run = _Call(lambda session, data: session.run(data), self._read_result(request), lineage_of_reading)
         return self._call(run, plan, replace(request, rows_wanted=None, bytes_wanted=None), parameters)

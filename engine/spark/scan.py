@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors.table_errors import MalformedLogEntry
+from catalog.conditions import MalformedLogEntry
 from engine.spark.scan_schema import logical_json, physical_json
 from engine.tables.scan import FileFormat, FileLayout, RowTracking, Scan
 from engine.types.schema import StructType, map_fields

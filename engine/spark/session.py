@@ -46,11 +46,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from catalog.conditions import SparkRestarting, SparkSettingFixed
 from catalog.errors import SqlError
 from engine.runtime.metrics import MetricFamily, counter
 from engine.runtime.vitals import vital_metrics
 from engine.spark.class_files import JAVA_OPTIONS
-from engine.spark.errors import SparkRestarting, SparkSettingFixed
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S
 from engine.spark.process import Launch, SparkProcess

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
-from engine.errors.table_errors import UnknownTableFormat
+from catalog.conditions import UnknownTableFormat
 from engine.storage.storage import Storage
 from engine.tables.changes import Bound, TableChanges
 from engine.tables.definition import TableDefinition

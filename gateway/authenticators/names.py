@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from gateway.authenticators.errors import UserNameInvalid
+from catalog.conditions import UserNameInvalid
 
 NAME_BYTES_MAX = 256
 EVERYBODY = "account users"

@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import TextIO
 
+from catalog.conditions import StartFailed
 from catalog.errors import SqlError
 from gateway.configuration.config import Config, LogLevel
 from gateway.configuration.loader import load_config
@@ -29,7 +30,6 @@ from gateway.observability.log_format import LogFormat, format_step, set_up_log
 from gateway.process.lake import with_lake
 from gateway.process.lifecycle import Ports
 from gateway.process.lifeline import Lifeline, take_lifeline
-from gateway.process.start_errors import StartFailed
 from gateway.process.umask import apply_umask
 from gateway.release import VERSION
 from gateway.server import Server

@@ -25,6 +25,7 @@ from typing import Any
 
 from msgspec import ValidationError, convert
 
+from catalog.conditions import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 from gateway.configuration.config import (
     ENVIRONMENT_PREFIX,
     SECTIONS,
@@ -33,7 +34,6 @@ from gateway.configuration.config import (
     settings,
     settings_of,
 )
-from gateway.process.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 
 # Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
 _FOREIGN_VARIABLES = re.compile(r"GATEWAY_(SERVICE_(HOST|PORT)|PORT(_|$)|TESTDATA$)")

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from catalog.conditions import StatementSettingNotSupported
 from engine.runtime.foreign_settings import is_without_effect
 from engine.runtime.settings import TRACE_PARENT, is_foreign
 from engine.runtime.trace_parent import trace_parent_of
-from gateway.hs2.errors import StatementSettingNotSupported
 
 PROXY_USER = "hive.server2.proxy.user"
 _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:", "set:")

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gateway.http.errors import LinkRefused
+from catalog.conditions import LinkRefused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

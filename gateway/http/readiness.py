@@ -10,8 +10,8 @@ import logging
 import threading
 import time
 
+from catalog.conditions import StatementTimedOut
 from engine.engine import Engine
-from engine.errors.statement_errors import StatementTimedOut
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 

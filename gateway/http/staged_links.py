@@ -14,9 +14,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
+from catalog.conditions import LinkRefused
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileOperation, FileTransfer
-from gateway.http.errors import LinkRefused
 from gateway.http.links import LinkSigner
 
 STAGED = "/api/2.0/fs/staged/"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
+from catalog.conditions import TracingNotInstalled
 from catalog.rest.secret_files import read_secret
 from gateway.configuration.config import TracingSection
 from gateway.observability.tracing import SpanExporter, StatementTracer
-from gateway.process.start_errors import TracingNotInstalled
 
 _EXPORTER = "gateway.observability.open_telemetry"
 """Imported by its name where it is asked for: its packages are optional, and take a while to load."""

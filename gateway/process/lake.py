@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
+from catalog.conditions import LakeNotFound
 from engine.sample.lake import ensure_sample_lake
 from gateway.configuration.config import Config
-from gateway.process.start_errors import LakeNotFound
 
 SAMPLE_LAKE = "sample-lake"
 

@@ -23,10 +23,18 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from catalog.errors import InternalError, SqlError
+from catalog.conditions import (
+    InternalError,
+    OperationClosed,
+    ResultNotReady,
+    StatementCancelled,
+    StatementEnded,
+    StatementTimedOut,
+)
+from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss
-from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
+from engine.errors.statement_errors import add_commits
 from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
@@ -37,7 +45,6 @@ from gateway.observability.call_context import current_call
 from gateway.observability.trace import Trace
 from gateway.results.result_buffer import Page, ResultBuffer, Span
 from gateway.results.result_store import ResultStore
-from gateway.sessions.errors import OperationClosed, ResultNotReady
 from gateway.sessions.operation_state import TRANSITIONS, OperationState
 
 logger = logging.getLogger(__name__)
@@ -471,7 +478,7 @@ class Operation:
 
     def _fail(self, error: SqlError) -> None:
         if isinstance(error, StatementEnded):
-            error = error.after(self._versions)
+            add_commits(error, self._versions)
         match error:
             case StatementCancelled():
                 state = OperationState.CANCELED

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from catalog.conditions import NestedParameter, SessionNotFound, StatementTooLong, TooManyStatements
 from catalog.errors import SqlError
 from engine.engine import EngineSession
-from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
+from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
@@ -22,7 +23,6 @@ from engine.runtime.statement_class import StatementClass, class_of
 from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
-from gateway.sessions.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import TEXT_KEPT_MAX, Operation

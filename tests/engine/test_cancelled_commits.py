@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import StatementCancelled
 from catalog.store.file_store import FileStore
 from engine.delta.commit import transaction
-from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from tests.engine.bare_lake import BareLake

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from catalog.conditions import LogWriteFailed
 from engine.delta.commit.transaction import Transaction
-from engine.delta.spec.errors import LogWriteFailed
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter

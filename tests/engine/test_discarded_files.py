@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from catalog.errors import CatalogOutcomeUnknown
-from engine.delta.spec.errors import LogWriteFailed
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from catalog.conditions import CatalogOutcomeUnknown, CommitOutcomeUnknown, ConcurrentDrop, LogWriteFailed
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from catalog.conditions import StatementNotSupported
 from engine.delta.commit.transaction import Transaction
-from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.delta.writing import optimize
 from engine.main import LakeSession
 from engine.runtime.identity import Identity

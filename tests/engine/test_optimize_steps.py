@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from catalog.conditions import LogWriteFailed, StatementCancelled
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
-from engine.delta.spec.errors import LogWriteFailed
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter

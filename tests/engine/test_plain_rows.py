@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
+from catalog.conditions import LogWriteFailed
 from catalog.errors import SqlError
-from engine.delta.spec.errors import LogWriteFailed
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter

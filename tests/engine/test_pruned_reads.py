@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import MalformedLogEntry
 from engine.binding.sources import Sources
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.errors.table_errors import MalformedLogEntry
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.file_choice import FileChoice

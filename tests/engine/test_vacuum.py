@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import StatementCancelled
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest

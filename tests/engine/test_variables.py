@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from catalog.errors import SqlError
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import StatementCancelled
+from catalog.errors import declare_error
 from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
@@ -59,16 +59,24 @@ _PARENT_AND_CHILD = [f"{side}_{part}" for side in ("pk", "fk") for part in ("cat
 FOREIGN_KEY = {**dict.fromkeys(_PARENT_AND_CHILD, STRING), "position": INT, "fk_name": STRING, "pk_name": STRING}
 
 
-@dataclass(eq=False)
-class ScriptSyntaxError(SqlError, condition="PARSE_SYNTAX_ERROR.TEST", sqlstate="42601"):
-    text: str
-    template = "Syntax error at or near {text!r}."
-
-
-@dataclass(eq=False)
-class SchemaMissing(SqlError, condition="SCHEMA_NOT_FOUND.TEST", sqlstate="42704"):
-    name: str
-    template = "The schema {name} cannot be found."
+ScriptSyntaxError = declare_error(
+    "PARSE_SYNTAX_ERROR.TEST",
+    {
+        "class": "ScriptSyntaxError",
+        "sqlstate": "42601",
+        "parameters": "text: str",
+        "message": "Syntax error at or near {text!r}.",
+    },
+)
+SchemaMissing = declare_error(
+    "SCHEMA_NOT_FOUND.TEST",
+    {
+        "class": "SchemaMissing",
+        "sqlstate": "42704",
+        "parameters": "name: str",
+        "message": "The schema {name} cannot be found.",
+    },
+)
 
 
 def typed(table: pa.Table, sql_types: Mapping[str, str] | None = None, default: str | None = None) -> pa.Table:

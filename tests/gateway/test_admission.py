@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from catalog.conditions import QueuedTooLong, TooManyQueued
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement_class import StatementClass, class_of
 from gateway.sessions.admission import Admission
 from gateway.sessions.admission_rules import AdmissionRules, GroupRules
-from gateway.sessions.errors import QueuedTooLong, TooManyQueued
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState

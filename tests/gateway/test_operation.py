@@ -9,15 +9,20 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 import pytest
 
-from catalog.errors import InternalError
-from engine.errors.conflict_errors import CommitOutcomeUnknown
-from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from catalog.conditions import (
+    CommitOutcomeUnknown,
+    InternalError,
+    OperationClosed,
+    ResultNotReady,
+    ResultTooLarge,
+    StatementCancelled,
+    StatementTimedOut,
+)
 from engine.runtime.accesses import Commit
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from gateway.results.result_buffer import ResultBuffer
-from gateway.sessions.errors import OperationClosed, ResultNotReady
 from gateway.sessions.operation import FetchFrom, Operation
 from gateway.sessions.operation_state import TRANSITIONS, OperationState
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors.disk_errors import SpooledRowsLost, SpoolFullOfOwner
-from engine.errors.statement_errors import ResultTooLarge
+from catalog.conditions import OperationClosed, ResultTooLarge, SpooledRowsLost, SpoolFullOfOwner
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
@@ -23,7 +22,6 @@ from gateway.http.result_rows import Orders, sorted_indices
 from gateway.observability.history import statement_info
 from gateway.results.result_buffer import ResultBuffer
 from gateway.results.result_store import HeldRows, ResultStore
-from gateway.sessions.errors import OperationClosed
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import write_deltalake
 
+from catalog.conditions import StatementTimedOut
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementTimedOut
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest

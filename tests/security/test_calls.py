@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from catalog.conditions import PolicyForbidsStatement
 from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
@@ -17,7 +18,6 @@ from catalog.policies.policy_changes import SetRowFilter
 from engine.authorization.policies import ensure_hides
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.policy_errors import PolicyForbidsStatement
 from engine.pipeline import bind_statement, parse_statement
 from engine.runtime.session_state import SessionState
 from engine.statements.procedures.statement import Call

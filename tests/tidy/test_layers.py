@@ -113,6 +113,7 @@ def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
         "engine.pruning",
         "engine.storage",
         "engine.tables",
+        "catalog.conditions",
         "catalog.errors",
         "catalog.store.files",
     )

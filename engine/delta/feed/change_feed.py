@@ -16,13 +16,12 @@ from datetime import tzinfo
 
 import pyarrow as pa
 
+from catalog.conditions import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange, ReservedColumnNames
 from engine.delta.definition.schema_reading import is_readable_with
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.feed.change_errors import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange
 from engine.delta.feed.change_files import ChangedFiles
 from engine.delta.feed.change_range import load_changes
 from engine.delta.schema.column_mapping import NO_MAPPING, file_layout, physical_names, physical_schema
-from engine.delta.schema.schema_errors import ReservedColumnNames
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.batch_pruning import batch_pruning
 from engine.delta.snapshot.commit_times import CommitTimes

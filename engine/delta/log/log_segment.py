@@ -20,7 +20,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from engine.delta.spec.errors import (
+from catalog.conditions import (
+    DeltaError,
     DeltaTableNotFound,
     LogTruncated,
     MissingPartFiles,
@@ -37,7 +38,6 @@ from engine.delta.spec.paths import (
     parse_log_path,
     version_prefix,
 )
-from engine.errors.table_errors import DeltaError
 from engine.storage.storage import FileStatus, Storage
 
 _PREFERENCE = {LogFileKind.CHECKPOINT_V2: 2, LogFileKind.CHECKPOINT_CLASSIC: 1, LogFileKind.CHECKPOINT_PART: 0}

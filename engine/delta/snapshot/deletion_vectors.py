@@ -6,11 +6,10 @@ share a file; only the range of the one is read, and no more than a vector can h
 
 from __future__ import annotations
 
+from catalog.conditions import LogFileNotFound, MalformedLogEntry
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path, read_inline
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import FRAME_BYTES, INLINE, RELATIVE, VECTOR_BYTES_MAX, Rows, parse_rows, unframe
-from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import Storage
 
 FIRST_OFFSET = 1

@@ -25,10 +25,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import ChangedRowsDiffer, StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
-from engine.errors.change_errors import ChangedRowsDiffer
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.execution.writes.row_sets import RowSet, RowsOfFiles, count_rows
 from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.reads.target_reads import with_numbers

@@ -15,12 +15,11 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from catalog.errors import CatalogOutcomeUnknown, SqlError
+from catalog.conditions import CatalogOutcomeUnknown, CommitOutcomeUnknown, ConcurrentDrop, SparkFailure
+from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
 from engine.enforcement.plain_literals import columns_of_literals, takes_values_as_they_stand
 from engine.enforcement.row_rules import row_rules, violation
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
-from engine.errors.statement_errors import SparkFailure
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from catalog.conditions import DeltaOnlyOperation, DeltaTableNotFound
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.new_files import describe_files
 from engine.delta.commit.transaction import Transaction
@@ -15,8 +16,6 @@ from engine.delta.feed.change_feed import load_change_feed
 from engine.delta.feed.change_range import resolve_range
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import DeltaTableNotFound
-from engine.delta.spec.log_errors import DeltaOnlyOperation
 from engine.delta.spec.properties import parse_setting
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges

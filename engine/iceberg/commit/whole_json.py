@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.commit.updates import Json
-from engine.iceberg.spec.errors import MalformedIcebergFile
 
 _NUMBERED = MappingProxyType({"schemas": "schema-id", "partition-specs": "spec-id", "sort-orders": "order-id"})
 _LISTS = ("snapshots", "snapshot-log", "metadata-log", "statistics", "partition-statistics")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergPropertyRefused
+from catalog.conditions import IcebergFeatureNotSupported, IcebergPropertyRefused
 from engine.iceberg.spec.metadata import FORMAT_VERSION_MAX
 from engine.iceberg.spec.partitions import PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder

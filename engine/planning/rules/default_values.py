@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from catalog.conditions import StatementNotSupported
 from engine.enforcement.columns import match_columns
 from engine.enforcement.defaults import default_text
-from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.query.splice import Edit

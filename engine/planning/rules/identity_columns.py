@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.errors.definition_errors import (
+from catalog.conditions import (
+    IdentityExhausted,
     IdentityPartition,
     IdentityStepZero,
     IdentityTypeNotSupported,
     IdentityWithExpression,
 )
-from engine.errors.statement_errors import IdentityExhausted
 from engine.statements.create_table.statement import ColumnDef
 from engine.tables.column_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.tables.identity import GREATEST, LEAST

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from catalog.conditions import AliasWithReplaceWhere, ColumnsWithReplaceOn, DuplicateKey, StatementNotSupported
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.enforcement.columns import partition_column
-from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
-from engine.errors.statement_errors import DuplicateKey, StatementNotSupported
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import LiteralRows, WritePlan
 from engine.planning.rules.conditions import own_condition

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from catalog.conditions import RowsViolateConstraint, RowsViolateNotNull
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.errors.alter_errors import NewRuleViolated, RowsViolateConstraint, RowsViolateNotNull
-from engine.planning.plans.expression_checks import RowChecks
+from engine.planning.plans.expression_checks import NewRuleViolated, RowChecks
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.scans import scan_of
 from engine.sql.expressions import parse_expression
@@ -38,4 +37,5 @@ def ensure_kept(checks: RowChecks, counts: Sequence[int]) -> None:
     """Raises for the first rule that rows break; `counts` is the row that the query answered."""
     for refusal, rows in zip(checks.refusals, counts, strict=True):
         if rows:
-            raise replace(refusal, rows=rows)
+            refusal.rows = rows
+            raise refusal

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from catalog.conditions import UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.dialect import FILE_ARGUMENTS, SPAN
-from engine.sql.dialect.errors import UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.functions import READ_FILES
 from engine.sql.dialect.type_text import parse_type
 from engine.sql.query.file_formats import file_format, file_kind

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause
+from catalog.conditions import CopyOptionNotSupported, UnsupportedClause
 from engine.sql.query.values import Properties
 from engine.tables.scan import FileFormat, FileKind
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from catalog.conditions import TimeTravelNotPossible, UnsupportedClause
 from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function
-from engine.sql.dialect.errors import TimeTravelNotPossible, UnsupportedClause
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls

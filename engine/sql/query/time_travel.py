@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from catalog.conditions import InvalidTimeTravel, SeveralTimeTravels
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels
 from engine.sql.query.names import read_table
 from engine.sql.query.relations import parse_timestamp_suffix, split_path_suffix
 from engine.sql.query.values import AsOfTimestamp, AsOfVersion, TimeTravel

@@ -8,10 +8,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
+from catalog.conditions import ColumnChangedTwice
 from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_table
 from engine.statements.alter_table.grammar_references import read_dropped_reference, read_new_reference
 from engine.statements.alter_table.statement import (
@@ -79,7 +80,7 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | P
             return AlterTable(table_parts=table, changes=read(cursor))
     for words in _OTHER_CHANGES:
         if cursor.take(*words):
-            raise UnsupportedStatement(f"ALTER TABLE … {' '.join(words)}")
+            raise unsupported_statement(f"ALTER TABLE … {' '.join(words)}")
     if not next(iter(cursor.words(1)), "").isalpha():
         raise cursor.fail("what to change is expected")
     raise cursor.fail_among((*_CHANGES, *_OTHER_CHANGES))

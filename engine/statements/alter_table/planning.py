@@ -14,11 +14,16 @@ from typing import assert_never
 
 from catalog.changes import RenameTable as RenameTableChange
 from catalog.changes import SetLocation as SetLocationChange
+from catalog.conditions import (
+    ColumnChangeRefused,
+    LocationOfPath,
+    LocationSchemaDiffers,
+    RenameOfPath,
+    ReplacedColumnsDiffer,
+    StatementNotSupported,
+)
 from catalog.names import TableName
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
-from engine.errors.column_errors import ColumnChangeRefused
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.planning.plans.expression_checks import ExpressionCheckPlan

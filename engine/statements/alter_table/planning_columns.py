@@ -10,16 +10,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from engine.binding.bound import BoundTable
-from engine.errors.alter_errors import (
+from catalog.conditions import (
     AddedColumnDefault,
     AddedIdentity,
     AlteredIdentity,
+    ColumnChangeNotSupported,
+    ColumnNotFound,
     DefaultsNotEnabled,
     NestedDefault,
+    StatementNotSupported,
 )
-from engine.errors.column_errors import ColumnChangeNotSupported, ColumnNotFound
-from engine.errors.statement_errors import StatementNotSupported
+from engine.binding.bound import BoundTable
 from engine.planning.rules.dependencies import ensure_unused
 from engine.planning.rules.text_lengths import characters_of, respelled
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, assert_never
 
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.conditions import StatementNotSupported
 from engine.statements.alter_table.statement import (
     AddColumns,
     AddConstraint,

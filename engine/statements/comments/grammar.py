@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_catalog, read_schema, read_table
 from engine.statements.comments.statement import Commentable, CommentOn
 
@@ -34,7 +34,7 @@ def parse_comment_on(cursor: Cursor) -> CommentOn:
         other = cursor.take_any(*_OTHER_COMMENTABLE)
         if other is None:
             raise cursor.fail_among([(known,) for known in (*_COMMENTABLE, *_OTHER_COMMENTABLE)])
-        raise UnsupportedStatement(f"COMMENT ON {other}")
+        raise unsupported_statement(f"COMMENT ON {other}")
     kind = _COMMENTABLE[word]
     match kind:
         case Commentable.CATALOG:

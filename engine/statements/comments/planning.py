@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from catalog.changes import SetComment, SetViewProperties
+from catalog.conditions import ColumnNotFound, RestCatalogNotChanged
 from catalog.names import CatalogName, SchemaName, TableName, fold
-from catalog.rest.errors import RestCatalogNotChanged
 from catalog.volumes.changes import SetVolumeComment
 from engine.binding.bound import BoundStatement
-from engine.errors.column_errors import ColumnNotFound
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning import altered_table, changed, described

@@ -6,9 +6,9 @@ do (UNIQUE, collations, bucketing) is refused by name.
 
 from __future__ import annotations
 
+from catalog.conditions import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure
-from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.sql.dialect.type_text import NoType, ensure_is_type
 from engine.sql.query.values import Properties
 from engine.statements.create_table.grammar_keys import take_key

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from catalog.errors import TooManyNameParts
+from catalog.conditions import TooManyNameParts, UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.relations import is_file_name
 from engine.statements.create_table.grammar_clauses import read_column
 from engine.statements.create_table.statement import ColumnDef, ConvertTable

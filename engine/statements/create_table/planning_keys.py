@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from catalog.names import TableName
-from engine.binding.bound import BoundTable, references
-from engine.errors.column_errors import ColumnNotFound
-from engine.errors.key_errors import (
+from catalog.conditions import (
+    ColumnNotFound,
     ForeignKeyMismatch,
     KeyColumnRepeated,
     KeyIsReferenced,
     NoSuchKey,
     NullablePrimaryKey,
+    StatementNotSupported,
 )
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.names import TableName
+from engine.binding.bound import BoundTable, references
 from engine.statements.alter_table.statement import DropConstraint
 from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef, KeyDef, PrimaryKeyDef
 from engine.tables import definition_changes as changes

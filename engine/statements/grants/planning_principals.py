@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
+from catalog.conditions import PrincipalNameInvalid, PrincipalUnclear
 from catalog.grants.privileges import Principal, PrincipalKind
 from catalog.grants.right_changes import known_users, principal_of
-from catalog.grants.right_errors import PrincipalNameInvalid, PrincipalUnclear
 from engine.binding.bound import BoundStatement
 from engine.statements.grants.statement import PrincipalName
 

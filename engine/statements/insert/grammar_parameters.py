@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.conditions import StatementNotSupported
 from engine.runtime.parameters import Parameter
 from engine.sql.parameters import with_values
 from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceWhere

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.errors.cursor_errors import CursorQualifier
+from catalog.conditions import CursorQualifier
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query

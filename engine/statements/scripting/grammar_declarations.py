@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from engine.sql.dialect.cursor import Cursor
-from engine.statements.scripting.statement import Handler
-from engine.statements.scripting.statement_errors import (
+from catalog.conditions import (
     DuplicateHandler,
     DuplicateSqlstateHandler,
     EndLabelAlone,
@@ -25,6 +23,8 @@ from engine.statements.scripting.statement_errors import (
     LabelTaken,
     UnknownLabel,
 )
+from engine.sql.dialect.cursor import Cursor
+from engine.statements.scripting.statement import Handler
 
 KNOWN_CONDITIONS = frozenset(files(__package__).joinpath("spark_conditions.tsv").read_text().split())
 """The names of Spark's errors, which a handler may be for; with and without what follows their dot."""

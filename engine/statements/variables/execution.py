@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from catalog.conditions import DuplicateDeclared, TooManyRowsAssigned, VariableNotFound
 from engine.binding.bound import Outcome
-from engine.errors.variable_errors import DuplicateDeclared, TooManyRowsAssigned, VariableNotFound
 from engine.planning.plans.variables import DropVariablePlan
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from catalog.conditions import UnresolvedVariable
 from catalog.names import quote
-from engine.errors.variable_errors import UnresolvedVariable
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan
 from engine.runtime.variables import SESSION

@@ -10,10 +10,10 @@ import logging
 from typing import assert_never
 
 from catalog.catalog import Catalog
+from catalog.conditions import FileInStagingPathExists, StagingNotSupported
 from catalog.entries import VolumeEntry
 from catalog.names import SchemaName, like_matcher
 from engine.binding.bound import BoundStatement, Outcome
-from engine.errors.volume_errors import FileInStagingPathExists, StagingNotSupported
 from engine.planning.plans.volumes import DropVolumePlan, FilePlan
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import BIGINT, STRING, empty_result, small_result, string_rows

@@ -16,18 +16,17 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from catalog.changes import CreateView
+from catalog.conditions import ResultRowsDiffer, StatementCancelled
 from catalog.entries import ViewColumn, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.binding.bound import BoundChanges
-from engine.errors.statement_errors import StatementCancelled
 from engine.planning.reads.scans import change_scan
 from engine.runtime.accesses import Lineage
 from engine.runtime.identity import Identity, Method
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import Repeatable, ResultStream
-from engine.spark.errors import ResultRowsDiffer
 from engine.storage.confinement import FilePlaces
 from engine.storage.storage import open_storage
 from engine.tables.changes import ChangeFiles

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import StatementNotSupported
 from engine.binding.bound import BoundStatement
-from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import FormatPlanners, FormatStatement, RowPlan, follow_up_of
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import AlterPlan

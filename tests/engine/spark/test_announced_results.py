@@ -7,8 +7,8 @@ import threading
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ResultTooLarge, StatementCancelled
 from catalog.errors import SqlError
-from engine.errors.statement_errors import ResultTooLarge, StatementCancelled
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest

@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import MalformedLogEntry, StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
-from engine.errors.table_errors import MalformedLogEntry
 from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import FunctionNotAvailable, PlanRefused, RelationNotBound
 from catalog.errors import SqlError
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from engine.spark.errors import FunctionNotAvailable, PlanRefused, RelationNotBound
 from engine.spark.session import ExecSession
 from engine.statements.explain.statement import ExplainMode
 from engine.tables.scan import Scan

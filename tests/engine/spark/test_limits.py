@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ScanLimitExceeded, ValueTooLarge
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from engine.spark.errors import ScanLimitExceeded, ValueTooLarge
 from engine.spark.file_lists import ScannedBytes
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions, _conf
 from engine.statements.explain.statement import ExplainMode

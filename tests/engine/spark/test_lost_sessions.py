@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import SparkRestarting, StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
-from engine.spark.errors import SparkRestarting
 from engine.spark.file_lists import FileLists
 from engine.spark.query import ExecSession
 from engine.spark.supervisor import Supervision, Supervisor

@@ -13,16 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import DataFileNotFound, DiskFull, SparkFailure, StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
-from engine.errors.disk_errors import DiskFull
-from engine.errors.statement_errors import SparkFailure, StatementCancelled, StatementTimedOut
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
-from engine.spark.errors import DataFileNotFound
 from engine.spark.query import temporary_folder
 from engine.spark.session import ExecSession, SparkDriver
 from engine.spark.spark_errors import translated

@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ResultTooLarge, SpoolFull, SpoolFullOfOwner, StatementCancelled
 from catalog.errors import SqlError
-from engine.errors.disk_errors import SpoolFull, SpoolFullOfOwner
-from engine.errors.statement_errors import ResultTooLarge, StatementCancelled
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest

@@ -11,14 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.errors.statement_errors import SparkFailure
+from catalog.conditions import LogPathNotAllowed, SparkFailure
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.statements.explain.statement import ExplainMode
 from engine.storage.confinement import FilePlaces
-from engine.storage.errors import LogPathNotAllowed
 from engine.tables.scan import Scan
 from tests.engine.spark.scans import DataFile, list_files, query, rows, write_scan
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity

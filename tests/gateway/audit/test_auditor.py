@@ -10,8 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from catalog.errors import TableNotFound
-from catalog.grants.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
+from catalog.conditions import (
+    AuditNotWritten,
+    AuthenticationFailed,
+    InsufficientPermissions,
+    TableNotFound,
+    ViewOwnerLacksPrivileges,
+)
 from engine.runtime.accesses import (
     Access,
     ColumnLineage,
@@ -28,11 +33,10 @@ from engine.runtime.results import ResultStream
 from gateway.audit import trail as trail_module
 from gateway.audit.auditor import TrailAuditor
 from gateway.audit.chain import verify
-from gateway.audit.errors import AuditNotWritten
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.trail import Trail, trail_contents
 from gateway.authenticators.anonymous import Anonymous
-from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
+from gateway.authenticators.exchange import Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.sessions.limits import Limits

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from catalog.errors import TableNotFound
+from catalog.conditions import LineageWithoutAudit, TableNotFound
 from engine.runtime.accesses import Access, ColumnLineage, ColumnSource, Lineage, StatementAccess, Transformation, Use
 from engine.runtime.identity import Identity, Method
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from gateway.audit.auditor import TrailAuditor
-from gateway.audit.errors import LineageWithoutAudit
 from gateway.audit.lineage_events import LineageEvents
 from gateway.audit.lineage_sender import LineageSender
 from gateway.audit.start import make_auditor

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from thrift.Thrift import TApplicationException
 
-from catalog.errors import TableNotFound
+from catalog.conditions import TableNotFound
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import TaskCounts
 from engine.runtime.request import StatementRequest

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from catalog.conditions import NotInParquet
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from gateway.http import result_files
-from gateway.http.errors import NotInParquet
 from gateway.http.result_files import FileFormat
 from gateway.process.tls import TlsFiles, TlsServer
 from gateway.sessions.operation import Operation

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from catalog.conditions import ConcurrentDrop
 from engine.concurrency.retry import Loss
-from engine.errors.conflict_errors import ConcurrentDrop
 from engine.runtime.accesses import Commit
 from engine.runtime.metrics import gauge
 from engine.runtime.request import StatementRequest

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import TracingNotInstalled
 from engine.concurrency.retry import Loss
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.accesses import Access, Commit, StatementAccess, Use
@@ -21,7 +22,6 @@ from gateway.configuration.config import StatementText, TracingSection
 from gateway.observability.trace import Trace
 from gateway.observability.tracing import StatementTracer, statement_span
 from gateway.observability.tracing_start import make_tracer
-from gateway.process.start_errors import TracingNotInstalled
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.registry import Registry

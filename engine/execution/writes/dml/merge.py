@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from catalog.conditions import SeveralSourceRows
 from engine.binding.bound import Outcome
 from engine.enforcement.identity import Extremes, joined, moved_high_water_marks, with_values_taken
-from engine.errors.change_errors import SeveralSourceRows
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
 from engine.execution.writes.dml.source_keys import source_keys

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
+from catalog.conditions import StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.execution.writes.dml.source_keys import FILES_MIN, source_keys
 from engine.execution.writes.found_rows import FoundRows, find_rows
 from engine.execution.writes.kept_rows import kept_rows

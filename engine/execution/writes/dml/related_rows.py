@@ -16,11 +16,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from catalog.conditions import AmbiguousInCondition, SparkFailure, UnresolvedInCondition
 from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.binding.bound import BoundTable
-from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
-from engine.errors.statement_errors import SparkFailure
 from engine.execution.writes.kept_rows import kept_rows
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import QueryColumn, ReadPlan, TargetRead
@@ -133,7 +132,7 @@ def _sql_type(column: QueryColumn) -> str:
 def _translated(failure: SparkFailure) -> SqlError:
     found = _NAME.search(failure.text)
     name = found[0] if found else "a column"
-    match failure.spark_condition:
+    match failure.condition:
         case "AMBIGUOUS_REFERENCE":
             return AmbiguousInCondition(name)
         case str(condition) if condition.startswith("UNRESOLVED_COLUMN"):

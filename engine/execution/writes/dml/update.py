@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from catalog.conditions import ChangedRowsDiffer
 from engine.binding.bound import BoundTable, Outcome
-from engine.errors.change_errors import ChangedRowsDiffer
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
 from engine.execution.writes.dml.queried_keys import rows_found

@@ -6,12 +6,10 @@ same table takes over the files that it has copies of.
 
 from __future__ import annotations
 
+from catalog.conditions import CannotModifyAppendOnly, CloneOfItself, CloneSourceNotSupported, LocationNotEmpty
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FreeName
 from engine.delta.definition.clones import define_clone
 from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
-from engine.errors.change_errors import CannotModifyAppendOnly
-from engine.errors.copy_errors import CloneOfItself, CloneSourceNotSupported
-from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan

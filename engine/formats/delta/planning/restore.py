@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from catalog.conditions import StatementNotSupported
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.restored import restored_definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.enforcement.append_only import ensure_rows_may_go
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan

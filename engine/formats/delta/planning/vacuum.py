@@ -7,10 +7,10 @@ unless the session has switched the check off; statements of this server lose no
 
 from __future__ import annotations
 
+from catalog.conditions import RetentionNegative, RetentionTooShort
 from catalog.discovery.roots import canonical_location
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
-from engine.errors.maintenance_errors import RetentionNegative, RetentionTooShort
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import CloneFileMissing, CloneWithoutRowCounts
 from catalog.entries import CloneEntry
 from engine.binding.bound import Outcome
 from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
@@ -25,7 +26,6 @@ from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts
 from engine.execution.writes.creation import removal_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot

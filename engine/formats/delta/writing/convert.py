@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
+from catalog.conditions import FolderOfTwoTables, MalformedLogEntry, NoFilesToConvert
 from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable, Outcome
 from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
 from engine.delta.conversion.converted_files import ConvertedFiles, Layout, convert_files
-from engine.delta.conversion.errors import NoFilesToConvert
 from engine.delta.conversion.folder_files import find_files
 from engine.delta.conversion.shared_tables import Sharing, share_files
 from engine.delta.definition.metadata_changes import define_table
@@ -28,8 +28,6 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.schema.column_ids import keep_logical_name
 from engine.delta.spec.paths import commit_name
-from engine.errors.copy_errors import FolderOfTwoTables
-from engine.errors.table_errors import MalformedLogEntry
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.planning.conversions import SOURCE_STAMP

@@ -12,9 +12,9 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from catalog.conditions import CloneFileMissing
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.copy_errors import CloneFileMissing
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.runtime.request import StatementRequest
 from engine.spark.execution_context import ExecutionContext

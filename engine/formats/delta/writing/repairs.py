@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from catalog.conditions import ConcurrentDrop, StatisticsNotWritten
 from engine.binding.bound import Outcome
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.table_locks import TableLocks
@@ -13,8 +14,6 @@ from engine.delta.maintenance.missing_stats import complete_stats
 from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.snapshot.column_statistics import drop_distinct_counts, read_distinct_counts, write_distinct_counts
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import StatisticsNotWritten
-from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot

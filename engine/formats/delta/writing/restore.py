@@ -15,13 +15,13 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import RestoredFilesMissing
 from engine.binding.bound import Outcome
 from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.needed_files import file_paths
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.maintenance_errors import RestoredFilesMissing
 from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot

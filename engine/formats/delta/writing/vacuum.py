@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from catalog.conditions import DeltaError, FilesNotRemoved, FolderOfTwoTables, LogWriteFailed
 from catalog.entries import TableEntry
 from catalog.names import matches_all
 from catalog.store.files import METADATA_FOLDER, is_metadata
@@ -44,12 +45,9 @@ from engine.delta.maintenance.unused_files import (
     remove_files,
 )
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import LogWriteFailed
 from engine.delta.spec.properties import DELETED_FILE_RETENTION
-from engine.errors.copy_errors import FolderOfTwoTables
 from engine.errors.disk_errors import is_disk_full
-from engine.errors.maintenance_errors import FilesNotRemoved
-from engine.errors.table_errors import DeltaError, naming
+from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from catalog.conditions import IcebergProcedureRefused, LocationNotEmpty, StatementNotSupported
 from catalog.rest.names import is_rest
 from engine.binding.bound import BoundStatement, BoundView
-from engine.errors.definition_errors import LocationNotEmpty
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.statements.create_table.planning import free_name, new_entry
 from engine.statements.procedures.statement import SnapshotTable
 from engine.tables.operations import CommitDescription, TableOperation

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from catalog.changes import RecordClone
+from catalog.conditions import IcebergProcedureRefused, MalformedIcebergFile, WrongArgument
 from catalog.entries import CloneEntry
 from engine.binding.sources import Sources
-from engine.errors.procedure_errors import WrongArgument
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.foreign_files import (
     NotTaken,
@@ -37,8 +37,6 @@ from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.definition.shared_columns import name_mapping
 from engine.iceberg.snapshot.footers import MappedName, file_columns, parse_name_mapping, read_footers
-from engine.iceberg.spec.errors import MalformedIcebergFile
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.spec.types import walk
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergProcedureRefused
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import begin, commit, load
 from engine.formats.iceberg.procedures.references import (
@@ -27,7 +28,6 @@ from engine.formats.iceberg.procedures.references import (
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.manifests.manifest import ADDED
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, ResultStream, small_result
 from engine.spark.execution_context import ExecutionContext

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from engine.errors.conflict_errors import ConcurrentDrop
+from catalog.conditions import ConcurrentDrop, IcebergProcedureRefused
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import Requirement, Update
 from engine.iceberg.definition.retries import retries_of
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.runtime.accesses import Commit
 from engine.spark.execution_context import ExecutionContext

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from catalog.conditions import IcebergFilesNotRemoved, IcebergProcedureRefused
 from engine.concurrency.table_pins import Pin
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import Committed, commit
@@ -34,7 +35,6 @@ from engine.iceberg.maintenance.removal import remove_files
 from engine.iceberg.maintenance.retention import Expired, Retention, expired
 from engine.iceberg.snapshot.snapshot import NO_VERSION
 from engine.iceberg.spec.metadata import TableMetadata
-from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergProcedureRefused
 from engine.runtime.results import BIGINT, ResultStream, small_result
 from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import ExpireSnapshots

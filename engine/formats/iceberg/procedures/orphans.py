@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from engine.errors.procedure_errors import WrongArgument
+from catalog.conditions import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer, WrongArgument
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import begin, load
 from engine.iceberg.maintenance.orphan_files import Prefixes, PrefixMismatch, find_orphans
 from engine.iceberg.maintenance.reachable_files import TableFiles
 from engine.iceberg.maintenance.removal import remove_files
-from engine.iceberg.spec.procedure_errors import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer
 from engine.runtime.results import ResultStream, string_rows
 from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import RemoveOrphanFiles

@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergFeatureNotSupported, WrongArgument
 from engine.binding.bound import BoundTable
-from engine.errors.procedure_errors import WrongArgument
 from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
 from engine.execution.writes.rearranged_rows import rearranged_rows
 from engine.execution.writes.staged_files import drop_told, new_files
@@ -32,7 +32,6 @@ from engine.formats.iceberg.procedures.chosen_files import Mask, Positions, chos
 from engine.formats.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import IcebergNewFiles
 from engine.planning.plans.reads import ReadPlan

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors.conflict_errors import CommitOutcomeUnknown
-from engine.errors.procedure_errors import WrongArgument
+from catalog.conditions import CommitOutcomeUnknown, WrongArgument
 from engine.execution.writes.staged_files import discard
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.rewrite_data import begin_rearranging, commit_rearranged

@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from catalog.conditions import IcebergProcedureRefused, LocationNotEmpty
 from catalog.entries import CloneEntry
 from engine.binding.bound import Outcome
-from engine.errors.definition_errors import LocationNotEmpty
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.iceberg.planning.plans import SnapshotPlan
@@ -35,7 +35,6 @@ from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.definition.shared_columns import shared_definition
 from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, describe_files

@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.errors.statement_errors import SparkFailure, StatementCancelled
+from catalog.conditions import RelationNotBound, SparkFailure, StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile, partition_values
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from engine.spark.errors import RelationNotBound
 from engine.spark.session import ExecSession, SparkDriver
 from engine.tables.scan import Scan
 from tests.engine.spark.scans import DataFile, list_files, rows, write_scan
