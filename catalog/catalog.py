@@ -77,7 +77,7 @@ from catalog.grants.right_changes import (
 )
 from catalog.grants.right_differences import RightDifference, differences
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
-from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.policies import NamedPolicy
 from catalog.policies.policy_changes import SetColumnMask, SetRowFilter
 from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
 from catalog.rest.asked import AskedSources, NotAsked

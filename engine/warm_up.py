@@ -19,8 +19,8 @@ from engine.concurrency.cancel import CancelToken
 from engine.engine import EngineSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
+from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
-from engine.sample.statements import SAMPLE_READS, SAMPLE_WRITES
 from engine.spool.private_folder import PrivateFolder
 
 logger = logging.getLogger(__name__)

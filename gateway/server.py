@@ -39,14 +39,13 @@ from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
 from gateway.http.connection import HttpLimits
 from gateway.http.console_page import load_console
 from gateway.http.hosts import KnownHosts
-from gateway.http.links import LinkSigner
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
-from gateway.http.staged_links import StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.uploads import Uploads
 from gateway.observability.activity import ServerActivity
-from gateway.observability.tracing_start import make_tracer
+from gateway.observability.tracing import make_tracer
 from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death

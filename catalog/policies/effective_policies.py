@@ -14,8 +14,7 @@ from catalog.conditions import PoliciesConflict, PolicyNotClear
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
 from catalog.grants.privileges import Principal
 from catalog.names import fold
-from catalog.policies.named_policies import NamedPolicy, PolicyKind
-from catalog.policies.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
+from catalog.policies.policies import ColumnMask, NamedPolicy, Policies, PolicyArgument, PolicyFunction, PolicyKind
 from catalog.policies.tags import TagCondition, is_met
 from catalog.state import CatalogState
 

@@ -14,8 +14,7 @@ from typing import Any, TypedDict, assert_never
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.grants.privileges import Principal, PrincipalKind
 from catalog.names import TableName
-from catalog.policies.named_policies import ColumnMatch, NamedPolicy, PolicyKind
-from catalog.policies.policies import PolicyArgument
+from catalog.policies.policies import ColumnMatch, NamedPolicy, PolicyArgument, PolicyKind
 from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs, Tags
 
 TAG_KEYS = ("tags", "named_policies")

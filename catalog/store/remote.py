@@ -18,7 +18,6 @@ from typing import Any, ClassVar, TypeVar
 from catalog.conditions import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.discovery.roots import configured_location, is_local
 from catalog.names import DELTA, ICEBERG
-from catalog.rest.client_errors import as_os_errors
 from catalog.rest.credentials import options_for
 from catalog.store.conditional_put import CONDITIONS, open_file_system, put_if_absent
 from catalog.store.files import (
@@ -33,7 +32,7 @@ from catalog.store.files import (
     is_metadata,
     is_version,
 )
-from catalog.store.store_requests import delete_file, is_s3, list_s3, modified_s, read_file
+from catalog.store.store_requests import as_os_errors, delete_file, is_s3, list_s3, modified_s, read_file
 
 LISTING_KEPT_S = 5.0
 """Object stores have no modification time of a folder, so what was listed is believed for this long."""

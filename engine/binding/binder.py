@@ -67,10 +67,9 @@ from engine.runtime.session_state import SessionState, is_global, is_of_session,
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse_stored_query
 from engine.sql.query.values import ChangeRange, Query, Relation, TimeTravel
-from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef
 from engine.tables.changes import TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
-from engine.tables.keys import primary_key
+from engine.tables.keys import ForeignKeyDef, KeyDef, primary_key
 from engine.tables.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)

@@ -4,8 +4,7 @@ Start at `snapshot/loading.py` for reading and `transaction/transaction.py` for 
 `manifests/` what lists files, `definition/` what changes a table's definition.
 """
 
-from engine.iceberg.snapshot.loading import load_snapshot
-from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot, load_snapshot
 from engine.iceberg.transaction.transaction import IcebergTransaction
 
 __all__ = ["IcebergSnapshot", "IcebergTransaction", "load_snapshot"]

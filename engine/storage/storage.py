@@ -31,11 +31,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
-from catalog.rest.client_errors import as_os_errors
 from catalog.rest.credentials import options_for
 from catalog.store.conditional_put import open_file_system
 from catalog.store.remote import forget_listings
 from catalog.store.store_requests import (
+    as_os_errors,
     delete_file,
     delete_files,
     file_info,

@@ -26,7 +26,7 @@ from catalog.errors import SqlError
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.lineage import traced
-from gateway.audit.lineage_events import LineageEvents
+from gateway.audit.lineage_sender import LineageEvents
 from gateway.audit.trail import Trail
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers, redact, without_literals

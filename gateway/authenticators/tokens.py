@@ -10,7 +10,7 @@ from __future__ import annotations
 from catalog.conditions import CredentialsRefused, LogInEnded
 from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.runtime.identity import Identity, Method, Scope
-from gateway.authenticators.users import UserDirectory
+from gateway.authenticators.names import UserDirectory
 
 _IN_DIRECTORY = (Method.PASSWORD, Method.LDAP)
 

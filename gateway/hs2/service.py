@@ -55,7 +55,6 @@ from gateway.hs2.handles import Handles
 from gateway.hs2.info import info_value, info_values
 from gateway.hs2.metadata_calls import MetadataCall
 from gateway.hs2.next_pages import NextPages
-from gateway.hs2.parameters import parse_parameters
 from gateway.hs2.progress import progress_update
 from gateway.hs2.result_form import (
     FIRST_SPARK_VERSION,
@@ -68,7 +67,7 @@ from gateway.hs2.result_form import (
     plain_form,
 )
 from gateway.hs2.rowset import encode_with_results
-from gateway.hs2.variables import parse_configuration, statement_trace_parent
+from gateway.hs2.variables import parse_configuration, parse_parameters, statement_trace_parent
 from gateway.observability.call_context import current_call, working_for
 from gateway.observability.status import describe
 from gateway.results.result_buffer import Page

@@ -19,8 +19,7 @@ from urllib.parse import parse_qsl
 
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileTransfer
-from gateway.http.links import LinkSigner
-from gateway.http.staged_links import StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.wire import Head
 from gateway.results.row_links import LinkedRows, RowLinks
 

@@ -24,7 +24,6 @@ from catalog.conditions import EngineNotAnswering, OperationNotFound, ServerStar
 from engine.runtime.identity import Identity
 from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
-from gateway.http.links import LinkSigner
 from gateway.http.queries import choice_of
 from gateway.http.requests import (
     Format,
@@ -36,6 +35,7 @@ from gateway.http.requests import (
     parse_statement_request,
     parse_wait,
 )
+from gateway.http.staged_links import LinkSigner
 from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.observability.status import describe
 from gateway.process.lifecycle import Lifecycle

@@ -31,9 +31,8 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges
-from engine.tables.definition import TableDefinition
+from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
-from engine.tables.details import TableDetails
 from engine.tables.history import HISTORY_SCHEMA
 from engine.tables.operations import CommitDescription, NumberedWrite, TableOperation
 from engine.tables.row_files import FilePredicate, MarkedFiles

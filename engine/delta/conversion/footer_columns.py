@@ -18,7 +18,7 @@ from engine.delta.conversion.parquet_types import leaf_type
 from engine.tables.scan import FIELD_ID
 from engine.tables.shared_files import STORED_NAMES
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, format_data_type
-from engine.types.widening import is_widening
+from engine.types.schema_changes import is_widening
 
 _FILE_ID = b"PARQUET:field_id"
 _STORED_AS = {

@@ -27,8 +27,8 @@ from engine.delta.spec.properties import (
     is_settable,
 )
 from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import AddConstraint, ClusterBy, DefinitionChange, SetDescription, set_properties
-from engine.tables.details import TableDetails
 from engine.types.partition_terms import IDENTITY
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 

@@ -48,10 +48,8 @@ from engine.delta.definition.metadata_changes import (
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import LogActions, parse_commit_info
-from engine.delta.log.file_table import file_keys
-from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
-from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.log.recent_commits import RecentCommits
+from engine.delta.log.file_table import encode_partition_values, file_keys, partition_schema
+from engine.delta.log.log_segment import LogSegment, RecentCommits, extend_segment, find_segment
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.column_statistics import read_distinct_counts
@@ -81,8 +79,8 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import Confinement
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.tables.column_metadata import GENERATION
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.details import TableDetails
 from engine.tables.operations import TableOperation
 from engine.tables.rules import Constraint
 from engine.tables.scan import Scan

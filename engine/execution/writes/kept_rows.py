@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from engine.execution.writes.staged_files import discard
 from engine.planning.plans.file_writes import FieldMatching, RowRules, WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.rules.kept_scan import kept_columns
+from engine.planning.rules.query_columns import kept_columns
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.storage.storage import Storage
@@ -28,7 +28,7 @@ from engine.types.schema import PrimitiveType, StructField, StructType
 
 @contextmanager
 def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, context: ExecutionContext) -> Iterator[Scan]:
-    """`scan` (`engine.planning.rules.kept_scan`) with files that have the rows of `source`, below the table's
+    """`scan` (`engine.planning.rules.query_columns`) with files that have the rows of `source`, below the table's
     folder."""
     storage.ensure_writable()
     names = Names([source.text]).several("given", len(scan.schema.fields))

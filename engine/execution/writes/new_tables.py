@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from engine.binding.bound import Outcome
 from engine.errors.table_errors import naming
-from engine.execution.writes.creation import removal_told
+from engine.execution.writes.commit import removal_told
 from engine.execution.writes.file_metrics import counted, with_file_metrics
-from engine.execution.writes.numbered_writes import stage_number, was_written
 from engine.execution.writes.staged_files import drop_told, new_files, written_files
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
+from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.formats import TableFormats

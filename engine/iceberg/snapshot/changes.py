@@ -27,10 +27,10 @@ from engine.iceberg.definition.column_types import file_field, scanned_field
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.definition.value_sql import shown_columns
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES
+from engine.iceberg.snapshot.column_names import with_constants
 from engine.iceberg.snapshot.file_kinds import file_kinds
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
-from engine.iceberg.snapshot.own_columns import with_constants
 from engine.iceberg.snapshot.scans import needs_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.metadata import SnapshotInfo

@@ -32,11 +32,11 @@ from engine.iceberg.definition.value_sql import shown_columns, shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
+from engine.iceberg.snapshot.column_names import OwnNames, with_constants
 from engine.iceberg.snapshot.file_kinds import unread_part
 from engine.iceberg.snapshot.footers import FileColumns, common_names
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
-from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
 from engine.storage.confinement import FilePlaces

@@ -49,7 +49,7 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
-from engine.iceberg.definition.retries import retries_of
+from engine.iceberg.definition.properties import retries_of
 from engine.iceberg.manifests.manifest import DATA
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot

@@ -27,12 +27,7 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from catalog.conditions import (
-    NonConstantArgument,
-    StatementHasTooManyTokens,
-    StatementTooComplex,
-    UnsupportedClause,
-)
+from catalog.conditions import NonConstantArgument, StatementHasTooManyTokens, StatementTooComplex, UnsupportedClause
 from engine.sql.dialect.constant_lists import CONSTANTS, long_lists, marked, num_values, without_lists
 from engine.sql.dialect.errors import identifier_not_here, unsupported_statement
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, READ_FILES, ensure_callable
@@ -382,7 +377,7 @@ class _Parser(PipeParser):
             raise UnsupportedClause("WITH (…) after a table", "Leave the options out.")
 
     def _parse_hint(self) -> exp.Hint | None:
-        """The span only: `engine/sql/query/hints.py` reads the names in it."""
+        """The span only: `engine/sql/query/scopes.py` reads the names in it."""
         if not self._match(TokenType.HINT):
             return None
         return self._spanned(exp.Hint(expressions=[]), self._prev)

@@ -48,8 +48,7 @@ from engine.statements.create_table.grammar_clauses import (
     take_position,
 )
 from engine.statements.create_table.grammar_partitions import read_term, read_write_order
-from engine.statements.create_table.statement import Check, ColumnDef
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, Check, ColumnDef, DropKey
 from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags

@@ -27,7 +27,7 @@ from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
-from engine.planning.rules.row_checks import plan_row_checks
+from engine.planning.rules.expression_checks import plan_row_checks
 from engine.planning.rules.text_lengths import with_lengths
 from engine.runtime.settings import captured_settings
 from engine.statements.alter_table import planning_history as alter_history
@@ -62,11 +62,10 @@ from engine.statements.alter_table.statement import (
 from engine.statements.create_table.planning import spelled_columns
 from engine.statements.create_table.planning_definition import plan_expression_checks
 from engine.statements.create_table.planning_keys import added_key, dropped_key
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
-from engine.tables.definition import TableDefinition
+from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, DefinitionChange, SortBy
-from engine.tables.details import TableDetails
 from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.column_paths import format_name
 from engine.types.schema import StructType

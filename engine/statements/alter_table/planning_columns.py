@@ -1,7 +1,7 @@
 """What ALTER TABLE says of columns, as changes of the table's definition.
 
 Rows that are there have no value for a new column, so it can be neither NOT NULL nor have a default; one that exists
-becomes NOT NULL if every row has a value, which `engine.planning.rules.row_checks` asks.
+becomes NOT NULL if every row has a value, which `engine.planning.rules.expression_checks` asks.
 """
 
 from __future__ import annotations

@@ -27,10 +27,9 @@ from engine.statements.alter_table.statement import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.create_table.statement import After, First, Position
-from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef
+from engine.statements.create_table.statement import AddKey, After, DropKey, First, Position
 from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
-from engine.tables.keys import KEY_PREFIX
+from engine.tables.keys import KEY_PREFIX, ForeignKeyDef
 from engine.tables.snapshot import TableSnapshot
 from engine.types.schema import (
     ArrayType,

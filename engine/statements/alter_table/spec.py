@@ -9,7 +9,7 @@ from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import PATH_SCHEMA, TableName, path_of
 from engine.authorization.needs import on_target, schema_of
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable
 from engine.binding.sight import free_path_owners
@@ -36,7 +36,7 @@ from engine.statements.alter_table.statement import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.statements.spec import StatementSpec, changing
 from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 

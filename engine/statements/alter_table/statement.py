@@ -7,8 +7,7 @@ from enum import StrEnum
 
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Properties
-from engine.statements.create_table.statement import Check, ColumnDef, Position
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, Check, ColumnDef, DropKey, Position
 from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
 
 

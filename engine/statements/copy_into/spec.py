@@ -9,14 +9,12 @@ from typing import Any
 from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target, reads
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundFiles, BoundNames, BoundStatement, BoundTable
-from engine.binding.source_files import bind_files
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
-from engine.planning.rules.file_columns import columns_plan, with_columns
-from engine.statements.copy_into.planning import plan_copy
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
+from engine.statements.copy_into.binding import bind_files
+from engine.statements.copy_into.planning import columns_plan, plan_copy, with_columns
 from engine.statements.copy_into.statement import CopyInto
 from engine.statements.insert.spec import analyze_insert
 from engine.statements.spec import StatementSpec, changing, effect, planned_analyzed

@@ -13,8 +13,8 @@ from engine.sql.dialect.type_text import NoType, ensure_is_type
 from engine.sql.query.values import Properties
 from engine.statements.create_table.grammar_keys import take_key
 from engine.statements.create_table.statement import After, Check, ColumnDef, First, Identity, Position
-from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.functions.grammar_calls import read_mask
+from engine.tables.keys import KeyDef
 
 _NO_UNIQUE = "It would not be enforced; declare a PRIMARY KEY, which tells as much to those who read it."
 _KEYS = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE",), ("REFERENCES",))

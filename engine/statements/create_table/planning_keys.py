@@ -21,9 +21,9 @@ from catalog.conditions import (
 from catalog.names import TableName
 from engine.binding.bound import BoundTable, references
 from engine.statements.alter_table.statement import DropConstraint
-from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef, KeyDef, PrimaryKeyDef
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
-from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
+from engine.tables.keys import ForeignKey, ForeignKeyDef, KeyDef, PrimaryKey, PrimaryKeyDef, TableKey, primary_key
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Properties, Query, TimeTravel
-from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.policies.statement import NewPolicy
+from engine.tables.keys import KeyDef
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
@@ -169,3 +169,18 @@ class ConvertTable(Statement):
     path: str | None = None
     has_statistics: bool = True
     partitioned_by: tuple[ColumnDef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddKey:
+    """`ADD [CONSTRAINT name] PRIMARY KEY … | FOREIGN KEY …`"""
+
+    key: KeyDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropKey:
+    """`DROP PRIMARY KEY [IF EXISTS]`, `DROP FOREIGN KEY [IF EXISTS] (columns)`: no columns for a primary key."""
+
+    columns: tuple[str, ...] = ()
+    if_exists: bool = False

@@ -42,7 +42,7 @@ from engine.statements.describe.statement import (
 )
 from engine.statements.functions.statement import DescribeFunction
 from engine.statements.listings.execution_keys import key_clause
-from engine.tables.details import TableDetails
+from engine.tables.definition import TableDetails
 from engine.tables.history import HISTORY_SCHEMA
 from engine.tables.keys import is_key_property
 from engine.types.column_paths import field_at, format_name

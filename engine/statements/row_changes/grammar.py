@@ -15,8 +15,8 @@ from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.composed import ComposedQuery, marker_places
 from engine.sql.query.names import read_table, read_table_or_path
-from engine.sql.query.values import Span, TargetQuery
-from engine.statements.row_changes.statement import Assignment, Delete, TruncateTable, Update
+from engine.sql.query.values import Assignment, Span, TargetQuery
+from engine.statements.row_changes.statement import Delete, TruncateTable, Update
 
 _ENDS = frozenset({"SET", "WHERE", "USING", "WHEN", "ON"})
 """Words that are no alias."""

@@ -27,12 +27,13 @@ from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query
-from engine.statements.scripting.grammar_cursors import parse_cursor_statement, parse_declare_cursor
 from engine.statements.scripting.grammar_declarations import (
     Declared,
     Labels,
     ensure_new_handler,
     ensure_sqlstate,
+    parse_cursor_statement,
+    parse_declare_cursor,
     read_conditions,
 )
 from engine.statements.scripting.grammar_immediate import parse_execute_immediate

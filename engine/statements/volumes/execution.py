@@ -14,10 +14,17 @@ from catalog.conditions import FileInStagingPathExists, StagingNotSupported
 from catalog.entries import VolumeEntry
 from catalog.names import SchemaName, like_matcher
 from engine.binding.bound import BoundStatement, Outcome
-from engine.planning.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.ddl import DropVolumePlan, FilePlan
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import BIGINT, STRING, empty_result, small_result, string_rows
-from engine.statements.volumes.statement import ChangeFile, DescribeVolume, GetFile, ListVolume, ShowVolumes
+from engine.statements.volumes.statement import (
+    ChangeFile,
+    DescribeVolume,
+    FileStatement,
+    GetFile,
+    ListVolume,
+    ShowVolumes,
+)
 from engine.storage.storage import open_storage
 from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
 
@@ -46,7 +53,7 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
             assert_never(statement)
 
 
-def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> Outcome:
+def answer_file(plan: FilePlan[FileStatement], catalog: Catalog, request: StatementRequest) -> Outcome:
     """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
     statement = plan.statement
     file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
@@ -66,7 +73,7 @@ def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> 
     return Outcome(result=result)
 
 
-def _is_dropped(plan: FilePlan, catalog: Catalog) -> bool:
+def _is_dropped(plan: FilePlan[FileStatement], catalog: Catalog) -> bool:
     """Returns whether no volume has a folder of managed files any more. Files of external volumes stay."""
     return plan.managed and all(entry.location != plan.location for entry in catalog.view().state.volumes.values())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalog.conditions import NotNullColumnMissing
-from engine.enforcement.defaults import default_text, fill_defaults
+from engine.enforcement.computed_columns import default_text, fill_defaults
 from engine.tables.identity import IdentityColumn
 from tests.engine.enforcement.write_plans import STRING, column, plan
 

@@ -25,11 +25,11 @@ from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import InsertPlan, ReplaceRelated
-from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.scans import empty_scan
 from engine.planning.reads.target_reads import places_where
 from engine.planning.rules.allowed_expressions import condition_check
 from engine.planning.rules.expression_checks import ensure_checked
-from engine.planning.rules.kept_scan import kept_scan
+from engine.planning.rules.query_columns import kept_scan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.spark.execution_context import ExecutionContext

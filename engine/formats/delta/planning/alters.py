@@ -39,7 +39,7 @@ from engine.statements.alter_table.statement import (
     SyncIdentity,
     UnsetProperties,
 )
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SetProperty, SortBy
 from engine.tables.operations import TableOperation
 

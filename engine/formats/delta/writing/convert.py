@@ -2,7 +2,7 @@
 
 The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
 says the positions again. The table that was there stays what it was. It is read at one version. The commit looks at it
-again once the log is there (`engine.execution.writes.creation`), and what others have committed to it lets the
+again once the log is there (`engine.execution.writes.commit`), and what others have committed to it lets the
 statement begin again; those who commit later see the log. A statement that finds the log of one that was killed gives
 it the name.
 """

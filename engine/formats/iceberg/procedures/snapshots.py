@@ -27,8 +27,8 @@ from catalog.entries import CloneEntry
 from engine.binding.bound import Outcome
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.execution.writes.staged_write import StagedWrite
+from engine.formats.iceberg.planning.new_tables import NAME
 from engine.formats.iceberg.planning.plans import SnapshotPlan
-from engine.formats.iceberg.planning.snapshots import NAME
 from engine.formats.iceberg.procedures.foreign_files import NotTaken, ensure_columns, has_ids, value_text
 from engine.formats.iceberg.procedures.named_columns import Naming, named_columns
 from engine.iceberg.definition.definition import IcebergDefinition
